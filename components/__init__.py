@@ -1,0 +1,1 @@
+"""The model library: one class per file; adding a model is adding a file."""

@@ -1,0 +1,1 @@
+"""Spiking neurons."""

@@ -1,0 +1,1 @@
+"""Sums of synaptic currents."""

@@ -1,0 +1,23 @@
+"""Graded synapse with a power law."""
+
+from neurodriver.component import NDComponent, Parameter
+
+
+class PowerGPotGPot(NDComponent):
+    """Conductance set by the presynaptic potential, without a state.
+
+    ``g = min(saturation, slope * max(0, V - threshold)^power)``, with ``0^0 = 1``.
+    """
+
+    reference = "Givon & Lazar 2016, PLoS ONE 11:e0146581, doi:10.1371/journal.pone.0146581"
+    accesses = ("V",)
+    updates = ("g",)
+    params = {
+        "threshold": Parameter("mV", doc="potential below which nothing is transmitted"),
+        "slope": Parameter("mS/cm^2/mV^power", doc="conductance per mV^power"),
+        "power": Parameter("1", at_least=0.0, doc="exponent"),
+        "saturation": Parameter("mS/cm^2", doc="largest conductance"),
+    }
+    update = """
+        g = fmin(saturation, slope * pow(fmax(0, V - threshold), power));
+    """

@@ -1,0 +1,24 @@
+"""Simulate neural circuits given as graphs."""
+
+__version__ = "0.1.0"
+
+from .circuit import Circuit as Circuit
+from .circuit import Connections as Connections
+from .component import Access as Access
+from .component import NDComponent as NDComponent
+from .component import Parameter as Parameter
+from .component import State as State
+from .component import Weighted as Weighted
+from .errors import CircuitError as CircuitError
+from .errors import NeurodriverError as NeurodriverError
+from .inputs import ArrayInput as ArrayInput
+from .inputs import FileInput as FileInput
+from .inputs import Input as Input
+from .inputs import RampInput as RampInput
+from .inputs import StepInput as StepInput
+from .inputs import UserInput as UserInput
+from .lpu import LPU as LPU
+from .plot import plot_recording as plot_recording
+from .recorders import HDF5Recorder as HDF5Recorder
+from .recorders import MemoryRecorder as MemoryRecorder
+from .results import Recording as Recording

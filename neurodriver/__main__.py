@@ -1,0 +1,71 @@
+"""``neurodriver`` on the command line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from . import __version__
+from .errors import CircuitWarning, NeurodriverError
+
+
+class _Lazy(click.Group):
+    """Imports a command's module when the command is called: the others stay cheap."""
+
+    names = ("run", "check", "models", "info", "plot")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.names:
+            return None
+        from importlib import import_module
+
+        module = import_module(f"neurodriver.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="neurodriver")
+def cli() -> None:
+    """Simulate neural circuits given as graphs."""
+
+
+def _show_warning(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+    if issubclass(category, CircuitWarning):
+        click.echo(f"warning: {message}", err=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit code.
+
+    0: done; 1: the circuit or the run is at fault; 2: wrong usage.
+    """
+    warnings.showwarning = _show_warning
+    warnings.simplefilter("always", CircuitWarning)
+    try:
+        result = cli.main(arguments, prog_name="neurodriver", standalone_mode=False)
+        return int(result or 0)
+    except NeurodriverError as error:
+        click.echo(f"error: {error}", err=True)
+        return 1
+    except click.exceptions.Abort:
+        click.echo("error: interrupted", err=True)
+        return 1
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:
+        return 1
+    except MemoryError:
+        click.echo("error: out of memory; see `neurodriver check` for what is needed", err=True)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

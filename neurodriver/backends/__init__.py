@@ -1,0 +1,1 @@
+"""Where kernels are built and run."""

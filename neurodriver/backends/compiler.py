@@ -1,0 +1,145 @@
+"""Host C++ compiler -> shared libraries, cached by the hash of all that goes in."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from .. import settings
+from ..errors import CompileError
+
+FLAGS = (
+    "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-pthread",
+    # the same bits in every lane and on every machine: no contraction, no reordering
+    "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd",
+)  # fmt: skip
+WIDE = "-mprefer-vector-width=512"
+"""Uses whole AVX-512 vectors where the processor has them."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler that was found and tried.
+
+    Attributes
+    ----------
+    command : tuple of str
+    version : str
+        First line of its ``--version``.
+    flags : tuple of str
+    """
+
+    command: tuple[str, ...]
+    version: str
+    flags: tuple[str, ...]
+
+
+def _candidates() -> list[tuple[str, ...]]:
+    given = settings.get("NEURODRIVER_CXX") or os.environ.get("CXX", "")
+    out = [tuple(given.split())] if given else []
+    out += [(name,) for name in ("g++", "clang++", "c++") if shutil.which(name)]
+    if find_spec("ziglang"):
+        out.append((sys.executable, "-m", "ziglang", "c++"))
+    return out
+
+
+@cache
+def find_compiler() -> Compiler:
+    """Return the first compiler that works.
+
+    ``NEURODRIVER_CXX``, ``CXX``, then g++, clang++, c++, then the ``ziglang`` wheel.
+
+    Raises
+    ------
+    CompileError
+        When there is none, with what to install.
+    """
+    tried = []
+    for command in _candidates():
+        try:
+            run = subprocess.run(
+                [*command, "--version"], capture_output=True, text=True, timeout=60, check=True
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            tried.append(f"{' '.join(command)} ({error})")
+            continue
+        version = run.stdout.splitlines()[0] if run.stdout else "unknown"
+        flags: tuple[str, ...] = FLAGS
+        if platform.machine() in ("x86_64", "AMD64"):
+            flags += (WIDE,)
+        return Compiler(command, version, flags)
+    found = f"; tried {', '.join(tried)}" if tried else ""
+    raise CompileError(
+        f"no C++ compiler found{found}. Install one (Debian: apt install g++), or "
+        f"`pip install ziglang`, or name one in NEURODRIVER_CXX"
+    )
+
+
+@cache
+def _processor() -> str:
+    """Return what distinguishes this processor's instruction set."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() + platform.machine()
+    lines = [x for x in text.splitlines() if x.startswith(("flags", "Features", "model name"))]
+    return "\n".join(sorted(set(lines)))
+
+
+def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
+    """Return a loaded library for each (text, extra flags), built side by side where needed.
+
+    Raises
+    ------
+    CompileError
+        With the compiler's own words when it refuses a text.
+    """
+    compiler = find_compiler()
+    folder = _private(settings.cache_folder())
+    with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:
+        paths = list(pool.map(lambda s: _library(compiler, folder, *s), sources))
+    return [ctypes.CDLL(str(path)) for path in paths]
+
+
+def _private(folder: Path) -> Path:
+    """Refuse a cache that somebody else could write into: its files are run."""
+    info = folder.stat()
+    if info.st_uid != os.getuid() or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise CompileError(
+            f"{folder}: the cache of compiled kernels must belong to you and be writable by you "
+            f"alone; run `chmod 700 {folder}` or name another folder in NEURODRIVER_CACHE"
+        )
+    return folder
+
+
+def _library(compiler: Compiler, folder: Path, text: str, extra: tuple[str, ...]) -> Path:
+    parts = [text, *compiler.command, compiler.version, *compiler.flags, *extra, _processor()]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+    path = folder / f"{key}.so"
+    if path.exists():
+        return path
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as work:
+        source, made = Path(work, f"{key}.cpp"), Path(work, f"{key}.so")
+        source.write_text(text, encoding="utf-8")
+        command = [*compiler.command, *compiler.flags, *extra, str(source), "-o", str(made)]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            raise CompileError(
+                f"{compiler.command[0]} refused generated text ({text.splitlines()[0]}):\n"
+                f"{run.stderr.strip()[:4000]}\nwhile running {' '.join(command)}"
+            )
+        os.replace(made, path)  # another process may have built it too: the same bytes
+    return path

@@ -1,0 +1,213 @@
+"""CPU backend: a program bound to memory, advanced K steps per call by compiled code."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import settings
+from ..compile.memory import LANES
+from ..compile.program import Program, Unit
+from ..kernels.source import source
+from .compiler import build
+
+WORK_PER_THREAD = 20_000.0
+"""Estimated work of a step (in stored connections) that is worth a thread of its own."""
+
+_i64, _ptr = ct.c_longlong, ct.c_void_p
+
+
+class _Args(ct.Structure):
+    _fields_ = [("p", _ptr), ("n", _ptr), ("u", _ptr)]
+
+
+class _Kernel(ct.Structure):
+    _fields_ = [("update", _ptr), ("args", _Args), ("cuts", _ptr)]
+
+
+class _Ring(ct.Structure):
+    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
+
+
+class InputTable(ct.Structure):
+    """Values that one input injects during a chunk of steps."""
+
+    _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
+                ("row_of_step", _ptr), ("version", _i64)]  # fmt: skip
+
+
+class Probe(ct.Structure):
+    """Buffer for the rows of one recorded variable."""
+
+    _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
+                ("interval", _i64), ("rows", _ptr), ("capacity", _i64)]  # fmt: skip
+
+
+class Events(ct.Structure):
+    """Buffers for the events of one recorded variable."""
+
+    _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
+                ("capacity", _i64), ("step", _ptr), ("index", _ptr), ("found", _ptr)]  # fmt: skip
+
+
+class _Plan(ct.Structure):
+    _fields_ = [(n, _i64) for n in ("threads", "kernels", "rings", "inputs", "probes", "events")]
+    _fields_ += [(n, _ptr) for n in ("kernel", "ring", "input", "probe", "event")]
+
+
+def default_threads(program: Program) -> int:
+    """Return how many threads the circuit is worth on this machine."""
+    asked = settings.get("NEURODRIVER_THREADS")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    work = sum(float(u.cost.sum()) for u in program.units)
+    return max(1, min(len(os.sched_getaffinity(0)), int(work // WORK_PER_THREAD) + 1))
+
+
+def free_memory() -> float:
+    """Return the bytes of memory that are free for a simulation."""
+    try:
+        text = Path("/proc/meminfo").read_text()
+        line = next(x for x in text.splitlines() if x.startswith("MemAvailable"))
+        return 0.9 * 1024 * float(line.split()[1])
+    except (OSError, StopIteration):
+        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+class CPUBackend:
+    """Runs a program on threads of this machine.
+
+    Parameters
+    ----------
+    program : Program
+    threads : int, optional
+        Worker threads, the calling one included; default by the circuit's size.
+    """
+
+    def __init__(self, program: Program, threads: int | None = None) -> None:
+        self.program = program
+        self.threads = threads or default_threads(program)
+        self.dtype = program.dtype
+        self._keep: list[Any] = []
+        self._handle: int | None = None
+        self._initial: list[tuple[ct.CDLL, _Args]] = []
+        program.memory.allocate(free_memory())
+        self.ring_number = {v: i for i, v in enumerate(program.memory.rings)}
+        real = "float" if self.dtype == np.float32 else "double"
+        runtime = (Path(__file__).parent / "runtime.cpp").read_text(encoding="utf-8")
+        texts = [source(u.kernel, self.dtype.name) for u in program.units]
+        libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, ()) for t in texts]])
+        self._runtime = libraries[0]
+        self._runtime.nd_create.restype = _ptr
+        for name in ("nd_run", "nd_worked"):
+            getattr(self._runtime, name).restype = _i64
+        self._bound = [
+            self._bind(u, lib) for u, lib in zip(program.units, libraries[1:], strict=True)
+        ]
+
+    def _pointer(self, array: NDArray[Any]) -> int:
+        self._keep.append(array)
+        return array.ctypes.data
+
+    def _bind(self, unit: Unit, library: ct.CDLL) -> _Kernel:
+        """Fill the tables of a kernel's arguments and compute its constants."""
+        memory, kernel = self.program.memory, unit.kernel
+        arrays: dict[str, NDArray[Any]] = {}
+        for key, value in unit.values.items():
+            if isinstance(value, np.ndarray):
+                real = value.dtype.kind == "f"
+                arrays[key] = np.ascontiguousarray(value, self.dtype if real else None)
+                unit.values[key] = arrays[key]
+        addresses = []
+        for key in kernel.pointers:
+            if key.startswith("ring:"):
+                addresses.append(self._pointer(memory.get_buffer(key[5:])))
+            else:
+                addresses.append(self._pointer(arrays[key]))
+        integers = [self._integer(unit, key) for key in kernel.integers]
+        p = np.array(addresses or [0], dtype=np.uint64)
+        n = np.array(integers or [0], dtype=np.uint64).view(np.int64)
+        u = np.array([float(unit.values[k]) for k in kernel.scalars] or [0.0])
+        args = _Args(self._pointer(p), self._pointer(n), self._pointer(u))
+        library.nd_constants(ct.byref(args))
+        for key, number in zip(kernel.scalars, u, strict=False):
+            unit.values[key] = float(number)
+        update = ct.cast(library.nd_update, _ptr).value
+        self._keep += [args, library]
+        self._initial.append((library, args))
+        return _Kernel(update, args, self._pointer(self._cuts(unit)))
+
+    def _integer(self, unit: Unit, key: str) -> int:
+        kind, _, name = key.partition(":")
+        rings = self.program.memory.rings
+        if kind == "depth":
+            return rings[name].depth
+        if kind == "width":
+            return rings[name].width
+        return int(unit.values[key]) & 0xFFFF_FFFF_FFFF_FFFF
+
+    def _cuts(self, unit: Unit) -> NDArray[np.int64]:
+        """Return the first component of each thread: equal shares of the estimated work."""
+        total = np.concatenate([[0.0], np.cumsum(unit.cost)])
+        wanted = total[-1] * np.arange(self.threads + 1) / self.threads
+        cuts = np.searchsorted(total, wanted, side="left") * LANES
+        cuts[0], cuts[-1] = 0, unit.count
+        out: NDArray[np.int64] = np.minimum(cuts, unit.count).astype(np.int64)
+        return out
+
+    def publish(self) -> None:
+        """Fill row 0 with the outputs of the initial states, and every row with row 0."""
+        for library, args in self._initial:
+            library.nd_initial(ct.byref(args))
+        for variable in self.ring_number:
+            rows = self.program.memory.get_buffer(variable)
+            rows[1:] = rows[0]
+
+    def start(self, inputs: list[InputTable], probes: list[Probe], events: list[Events]) -> None:
+        """Make the threads.
+
+        Parameters
+        ----------
+        inputs, probes, events : list
+            Their pointers may be changed between calls of ``run``.
+
+        """
+        rings = []
+        for variable, ring in self.program.memory.rings.items():
+            data = self.program.memory.get_buffer(variable).ctypes.data
+            rings.append(_Ring(data, ring.depth, ring.width))
+        self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
+        self.probes = (Probe * max(len(probes), 1))(*probes)
+        self.events = (Events * max(len(events), 1))(*events)
+        kernels = (_Kernel * max(len(self._bound), 1))(*self._bound)
+        rows = (_Ring * max(len(rings), 1))(*rings)
+        tables: list[ct.Array[Any]] = [kernels, rows, self.inputs, self.probes, self.events]
+        self._keep += tables
+        counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
+        plan = _Plan(*counts, *[ct.addressof(t) for t in tables])
+        self._keep.append(plan)
+        self._handle = self._runtime.nd_create(ct.byref(plan))
+
+    def run(self, first: int, steps: int) -> int:
+        """Advance up to ``steps`` steps from step ``first``; return how many were done.
+
+        Fewer are done only when a buffer for events is full. The interpreter's lock is free
+        meanwhile.
+        """
+        return int(self._runtime.nd_run(_ptr(self._handle), _i64(first), _i64(steps)))
+
+    def worked(self) -> list[int]:
+        """Return how many component updates each thread has done."""
+        handle = _ptr(self._handle)
+        return [int(self._runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._handle is not None:
+            self._runtime.nd_destroy(_ptr(self._handle))
+            self._handle = None

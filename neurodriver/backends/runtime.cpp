@@ -1,0 +1,294 @@
+/* Step loop of the CPU backend: threads that live for a whole run and one barrier a step.
+ *
+ * In phase k every thread reads rows <= k and writes row k + 1: its share of each kernel's
+ * components, of the inputs of step k + 1, and of the recorded rows of step k. Nothing that is
+ * written in a phase is read in the same phase, so the result does not depend on the threads.
+ *
+ * Compiled with -DREAL=float or -DREAL=double.
+ */
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+typedef REAL real;
+typedef long long integer;
+
+struct nd_args { void **p; const integer *n; const double *u; };
+typedef void (*nd_update)(const nd_args *, integer, integer, integer);
+
+extern "C" {
+
+struct nd_kernel {
+    nd_update update;
+    nd_args args;
+    const integer *cuts;            /* (threads + 1) first component of each thread */
+};
+
+struct nd_ring { real *data; integer depth, width; };
+
+struct nd_input {                   /* values of one (variable, uids) for a chunk of steps */
+    integer ring, first, count;     /* slots first .. first + count of the ring's rows */
+    const real *table;              /* (rows, count) */
+    const int32_t *row_of_step;     /* row of the table at each step of the chunk, -1: zero */
+    integer version;                /* changes with the table; 0: compare nothing */
+};
+
+struct nd_probe {                   /* rows of one variable, every interval-th step */
+    integer ring, count;
+    const int32_t *elements;        /* recorded elements, in the order asked for */
+    integer contiguous;             /* the elements are elements[0], elements[0] + 1, ... */
+    integer interval;
+    real *rows;                     /* (capacity, count) */
+    integer capacity;
+};
+
+struct nd_events {                  /* non-zero elements of one variable at every step */
+    integer ring, count;
+    const int32_t *elements;
+    integer contiguous;
+    integer capacity;               /* of each thread */
+    int32_t *step, *index;          /* (threads, capacity) */
+    integer *found;                 /* (threads) */
+};
+
+struct nd_plan {
+    integer threads, kernels, rings, inputs, probes, events;
+    const nd_kernel *kernel;
+    const nd_ring *ring;
+    nd_input *input;
+    nd_probe *probe;
+    nd_events *event;
+};
+}
+
+namespace {
+
+const int SPINS = 4000;             /* some 20 us: longer than a step's imbalance, then sleep */
+
+inline void relax()
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+inline void wait_while(std::atomic<uint32_t> &word, uint32_t old)
+{
+    for (int i = 0; i < SPINS; ++i) {
+        if (word.load(std::memory_order_acquire) != old) return;
+        relax();
+    }
+    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+struct Barrier {
+    alignas(64) std::atomic<uint32_t> arrived{0};
+    alignas(64) std::atomic<uint32_t> phase{0};
+    uint32_t members = 1;
+
+    void meet()
+    {
+        if (members == 1) return;
+        const uint32_t now = phase.load(std::memory_order_relaxed);
+        if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+            arrived.store(0, std::memory_order_relaxed);
+            phase.store(now + 1, std::memory_order_release);
+            phase.notify_all();
+        } else {
+            wait_while(phase, now);
+        }
+    }
+};
+
+struct Share { integer begin, end; };
+
+Share share(integer count, integer thread, integer threads)
+{
+    const integer lines = (count + 15) / 16;    /* whole cache lines: no two threads share one */
+    const integer b = lines * thread / threads * 16, e = lines * (thread + 1) / threads * 16;
+    return {b < count ? b : count, e < count ? e : count};
+}
+
+struct Simulation {
+    nd_plan plan;
+    std::vector<std::thread> workers;
+    Barrier barrier;
+    alignas(64) std::atomic<uint32_t> order{0};
+    std::atomic<uint32_t> full[2] = {0, 0};     /* an event buffer is full, by parity of the step:
+                                                   set in phase k, read before phase k + 2 */
+    bool quit = false;
+    integer first = 0, steps = 0, done = 0;
+    std::vector<std::vector<integer>> written;  /* [thread][input * depth + row]: its content */
+    std::vector<integer> offset;                /* of each input in `written` */
+    std::vector<integer> worked;                /* [thread * 8]: components advanced */
+
+    explicit Simulation(const nd_plan &given) : plan(given)
+    {
+        integer total = 0;
+        for (integer i = 0; i < plan.inputs; ++i) {
+            offset.push_back(total);
+            total += plan.ring[plan.input[i].ring].depth;
+        }
+        written.assign(plan.threads, std::vector<integer>(total, -1));
+        worked.assign(plan.threads * 8, 0);
+        barrier.members = (uint32_t)plan.threads;
+        for (integer t = 1; t < plan.threads; ++t)
+            workers.emplace_back([this, t] { serve(t); });
+    }
+
+    ~Simulation()
+    {
+        quit = true;
+        order.fetch_add(1);
+        order.notify_all();
+        for (auto &w : workers) w.join();
+    }
+
+    real *row(integer ring, integer k) const
+    {
+        const nd_ring &r = plan.ring[ring];
+        return r.data + (k % r.depth) * r.width;
+    }
+
+    void serve(integer thread)
+    {
+        uint32_t seen = 0;
+        for (;;) {
+            wait_while(order, seen);
+            seen = order.load(std::memory_order_acquire);
+            if (quit) return;
+            advance(thread);
+        }
+    }
+
+    void inject(integer thread, integer k)
+    {
+        for (integer i = 0; i < plan.inputs; ++i) {
+            const nd_input &in = plan.input[i];
+            const Share mine = share(in.count, thread, plan.threads);
+            if (mine.begin == mine.end) continue;
+            const integer from = in.row_of_step[k - first];
+            const integer depth = plan.ring[in.ring].depth;
+            integer &content = written[thread][offset[i] + k % depth];
+            const integer wanted = from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : -2;
+            if (content == wanted && wanted != -2) continue;
+            content = wanted;
+            real *to = row(in.ring, k) + in.first + mine.begin;
+            const size_t bytes = (size_t)(mine.end - mine.begin) * sizeof(real);
+            if (from < 0) std::memset(to, 0, bytes);
+            else std::memcpy(to, in.table + from * in.count + mine.begin, bytes);
+        }
+    }
+
+    void sample(integer thread, integer k)
+    {
+        for (integer i = 0; i < plan.probes; ++i) {
+            const nd_probe &p = plan.probe[i];
+            if ((k + 1) % p.interval) continue;
+            const Share mine = share(p.count, thread, plan.threads);
+            const real *from = row(p.ring, k);
+            const integer slot = (k + 1) / p.interval - 1 - first / p.interval;
+            real *to = p.rows + slot * p.count;
+            if (p.contiguous) {
+                std::memcpy(to + mine.begin, from + p.elements[0] + mine.begin,
+                            (size_t)(mine.end - mine.begin) * sizeof(real));
+            } else {
+                for (integer c = mine.begin; c < mine.end; ++c) to[c] = from[p.elements[c]];
+            }
+        }
+    }
+
+    void scan(integer thread, integer k)
+    {
+        for (integer i = 0; i < plan.events; ++i) {
+            const nd_events &e = plan.event[i];
+            const Share mine = share(e.count, thread, plan.threads);
+            const real *from = row(e.ring, k);
+            int32_t *step = e.step + thread * e.capacity, *index = e.index + thread * e.capacity;
+            integer n = e.found[thread];
+            for (integer c = mine.begin; c < mine.end; c += 16) {
+                const integer stop = c + 16 < mine.end ? c + 16 : mine.end;
+                if (e.contiguous) {
+                    const real *x = from + e.elements[0];
+                    bool any = false;
+                    for (integer j = c; j < stop; ++j) any |= x[j] != 0;
+                    if (!any) continue;
+                }
+                for (integer j = c; j < stop; ++j) {
+                    if (from[e.elements[j]] != 0) {
+                        step[n] = (int32_t)(k - first);
+                        index[n++] = (int32_t)j;
+                    }
+                }
+            }
+            e.found[thread] = n;
+            if (e.capacity - n < mine.end - mine.begin) full[k & 1].store(1, std::memory_order_relaxed);
+        }
+    }
+
+    void advance(integer thread)
+    {
+        const integer last = first + steps;
+        inject(thread, first);
+        barrier.meet();
+        integer k = first, count = 0;
+        for (; k < last; ++k) {
+            sample(thread, k);
+            scan(thread, k);
+            for (integer i = 0; i < plan.kernels; ++i) {
+                const nd_kernel &kernel = plan.kernel[i];
+                const integer b = kernel.cuts[thread], e = kernel.cuts[thread + 1];
+                if (b < e) kernel.update(&kernel.args, k, b, e);
+                count += e - b;
+            }
+            if (k + 1 < last) inject(thread, k + 1);
+            barrier.meet();
+            if (full[k & 1].load(std::memory_order_relaxed)) { ++k; break; }
+        }
+        worked[thread * 8] += count;
+        if (thread == 0) done = k - first;
+        barrier.meet();
+    }
+};
+
+}  // namespace
+
+extern "C" Simulation *nd_create(const nd_plan *plan) { return new Simulation(*plan); }
+
+extern "C" void nd_destroy(Simulation *s) { delete s; }
+
+/* Advance up to `steps` steps from step `first`; return how many were done. */
+extern "C" integer nd_run(Simulation *s, integer first, integer steps)
+{
+    s->first = first;
+    s->steps = steps;
+    s->full[0].store(0);
+    s->full[1].store(0);
+    s->order.fetch_add(1, std::memory_order_release);
+    s->order.notify_all();
+    s->advance(0);
+    return s->done;
+}
+
+/* Components advanced by a thread so far. */
+extern "C" integer nd_worked(const Simulation *s, integer thread) { return s->worked[thread * 8]; }
+
+/* Seconds of one barrier, from `rounds` of them by all threads of a fresh team. */
+extern "C" double nd_barrier_seconds(integer threads, integer rounds)
+{
+    Barrier barrier;
+    barrier.members = (uint32_t)threads;
+    std::vector<std::thread> team;
+    auto body = [&] { for (integer i = 0; i < rounds; ++i) barrier.meet(); };
+    for (integer t = 1; t < threads; ++t) team.emplace_back(body);
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    const auto end = std::chrono::steady_clock::now();
+    for (auto &t : team) t.join();
+    return std::chrono::duration<double>(end - begin).count() / (double)rounds;
+}

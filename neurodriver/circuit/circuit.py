@@ -1,0 +1,250 @@
+"""``Circuit``: what is simulated, as columns; validated once, then immutable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..component import NDComponent
+
+Column = NDArray[Any]
+
+
+class Port(NDComponent):
+    """Place where an LPU takes or gives a variable; it computes nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """All components of one model.
+
+    Parameters
+    ----------
+    model : NDComponent subclass
+    params : mapping of str to array, (n,) or () float64
+        Parameters and ``init...`` values in the units the model declares; () where all share one
+        value. NaN in an ``init...`` column means: not given.
+    count : int
+        Number of components n.
+    uids : (n,) str array, optional
+        Names; ``<model>/<number>`` where none are given.
+    labels : mapping of str to (n,) str array
+        Text attributes (for ports: selector, port_type, port_io).
+    """
+
+    model: type[NDComponent]
+    params: Mapping[str, Column]
+    count: int
+    given_uids: Column | None = None
+    labels: Mapping[str, Column] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.__name__
+
+    @cached_property
+    def uids(self) -> Column:
+        """Names of the components, (n,) str."""
+        if self.given_uids is not None:
+            return self.given_uids
+        return np.strings.add(f"{self.name}/", np.arange(self.count).astype("U"))
+
+
+@dataclass(frozen=True, eq=False)
+class Connections:
+    """All connections that carry one variable into accesses of one name.
+
+    Parameters
+    ----------
+    variable : str
+        The variable that flows.
+    access : str
+        Name of the access of the target (its receptor where it has one).
+    source, target : (m,) int32
+        Components, numbered through the groups in their order.
+    delay : (m,) or () float64
+        Total latency in seconds.
+    data : mapping of str to (m,) float64
+        Numbers of each connection (``weight``, ``reverse``, ...).
+    """
+
+    variable: str
+    access: str
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    delay: Column = field(default_factory=lambda: np.zeros(()))
+    data: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, eq=False)
+class Circuit:
+    """Components grouped by model and their connections.
+
+    Use ``from_file``, ``from_graph`` or ``from_arrays``.
+    """
+
+    name: str
+    groups: tuple[Group, ...]
+    connections: tuple[Connections, ...]
+    source: str = ""
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        models: Iterable[type[NDComponent]] = (),
+        strict: bool = False,
+    ) -> Circuit:
+        """Read a GEXF file (1.1 or 1.2, plain or gzipped).
+
+        Parameters
+        ----------
+        path : str or Path
+        models : iterable of NDComponent subclasses
+            Models beside the shipped ones.
+        strict : bool
+            Turn warnings into errors.
+
+        Raises
+        ------
+        CircuitError
+            With all faults of the file.
+        """
+        from .assemble import assemble
+        from .gexf import read_gexf
+
+        return assemble(read_gexf(Path(path)), models, strict)
+
+    @classmethod
+    def from_graph(
+        cls,
+        graph: Any,
+        models: Iterable[type[NDComponent]] = (),
+        strict: bool = False,
+        name: str = "",
+    ) -> Circuit:
+        """Build from a directed networkx graph, which is not changed.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph or MultiDiGraph
+            Nodes are components with the attribute ``class``; edges may carry ``delay`` (s),
+            ``variable``, ``weight``, ``receptor`` and a reversal potential (mV).
+        models, strict
+            As in ``from_file``.
+        name : str
+            Name used in messages.
+        """
+        from .assemble import assemble
+        from .records import from_networkx
+
+        return assemble(from_networkx(graph, name), models, strict)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        groups: Sequence[tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]],
+        connections: Sequence[Connections] = (),
+        name: str = "circuit",
+        strict: bool = False,
+    ) -> Circuit:
+        """Build from columns, without an object per component.
+
+        Parameters
+        ----------
+        groups : sequence of (model, count, params, uids)
+            ``params`` are scalars or (count,) arrays; ``uids`` None for ``<model>/<number>``.
+        connections : sequence of Connections
+        name : str
+            Name used in messages.
+        strict : bool
+            Turn warnings into errors.
+
+        Raises
+        ------
+        CircuitError
+            With all faults.
+        """
+        from .validate import checked
+
+        made = []
+        for model, count, params, uids in groups:
+            columns = {k: np.asarray(v, dtype=np.float64) for k, v in params.items()}
+            names = None if uids is None else np.asarray(uids, dtype=np.str_)
+            made.append(Group(model, columns, count, names))
+        return checked(cls(name, tuple(made), tuple(connections), name), strict)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First component number of each group, and the total, (groups + 1,)."""
+        return np.concatenate([[0], np.cumsum([g.count for g in self.groups])]).astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """Number of components."""
+        return int(self.starts[-1])
+
+    @property
+    def edges(self) -> int:
+        """Number of connections."""
+        return sum(len(c) for c in self.connections)
+
+    @cached_property
+    def uids(self) -> Column:
+        """Names of all components in order, (count,) str."""
+        return np.concatenate([g.uids for g in self.groups]) if self.groups else np.empty(0, "U1")
+
+    def group(self, model: str) -> Group:
+        """Return the group of that model name."""
+        return next(g for g in self.groups if g.name == model)
+
+    def find(self, uids: Sequence[str]) -> NDArray[np.int64]:
+        """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
+        order, known = self._sorted_uids
+        wanted = np.asarray(uids, dtype=np.str_)
+        if not len(known):
+            return np.full(len(wanted), -1)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[at] == wanted, order[at], -1)
+
+    @cached_property
+    def _sorted_uids(self) -> tuple[Column, Column]:
+        order = np.argsort(self.uids, kind="stable")
+        return order, self.uids[order]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of everything the circuit holds, 64 hexadecimal digits."""
+        state = hashlib.sha256()
+        for group in self.groups:
+            state.update(f"{group.name}:{group.count};".encode())
+            if group.given_uids is not None:
+                state.update("\0".join(group.given_uids.tolist()).encode())
+            for name, column in sorted({**group.params, **group.labels}.items()):
+                state.update(name.encode() + np.ascontiguousarray(column).tobytes())
+        for links in self.connections:
+            state.update(f"{links.variable}:{links.access};".encode())
+            for array in (links.source, links.target, links.delay):
+                state.update(np.ascontiguousarray(array).tobytes())
+            for name, column in sorted(links.data.items()):
+                state.update(name.encode() + np.ascontiguousarray(column).tobytes())
+        return state.hexdigest()
+
+    def with_parts(self, groups: Iterable[Group], connections: Iterable[Connections]) -> Circuit:
+        """Return a circuit with other groups and connections and the same name."""
+        return replace(self, groups=tuple(groups), connections=tuple(connections))
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{g.count:,} {g.name}" for g in self.groups)
+        return f"{self.name}: {counts}; {self.edges:,} connections"

@@ -1,0 +1,67 @@
+"""Node and edge records: what a file or a graph says, before it is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import CircuitError
+
+
+@dataclass
+class Records:
+    """Nodes and edges in the order of the file.
+
+    Attributes
+    ----------
+    source : str
+        File or graph, for messages.
+    uids : list of str
+    nodes, edges : list of dict
+        Attributes.
+    ends : list of (str, str)
+        Source and target uid of each edge.
+    faults : list of str
+        What the reader already found wrong.
+    """
+
+    source: str
+    uids: list[str] = field(default_factory=list)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    ends: list[tuple[str, str]] = field(default_factory=list)
+    edges: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def from_networkx(graph: Any, name: str = "") -> Records:
+    """Return the records of a directed networkx graph; the graph is only read.
+
+    Node ids become uids by ``str``; the sub-dictionaries ``params``, ``states`` (as
+    ``init<state>``) and ``attr_dict`` are flattened.
+    """
+    import networkx as nx
+
+    source = name or getattr(graph, "name", "") or "graph"
+    if not isinstance(graph, nx.Graph):
+        message = f"expected a networkx graph, got {type(graph).__name__}"
+        raise CircuitError(f"{source}: {message}; for a file use Circuit.from_file")
+    if not graph.is_directed():
+        raise CircuitError(f"{source}: the graph is undirected; a circuit needs a directed one")
+    records = Records(source)
+    for node, data in graph.nodes(data=True):
+        records.uids.append(str(node))
+        records.nodes.append(_flat(data))
+    for start, end, data in graph.edges(data=True):
+        records.ends.append((str(start), str(end)))
+        records.edges.append(_flat(data))
+    return records
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    out = dict(data)
+    for key, prefix in (("attr_dict", ""), ("params", ""), ("states", "init")):
+        inner = out.get(key)
+        if isinstance(inner, dict):
+            del out[key]
+            out.update({prefix + str(name): value for name, value in inner.items()})
+    return out

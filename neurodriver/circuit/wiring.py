@@ -1,0 +1,98 @@
+"""Which variable an edge carries, and into which access of its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..component import NDComponent
+from ..errors import near
+from .circuit import Port
+
+Model = type[NDComponent]
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Meaning of all edges of one kind.
+
+    Attributes
+    ----------
+    variable : str
+        What flows; empty when there is a fault.
+    access : str
+        Access of the target. ``I`` with the variable ``g`` asks for an Aggregator; empty for an
+        output port.
+    fault, warning : str
+        What is wrong, or only suspicious.
+    """
+
+    variable: str = ""
+    access: str = ""
+    fault: str = ""
+    warning: str = ""
+
+
+def resolve(source: Model, target: Model, variable: str = "", receptor: str = "") -> Wire:
+    """Decide what an edge between two models carries.
+
+    Parameters
+    ----------
+    source, target : NDComponent subclasses
+    variable, receptor : str
+        The edge's attributes; empty where missing.
+
+    Notes
+    -----
+    Without ``variable`` the first of the target's accesses that the source updates is taken. A
+    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator.
+    """
+    if source is Port and target is Port:
+        return Wire(fault="connects a port with a port; put a component between them")
+    if target is Port:
+        return _to_port(source, variable)
+    if source is Port:
+        fits = [a for a in target.accesses if not variable or a.variable == variable]
+    else:
+        fits = [a for a in target.accesses if a.variable in source.updates]
+        if not fits and "g" in source.updates and variable in ("", "g"):
+            fits = [a for a in target.accesses if a.variable == "I"]
+            if fits:
+                return Wire("g", fits[0].name)
+        fits = [a for a in fits if not variable or a.variable == variable]
+    chosen = [a for a in fits if not receptor or a.receptor == receptor]
+    if not chosen:
+        return Wire(fault=_misfit(source, target, variable, receptor if fits else ""))
+    warning = ""
+    if len({a.variable for a in chosen}) > 1 and source is not Port:
+        among = ", ".join(a.variable for a in chosen)
+        warning = (
+            f"edges {source.__name__} -> {target.__name__} could carry {among}: "
+            f"'{chosen[0].variable}' is taken; set the attribute 'variable'"
+        )
+    return Wire(chosen[0].variable, chosen[0].name, warning=warning)
+
+
+def _to_port(source: Model, variable: str) -> Wire:
+    if variable and variable not in source.updates:
+        known = ", ".join(source.updates) or "nothing"
+        hint = near(variable, source.updates)
+        message = f"{source.__name__} does not update it; it updates {known}{hint}"
+        return Wire(fault=f"attribute 'variable' is '{variable}', but {message}")
+    if not source.updates:
+        return Wire(fault=f"{source.__name__} updates nothing that a port could publish")
+    return Wire(variable or source.updates[0])
+
+
+def _misfit(source: Model, target: Model, variable: str, receptor: str) -> str:
+    gives = ", ".join(source.updates) or ("anything" if source is Port else "nothing")
+    takes = ", ".join(a.variable for a in target.accesses) or "nothing"
+    if receptor:
+        known = [a.receptor for a in target.accesses if a.receptor]
+        among = ", ".join(known) or "none"
+        hint = near(receptor, known)
+        return f"attribute 'receptor' is '{receptor}', but {target.__name__} has {among}{hint}"
+    what = f"source {source.__name__} updates {gives}, target {target.__name__} accesses {takes}"
+    if variable:
+        hint = near(variable, {*source.updates, *[a.variable for a in target.accesses]})
+        return f"attribute 'variable' is '{variable}', which does not fit: {what}{hint}"
+    return f"has no variable to carry: {what}"

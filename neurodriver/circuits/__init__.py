@@ -1,0 +1,1 @@
+"""Circuits that are built from published data."""

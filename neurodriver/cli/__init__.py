@@ -1,0 +1,1 @@
+"""The commands, one module each; every one calls one public function."""

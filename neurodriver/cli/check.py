@@ -1,0 +1,52 @@
+"""``neurodriver check``: validate a circuit and say what it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..circuit import Circuit
+from . import options
+
+
+@click.command("check")
+@options.circuit_file
+@click.option("--dt", type=float, default=1e-4, show_default=True,
+              callback=options.positive("seconds"),
+              help="Step in seconds; delays and memory depend on it.")  # fmt: skip
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64",
+              show_default=True)  # fmt: skip
+@options.own_models
+@options.strict
+def command(**given: Any) -> int:
+    """Validate FILE; print a summary and the memory it will use."""
+    from ..compile.program import compile_circuit
+
+    models = options.load_models(given["model_files"])
+    circuit = Circuit.from_file(given["file"], models, given["strict"])
+    click.echo(f"{circuit.name}: {circuit.count:,} components, {circuit.edges:,} connections")
+    for group in circuit.groups:
+        click.echo(f"  {group.count:>10,}  {group.name}")
+    program = compile_circuit(circuit, given["dt"], given["dtype"])
+    rows = []
+    for variable, size in program.memory.nbytes().items():
+        ring = program.memory.rings[variable]
+        rows.append((variable, f"{ring.depth} rows of {ring.width:,}", size))
+    for (number, access), gather in program.gathers.items():
+        what = f"{program.circuit.groups[number].name} <- {access}"
+        if gather.edges:
+            rows.append((what, f"{gather.edges:,} connections, {gather.form}", gather.nbytes))
+    other = sum(
+        value.nbytes
+        for unit in program.units
+        for key, value in unit.values.items()
+        if hasattr(value, "nbytes") and any(k in key for k in ("state:", "param:", "constant:"))
+    )
+    rows.append(("parameters and states", "", other))
+    click.echo(f"memory at dt = {given['dt']:g} s, {given['dtype']}:")
+    for name, what, size in rows:
+        click.echo(f"  {size / 1024:>12,.1f} KiB  {name:<28} {what}")
+    click.echo(f"  {sum(r[2] for r in rows) / 1024:>12,.1f} KiB  in all")
+    click.echo(f"digest {circuit.digest}")
+    return 0

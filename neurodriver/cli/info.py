@@ -1,0 +1,74 @@
+"""``neurodriver info``: what this machine offers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from importlib import metadata
+
+import click
+
+from .. import __version__, settings
+from ..errors import CompileError
+
+PACKAGES = (
+    "numpy",
+    "networkx",
+    "h5py",
+    "matplotlib",
+    "mpi4py",
+    "pycuda",
+    "cuda-bindings",
+    "ziglang",
+)
+
+
+def report() -> dict[str, str]:
+    """Return what was found, line by line: name -> value."""
+    from ..backends.compiler import find_compiler
+
+    out = {"neurodriver": __version__, "python": sys.version.split()[0]}
+    out["machine"] = f"{platform.system()} {platform.machine()}"
+    out["cores"] = str(len(os.sched_getaffinity(0)))
+    try:
+        compiler = find_compiler()
+        out["compiler"] = f"{' '.join(compiler.command)}: {compiler.version}"
+    except CompileError as error:
+        out["compiler"] = f"none ({error})"
+    out["kernel cache"] = str(settings.cache_folder())
+    out["gpu"] = _gpus()
+    out["mpiexec"] = shutil.which("mpiexec") or "none"
+    for package in PACKAGES:
+        try:
+            out[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            out[package] = "not installed"
+    for name, (default, meaning) in settings.TABLE.items():
+        value = os.environ.get(name)
+        out[name] = f"{value if value else 'unset'} ({meaning}; default: {default or 'none'})"
+    return out
+
+
+def _gpus() -> str:
+    """Return the NVIDIA devices that the driver shows."""
+    import subprocess
+
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return "none"
+    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        found = subprocess.run(query, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return "nvidia-smi does not answer"
+    return "; ".join(found.stdout.split("\n")).strip("; ") or "none"
+
+
+@click.command("info")
+def command() -> int:
+    """Print compilers, GPUs, MPI, versions and settings."""
+    for name, value in report().items():
+        click.echo(f"{name:<20} {value}")
+    return 0

@@ -1,0 +1,120 @@
+"""``neurodriver run``: a circuit file in, a recording out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..circuit import Circuit
+from ..errors import NeurodriverError
+from . import options
+
+
+@click.command("run")
+@options.circuit_file
+@click.option("--dt", type=float, required=True, callback=options.positive("seconds"),
+              help="Step in seconds, for instance 1e-4.")  # fmt: skip
+@click.option("--duration", type=float, required=True, callback=options.positive("seconds"),
+              help="Simulated time in seconds.")  # fmt: skip
+@click.option("-i", "--input", "inputs", multiple=True, type=click.Path(path_type=Path),
+              help="HDF5 file with values to inject; may be repeated.")  # fmt: skip
+@click.option("--input-mode", type=click.Choice(["zero", "repeat"]), default="zero",
+              show_default=True, help="What an input injects after its last row.")  # fmt: skip
+@click.option("-r", "--record", multiple=True, metavar="VARIABLE[:UID,...]",
+              help="What to record; V and spike_state of all components by default.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+              help="HDF5 file to write.")  # fmt: skip
+@click.option("--sample-interval", type=click.IntRange(1), default=1, show_default=True,
+              help="Steps per recorded row.")  # fmt: skip
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64",
+              show_default=True)  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), help="Default: by the circuit's size.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
+@options.own_models
+@options.strict
+def command(**given: Any) -> int:
+    """Simulate the circuit in FILE and record it to HDF5."""
+    from ..inputs import FileInput
+    from ..lpu import LPU
+    from ..recorders.hdf5 import HDF5Recorder
+
+    begin = time.perf_counter()
+    models = options.load_models(given["model_files"])
+    output: Path = given["output"]
+    sources = [given["file"], *given["inputs"]]
+    if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
+        raise NeurodriverError(f"{output}: the recording would overwrite an input; name another -o")
+    circuit = Circuit.from_file(given["file"], models, given["strict"])
+    mode = 1 if given["input_mode"] == "repeat" else 0
+    inputs = [FileInput(path, mode) for path in given["inputs"]]
+    recorder = HDF5Recorder(output, _requests(circuit, given["record"]), given["sample_interval"])
+    steps = round(given["duration"] / given["dt"])
+    lpu = LPU(
+        circuit,
+        given["dt"],
+        inputs,
+        [recorder],
+        dtype=given["dtype"],
+        threads=given["threads"],
+        seed=given["seed"],
+        backend=given["backend"],
+        attributes={"command": " ".join(sys.argv)},
+    )
+    with lpu:
+        ready = time.perf_counter() - begin
+        click.echo(f"{circuit}; {steps:,} steps of {given['dt']:g} s; ready in {ready:.2f} s")
+        spent = _run(lpu, steps)
+    factor = lpu.time / spent if spent else float("inf")
+    click.echo(f"{lpu.time:g} s simulated in {spent:.2f} s ({factor:.3g} x real time)")
+    click.echo(str(output))
+    return 0
+
+
+def _run(lpu: Any, steps: int) -> float:
+    """Run with a bar on a terminal, quietly otherwise; return the seconds spent."""
+    from tqdm import tqdm
+
+    begin = time.perf_counter()
+    shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix} [{elapsed}<{remaining}]"
+    # disable=None: no bar where stderr is not a terminal
+    with tqdm(total=steps, bar_format=shape, disable=None, unit_scale=True) as bar:
+
+        def progress(done: int) -> None:
+            spent = time.perf_counter() - begin
+            bar.set_postfix_str(f"{lpu.time:.3g} s, {lpu.time / spent:.2g} x real time", False)
+            bar.update(done)
+
+        try:
+            lpu.run(steps, progress=progress)
+        except KeyboardInterrupt:
+            message = f"interrupted after {lpu.step:,} of {steps:,} steps; the recording holds them"
+            raise NeurodriverError(message) from None
+    return time.perf_counter() - begin
+
+
+def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[str] | None]]:
+    """Return what to record: pairs of variable and uids (None: all)."""
+    if not texts:
+        known = {v for g in circuit.groups for v in g.model.updates}
+        usual = [v for v in ("V", "spike_state") if v in known]
+        return [(v, None) for v in usual or sorted(known)]
+    requests: dict[str, list[str] | None] = {}
+    for text in texts:
+        variable, mark, names = text.partition(":")
+        uids = [u for u in names.split(",") if u]
+        if not variable or (mark and not uids):
+            raise click.BadParameter(
+                f"'{text}': expected VARIABLE or VARIABLE:UID,UID", param_hint="--record"
+            )
+        if variable in requests and (not mark or requests[variable] is None):
+            raise click.BadParameter(f"'{variable}' is named twice", param_hint="--record")
+        if mark:
+            requests[variable] = [*(requests.get(variable) or []), *uids]
+        else:
+            requests[variable] = None
+    return list(requests.items())

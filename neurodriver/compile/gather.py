@@ -1,0 +1,224 @@
+"""How the inputs of one access are summed: from edges to the arrays a kernel reads.
+
+Every form adds the connections of a component one after the other in their order, so all give the
+same bits:
+
+``none``
+    Nothing is connected.
+``aligned``
+    Component i reads element ``start + i``, once, all with one delay: no index is stored.
+``single``
+    At most one connection each: one index a component.
+``lattice``
+    Neighbouring components read neighbouring elements with equal data, as filters on a grid do:
+    one record (element, data, mask) serves ``LANES`` components.
+``sliced``
+    Anything else: ``LANES`` components side by side, their j-th connections stored together, and
+    a tail for those with many more than their neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .memory import LANES
+
+Array = NDArray[np.generic]
+LATTICE_GAIN = 4.0
+"""A lattice record must stand for this many connections on average to be worth its cost."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Connections of one access of one group, sorted by target, in order within a target.
+
+    Attributes
+    ----------
+    target : (m,) int64
+        Component within the group, ascending.
+    element : (m,) int64
+        Element of the variable's row.
+    back : (m,) or () int64
+        Rows back: latency in steps - 1.
+    data : dict of (m,) or () float64
+    """
+
+    target: NDArray[np.int64]
+    element: NDArray[np.int64]
+    back: NDArray[np.int64]
+    data: dict[str, NDArray[np.float64]]
+
+
+@dataclass
+class Gather:
+    """Arrays of one access.
+
+    Attributes
+    ----------
+    form : str
+        One of the forms above.
+    edges : int
+        Number of connections.
+    arrays : dict of array
+        int32 ``element``, ``back``, ``start``, ...; float64 connection data by name.
+    back : int or None
+        Rows back where all share one, else None (array ``back``).
+    uniform : dict of float
+        Connection data that all share.
+    cost : (slices,) float64
+        Work of each ``LANES`` components, in entries.
+    """
+
+    form: str
+    edges: int
+    arrays: dict[str, Array] = field(default_factory=dict)
+    back: int | None = 0
+    uniform: dict[str, float] = field(default_factory=dict)
+    cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    tail: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, data counted as stored (float64)."""
+        return sum(a.nbytes for a in self.arrays.values())
+
+
+def plan(edges: Edges, count: int, zero: int, lattice: bool = True) -> Gather:
+    """Choose the form of an access and make its arrays.
+
+    Parameters
+    ----------
+    edges : Edges
+    count : int
+        Components of the group.
+    zero : int
+        Element that is always zero, for components without a connection.
+    lattice : bool
+        Whether the lattice form may be chosen.
+    """
+    slices = -(-count // LANES)
+    if not len(edges.target):
+        return Gather("none", 0, cost=np.zeros(slices))
+    made = _compact(edges)
+    degree = np.bincount(edges.target, minlength=count)
+    varied = [name for name in made.data if made.data[name].ndim]
+    if degree.max() == 1 and not made.data:
+        return _one_each(made, count, zero, slices)
+    if lattice and made.back.ndim == 0:
+        found = _lattice(made, varied, count, slices)
+        if found is not None:
+            return found
+    return _sliced(made, varied, degree, slices)
+
+
+def _compact(edges: Edges) -> Edges:
+    """Keep one number where all connections share it."""
+
+    def one(column: Array) -> Array:
+        same = column.ndim and (column == column[0]).all()
+        return column[0].reshape(()) if same else column
+
+    data = {name: one(column) for name, column in edges.data.items()}
+    return Edges(edges.target, edges.element, one(edges.back), data)  # type: ignore[arg-type]
+
+
+def _shared(edges: Edges) -> dict[str, float]:
+    return {name: float(column) for name, column in edges.data.items() if not column.ndim}
+
+
+def _back(edges: Edges) -> int | None:
+    return None if edges.back.ndim else int(edges.back)
+
+
+def _one_each(edges: Edges, count: int, zero: int, slices: int) -> Gather:
+    back = _back(edges)
+    start = int(edges.element[0])
+    straight = np.array_equal(edges.element, start + np.arange(count))
+    cost = np.full(slices, float(LANES))
+    if straight and back is not None:
+        arrays: dict[str, Array] = {"first": np.array([start])}
+        return Gather("aligned", count, arrays, back, cost=0.25 * cost)
+    element = np.full(slices * LANES, zero, dtype=np.int32)
+    element[edges.target] = edges.element
+    arrays = {"element": element}
+    if back is None:
+        rows = np.zeros(slices * LANES, dtype=np.int32)
+        rows[edges.target] = edges.back
+        arrays["back"] = rows
+    return Gather("single", len(edges.target), arrays, back, cost=cost)
+
+
+def _lattice(edges: Edges, varied: list[str], count: int, slices: int) -> Gather | None:
+    """Return the lattice form, or None where it would not pay."""
+    same = edges.target[1:] == edges.target[:-1]
+    if (same & (edges.element[1:] <= edges.element[:-1])).any():
+        return None  # ascending elements: the order of records is then each component's order
+    base = edges.element - edges.target % LANES
+    keys = [edges.data[name] for name in varied] + [base, edges.target // LANES]
+    order = np.lexsort(keys)
+    fresh = np.zeros(len(order), dtype=bool)
+    fresh[0] = True
+    for key in keys:
+        sorted_key = key[order]
+        fresh[1:] |= sorted_key[1:] != sorted_key[:-1]
+    first = np.flatnonzero(fresh)
+    if len(first) * LATTICE_GAIN > len(order):
+        return None
+    bit = np.left_shift(1, edges.target[order] % LANES)
+    chosen = order[first]
+    start = np.zeros(slices + 1, dtype=np.int32)
+    np.cumsum(np.bincount(edges.target[chosen] // LANES, minlength=slices), out=start[1:])
+    arrays: dict[str, Array] = {
+        "start": start,
+        "element": base[chosen].astype(np.int32),
+        "mask": np.add.reduceat(bit, first).astype(np.int32),
+    }
+    for name in varied:
+        arrays[name] = edges.data[name][chosen]
+    cost = 3.0 * np.diff(start)
+    return Gather("lattice", len(order), arrays, _back(edges), _shared(edges), cost)
+
+
+def _sliced(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
+    full = np.zeros(slices * LANES, dtype=np.int64)
+    full[: len(degree)] = degree
+    by_slice = full.reshape(slices, LANES)
+    depth = np.sort(by_slice, axis=1)[:, -LANES // 4]  # a quarter of the lanes still at work
+    depth = np.where(by_slice.max(axis=1) <= 2 * depth, by_slice.max(axis=1), depth)
+    start = np.zeros(slices + 1, dtype=np.int64)
+    np.cumsum(depth * LANES, out=start[1:])
+    slice_of = edges.target // LANES
+    rank = np.arange(len(edges.target)) - np.repeat(np.cumsum(degree) - degree, degree)
+    inside = rank < depth[slice_of]
+    place = start[slice_of] + rank * LANES + edges.target % LANES
+    extra = np.maximum(full - np.repeat(depth, LANES), 0)
+    tail = np.zeros(len(full) + 1, dtype=np.int64)
+    np.cumsum(extra, out=tail[1:])
+    tail += start[-1]
+    place[~inside] = (tail[edges.target] + rank - depth[slice_of])[~inside]
+    size = int(tail[-1])
+
+    def placed(column: Array, dtype: type) -> Array:
+        out: Array = np.zeros(size, dtype=dtype)
+        out[place] = column
+        return out
+
+    arrays: dict[str, Array] = {
+        "start": start,
+        "degree": full.astype(np.int32),
+        "element": placed(edges.element, np.int32),
+    }
+    if edges.back.ndim:
+        arrays["back"] = placed(edges.back, np.int32)
+    for name in varied:
+        arrays[name] = placed(edges.data[name], np.float64)
+    has_tail = bool(extra.any())
+    if has_tail:
+        arrays["tail"] = tail
+    cost = depth * LANES + extra.reshape(slices, LANES).sum(axis=1) * 2.0
+    made = Gather("sliced", len(rank), arrays, _back(edges), _shared(edges), cost, has_tail)
+    made.arrays["place"] = place  # where each connection went; the kernel does not read it
+    return made

@@ -1,0 +1,153 @@
+"""``MemoryManager``: one ring of rows per variable, one segment per model; bytes known first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit, Port
+from ..errors import CircuitError
+
+LANES = 16
+"""Components that are computed side by side; every segment is padded to a multiple."""
+
+
+def padded(count: int) -> int:
+    """Return ``count`` rounded up to whole vectors."""
+    return -(-count // LANES) * LANES
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Where the components of one group stand in each row of a variable."""
+
+    owner: str
+    start: int
+    count: int
+
+
+@dataclass
+class Ring:
+    """Rows of one variable.
+
+    Attributes
+    ----------
+    variable : str
+    depth : int
+        Rows: the longest delay in steps + 1.
+    segments : dict
+        Owner (``group number`` as str, or ``inputs``) -> Segment.
+    width : int
+        Elements of a row; its last ``LANES`` are always zero.
+    """
+
+    variable: str
+    depth: int
+    segments: dict[str, Segment] = field(default_factory=dict)
+    width: int = 0
+
+    def add(self, owner: str, count: int) -> None:
+        """Append a segment."""
+        self.segments[owner] = Segment(owner, self.width, count)
+        self.width += padded(count)
+
+    @property
+    def zero(self) -> int:
+        """Index of an element that stays zero."""
+        return self.width - LANES
+
+
+class MemoryManager:
+    """Owns every variable, state and parameter of a compiled circuit.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        With its Aggregators.
+    dtype : dtype
+        float64 or float32.
+    depths : mapping of variable to int
+        Largest delay in steps of each variable.
+    injected : mapping of variable to int
+        Number of input slots of each variable.
+    silent : set of (group number, variable)
+        Updated variables that nothing reads outside a fused kernel: they get no memory.
+    places : mapping of group number to int
+        Storage places of groups that are stored with gaps.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        dtype: np.dtype,
+        depths: dict[str, int],
+        injected: dict[str, int],
+        silent: frozenset[tuple[int, str]] = frozenset(),
+        places: Mapping[int, int] | None = None,
+    ) -> None:
+        self.dtype = np.dtype(dtype)
+        self.rings: dict[str, Ring] = {}
+        self._buffers: dict[str, NDArray[np.floating]] = {}
+        for number, group in enumerate(circuit.groups):
+            for variable in group.model.updates:
+                if (number, variable) not in silent:
+                    size = (places or {}).get(number, group.count)
+                    self._ring(variable, depths).add(str(number), size)
+        for variable, count in injected.items():
+            self._ring(variable, depths).add("inputs", count)
+        for number, group in enumerate(circuit.groups):
+            if group.model is Port:
+                for links in circuit.connections:
+                    start = circuit.starts[number]
+                    mine = (links.source >= start) & (links.source < start + group.count)
+                    if mine.any():
+                        ring = self._ring(links.variable, depths)
+                        if str(number) not in ring.segments:
+                            ring.add(str(number), group.count)
+        for ring in self.rings.values():
+            ring.width += LANES
+
+    def _ring(self, variable: str, depths: dict[str, int]) -> Ring:
+        return self.rings.setdefault(variable, Ring(variable, depths.get(variable, 1) + 1))
+
+    def nbytes(self) -> dict[str, int]:
+        """Return the bytes of each variable's ring."""
+        size = self.dtype.itemsize
+        return {v: (r.depth * r.width + 2 * LANES) * size for v, r in self.rings.items()}
+
+    def allocate(self, limit: float) -> None:
+        """Make the rings, all zero.
+
+        Parameters
+        ----------
+        limit : float
+            Bytes that may be used.
+
+        Raises
+        ------
+        CircuitError
+            When the rings need more than ``limit``.
+        """
+        sizes = self.nbytes()
+        if sum(sizes.values()) > limit:
+            worst = max(sizes, key=lambda v: sizes[v])
+            ring = self.rings[worst]
+            raise CircuitError(
+                f"the variables need {sum(sizes.values()) / 2**30:.1f} GiB, {limit / 2**30:.1f} "
+                f"GiB are free; '{worst}' alone keeps {ring.depth:,} rows of {ring.width:,} "
+                f"values because of its longest delay: shorten the delay or use a larger dt"
+            )
+        for variable, ring in self.rings.items():
+            self._buffers[variable] = np.zeros(ring.depth * ring.width + 2 * LANES, self.dtype)
+
+    def get_buffer(self, variable: str) -> NDArray[np.floating]:
+        """Return the ring of a variable, (depth, width), without its guards."""
+        ring = self.rings[variable]
+        return self._buffers[variable][LANES:-LANES].reshape(ring.depth, ring.width)
+
+    def segment(self, number: int, variable: str) -> Segment:
+        """Return the place of a group in the rows of a variable."""
+        return self.rings[variable].segments[str(number)]

@@ -1,0 +1,367 @@
+"""Circuit + step -> ``Program``: memory, plans and kernels, ready for a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit, Connections, Group, Port
+from ..kernels.component import Shape
+from ..kernels.kernel import Kernel
+from ..kernels.language import used
+from ..kernels.update import update_kernel
+from .aggregators import insert_aggregators
+from .delays import longest, steps_of
+from .fusion import Fused, find_fusions, fused_kernel
+from .gather import Edges, Gather, plan
+from .injection import Slots, make_slots
+from .memory import LANES, MemoryManager, padded
+from .random_keys import component_keys
+
+_CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal")
+
+
+@dataclass
+class Unit:
+    """One kernel with what its arguments stand for.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    groups : tuple of int
+        Groups it advances.
+    count : int
+        Components it loops over.
+    values : dict
+        Argument key -> array, int or float; rings are looked up in the memory.
+    cost : (slices,) float64
+        Estimated work of each ``LANES`` components.
+    """
+
+    kernel: Kernel
+    groups: tuple[int, ...]
+    count: int
+    values: dict[str, Any]
+    cost: NDArray[np.float64]
+
+
+@dataclass
+class Program:
+    """A compiled circuit.
+
+    Attributes
+    ----------
+    circuit : Circuit
+        With its Aggregators.
+    memory : MemoryManager
+    units : list of Unit
+    slots : Slots
+    positions : dict of int to (count,) int64
+        Storage order of the groups that are stored in another order than the circuit's.
+    gathers : dict of (group number, access) to Gather
+    """
+
+    circuit: Circuit
+    dt: float
+    dtype: np.dtype
+    seed: int
+    memory: MemoryManager
+    slots: Slots
+    units: list[Unit] = field(default_factory=list)
+    positions: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    gathers: dict[tuple[int, str], Gather] = field(default_factory=dict)
+
+    def elements(self, number: int, variable: str) -> NDArray[np.int64]:
+        """Return where the components of a group stand in a variable's row, (count,)."""
+        segment = self.memory.segment(number, variable)
+        order = self.positions.get(number)
+        count = self.circuit.groups[number].count
+        return segment.start + (np.arange(count) if order is None else order)
+
+
+def compile_circuit(
+    circuit: Circuit,
+    dt: float,
+    dtype: str = "float64",
+    targets: Sequence[tuple[str, Sequence[str]]] = (),
+    recorded: frozenset[str] = frozenset(),
+    seed: int = 0,
+    plans: bool = True,
+) -> Program:
+    """Compile a circuit.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    dt : float
+        Step in seconds.
+    dtype : {"float64", "float32"}
+    targets : sequence of (variable, uids)
+        What inputs inject.
+    recorded : frozenset of str
+        Variables that recorders read.
+    seed : int
+        Seed of the random numbers.
+    plans : bool
+        Whether special plans (lattice, fusion) may be chosen; the results are the same.
+    """
+    full = insert_aggregators(circuit)
+    slots = make_slots(full, targets)
+    depths = longest(full, dt)
+    fusions = find_fusions(full, dt, slots) if plans else {}
+    silent = frozenset((f.synapse, "g") for f in fusions.values() if "g" not in recorded)
+    places = {f.synapse: f.capacity for f in fusions.values()}
+    memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places)
+    program = Program(full, dt, np.dtype(dtype), seed, memory, slots)
+    for fused in fusions.values():
+        program.positions[fused.synapse] = fused.gather.arrays["place"].astype(np.int64)
+    members = {f.synapse for f in fusions.values()}
+    for number, group in enumerate(full.groups):
+        if group.model is Port or number in members:
+            continue
+        if number in fusions:
+            program.units.append(_fused_unit(program, number, fusions[number], plans))
+        else:
+            program.units.append(_unit(program, number, plans))
+    return program
+
+
+def _unit(program: Program, number: int, plans: bool) -> Unit:
+    group = program.circuit.groups[number]
+    values: dict[str, Any] = {}
+    shape = _shape(program, number, group.count, values, "", plans)
+    cost = _work(shape, group.count)
+    return Unit(update_kernel(shape), (number,), group.count, values, cost)
+
+
+def _fused_unit(program: Program, number: int, fused: Fused, plans: bool) -> Unit:
+    group = program.circuit.groups[number]
+    values: dict[str, Any] = {}
+    outer = _shape(program, number, group.count, values, "", plans, {"g": fused.gather})
+    inner = _shape(program, fused.synapse, fused.capacity, values, "synapse.", plans)
+    kernel = fused_kernel(outer, inner)
+    each = _work(inner, fused.capacity)
+    entries = np.add.reduceat(
+        np.append(each, 0.0), np.minimum(fused.gather.arrays["start"][:-1] // LANES, len(each))
+    )
+    return Unit(kernel, (number, fused.synapse), group.count, values, entries + LANES)
+
+
+def _shape(
+    program: Program,
+    number: int,
+    capacity: int,
+    values: dict[str, Any],
+    prefix: str,
+    plans: bool,
+    given: dict[str, Gather] | None = None,
+) -> Shape:
+    """Plan the accesses of a group and fill in the values of its arguments."""
+    circuit, memory = program.circuit, program.memory
+    group = circuit.groups[number]
+    model = group.model
+    substeps = model.substeps(program.dt)
+    gathers = dict(given or {})
+    for access in model.accesses:
+        if access.name not in gathers:
+            edges = _edges(program, number, access.name, access.variable)
+            zero = memory.rings[access.variable].zero if len(edges.target) else 0
+            gathers[access.name] = plan(edges, capacity, zero, lattice=plans)
+        _gather_values(gathers[access.name], access.name, values, prefix)
+        program.gathers[number, access.name] = gathers[access.name]
+    values[f"{prefix}dt_ms"] = program.dt * 1000.0 / substeps
+    values["seed"] = program.seed
+    values[f"{prefix}count"] = padded(capacity)
+    uniform = _numbers(program, number, capacity, values, prefix)
+    published = set()
+    for variable in model.updates:
+        ring = memory.rings.get(variable)
+        if ring and str(number) in ring.segments:
+            published.add(variable)
+            values[f"{prefix}segment:{variable}"] = ring.segments[str(number)].start
+    for state in model.states:
+        if state not in published:
+            values[f"{prefix}state:{state}"] = np.zeros(padded(capacity), program.dtype)
+    if model.draws_random():
+        values[f"{prefix}keys"] = _placed(
+            program, number, component_keys(circuit, number), capacity
+        )
+    return Shape(
+        model, program.dtype.name, substeps, frozenset(uniform), frozenset(published), gathers
+    )
+
+
+def _placed(program: Program, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:
+    """Put a column of a group into storage order; spare places repeat the first value."""
+    out = np.full(padded(capacity), column[0], dtype=column.dtype)
+    order = program.positions.get(number)
+    out[: len(column)] = column if order is None else out[: len(column)]
+    if order is not None:
+        out[order] = column
+    return out
+
+
+def _numbers(
+    program: Program, number: int, capacity: int, values: dict[str, Any], prefix: str
+) -> set[str]:
+    """Store parameters, one number where all share it; return the names of those."""
+    group = program.circuit.groups[number]
+    uniform = set()
+    for name, rule in group.model.params.items():
+        column = np.asarray(group.params.get(name, rule.default), dtype=np.float64)
+        if column.ndim == 0 or (column == column[0]).all():
+            uniform.add(name)
+            values[f"{prefix}param:{name}"] = float(column.reshape(-1)[0])
+        else:
+            placed = _placed(program, number, column, capacity)
+            values[f"{prefix}param:{name}"] = placed.astype(program.dtype)
+    for name, text in group.model.constants.items():
+        needs = used([*group.model.params, *group.model.constants], [text])
+        if uniform.issuperset(needs):
+            uniform.add(name)
+            values[f"{prefix}constant:{name}"] = 0.0
+        else:
+            values[f"{prefix}constant:{name}"] = np.zeros(padded(capacity), program.dtype)
+    return uniform
+
+
+def _gather_values(gather: Gather, access: str, values: dict[str, Any], prefix: str) -> None:
+    for name, array in gather.arrays.items():
+        values[f"{prefix}{access}:{name}"] = array
+    if gather.form == "aligned":
+        values[f"{prefix}first:{access}"] = int(gather.arrays["first"][0])
+    if gather.back is not None:
+        values[f"{prefix}back:{access}"] = gather.back
+    for name, number in gather.uniform.items():
+        values[f"{prefix}data:{access}:{name}"] = number
+
+
+def _edges(program: Program, number: int, access: str, variable: str) -> Edges:
+    """Collect the connections of one access, those of the circuit before those of inputs."""
+    circuit, memory = program.circuit, program.memory
+    start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
+    names = list(
+        next(a for a in circuit.groups[number].model.accesses if a.name == access).connection
+    )
+    parts = []
+    sources = [(links, "") for links in circuit.connections]
+    sources += [(links, "inputs") for links in program.slots.connections]
+    for links, owner in sources:
+        if links.access != access or links.variable != variable or not len(links):
+            continue
+        mine = np.flatnonzero((links.target >= start) & (links.target < end))
+        if not len(mine):
+            continue
+        every = len(mine) == len(links)
+        source = links.source if every else links.source[mine]
+        target = (links.target if every else links.target[mine]).astype(np.int64) - start
+        if not owner:
+            element = _source_elements(program, source, variable)
+        else:
+            element = memory.rings[variable].segments[owner].start + source.astype(np.int64)
+        back = steps_of(links, program.dt) - 1
+        parts.append(
+            (
+                target,
+                element,
+                _picked(back, mine),
+                _data(program, links, mine, names, number, access),
+            )
+        )
+    if not parts:
+        empty = np.empty(0, dtype=np.int64)
+        return Edges(empty, empty, np.zeros((), dtype=np.int64), {})
+    return _joined(parts, names, number, program)
+
+
+def _picked(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    if column.ndim and len(rows) != len(column):
+        return column[rows]
+    return column
+
+
+def _data(
+    program: Program,
+    links: Connections,
+    rows: NDArray[np.int64],
+    names: list[str],
+    number: int,
+    access: str,
+) -> dict[str, NDArray[np.float64]]:
+    group: Group = program.circuit.groups[number]
+    rules = group.model.access(access).connection
+    out = {}
+    for name in names:
+        default = rules[name].default
+        given = links.data.get(name)
+        if given is None:
+            out[name] = np.asarray(0.0 if default is None else default)
+            continue
+        column = _picked(np.asarray(given, dtype=np.float64), rows)
+        if default is not None and np.isnan(column).any():
+            column = np.nan_to_num(column, nan=default)
+        out[name] = column
+    return out
+
+
+def _source_elements(
+    program: Program, source: NDArray[np.int32], variable: str
+) -> NDArray[np.int64]:
+    """Return where the sources stand in the variable's row."""
+    circuit = program.circuit
+    table = np.full(len(circuit.groups), -1, dtype=np.int64)
+    ring = program.memory.rings[variable]
+    for g in range(len(circuit.groups)):
+        segment = ring.segments.get(str(g))
+        if segment is not None:
+            table[g] = segment.start - circuit.starts[g]
+    offset = np.repeat(table, [g.count for g in circuit.groups])
+    element = source + offset[source]
+    for g, order in program.positions.items():
+        mine = (source >= circuit.starts[g]) & (source < circuit.starts[g + 1])
+        if mine.any():
+            base = program.memory.segment(g, variable).start
+            element[mine] = base + order[source[mine] - circuit.starts[g]]
+    return element
+
+
+def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, program: Program) -> Edges:
+    """Concatenate the parts and sort them by target, keeping the order within a target."""
+    if len(parts) == 1:
+        target, element, back, data = parts[0]
+    else:
+        sizes = [len(p[0]) for p in parts]
+        target = np.concatenate([p[0] for p in parts])
+        element = np.concatenate([p[1] for p in parts])
+        wide = [np.broadcast_to(p[2], (n,)) for p, n in zip(parts, sizes, strict=True)]
+        back = np.concatenate(wide)
+        data = {
+            name: np.concatenate(
+                [np.broadcast_to(p[3][name], (n,)) for p, n in zip(parts, sizes, strict=True)]
+            )
+            for name in names
+        }
+    order = program.positions.get(number)
+    if order is not None:
+        target = order[target]
+    if (target[1:] < target[:-1]).any():
+        by_target = np.argsort(target, kind="stable")
+        target, element = target[by_target], element[by_target]
+        back = back[by_target] if back.ndim else back
+        data = {n: c[by_target] if c.ndim else c for n, c in data.items()}
+    return Edges(target, element, back, data)
+
+
+def _work(shape: Shape, count: int) -> NDArray[np.float64]:
+    """Estimate the work of each slice, in units of one stored connection."""
+    text = " ".join(
+        [shape.model.update, *shape.model.terms.values(), *shape.model.outputs.values()]
+    )
+    calls = sum(text.count(f"{name}(") for name in _CALLS)
+    own = shape.substeps * (1.0 + 3.0 * calls)
+    slices = -(-count // LANES)
+    return sum((g.cost for g in shape.gathers.values()), np.full(slices, own * LANES))

@@ -1,0 +1,299 @@
+"""``NDComponent``: how a model declares what it reads, what it writes and its mathematics."""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .errors import ModelError, near
+
+VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1"}
+"""Units of the variables that the shipped models exchange."""
+
+FUNCTIONS = (
+    "exp", "expm1", "log", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
+    "floor", "fma", "sin", "cos",
+)  # fmt: skip
+"""Functions that the mathematics of a model may call."""
+
+DRAWS = ("uniform", "normal")
+"""Random draws: ``uniform()`` in (0, 1) and ``normal()``, one stream for each place in the text."""
+
+GIVEN = ("dt_ms", "substep")
+"""Names every text can use: length of a sub-step in ms, number of the sub-step from 0."""
+
+_C_WORDS = frozenset(
+    "real int long float double bool char short unsigned signed const if else for while do switch "
+    "case default break continue return struct union enum typedef sizeof static void".split()
+)
+_RESERVED = _C_WORDS.union(FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that each component of a model has.
+
+    Parameters
+    ----------
+    unit : str
+        Unit, for instance ``"mV"``.
+    default : float, optional
+        Value where a node gives none; without it the parameter is required.
+    above, at_least, at_most : float, optional
+        Bounds; ``above`` excludes its own value.
+    doc : str
+        What it is.
+    """
+
+    unit: str = ""
+    default: float | None = None
+    above: float = -math.inf
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    doc: str = ""
+
+    def allowed(self) -> str:
+        """Return the admissible range in words."""
+        parts = []
+        if self.above > -math.inf:
+            parts.append("positive" if self.above == 0 else f"above {self.above:g}")
+        if self.at_least > -math.inf:
+            parts.append(f"at least {self.at_least:g}")
+        if self.at_most < math.inf:
+            parts.append(f"at most {self.at_most:g}")
+        return " and ".join(parts) or "finite"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A number that each component carries from step to step.
+
+    Parameters
+    ----------
+    unit : str
+        Unit of the state.
+    initial : float or str
+        Value before step 0, or the name of a parameter or an earlier state. The optional parameter
+        ``init<name>`` of a node comes before both.
+    doc : str
+        What it is.
+    """
+
+    unit: str = ""
+    initial: float | str = 0.0
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One variable that a model reads, summed over all connections of a component.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable.
+    receptor : str
+        Name under which an edge's attribute ``receptor`` picks this access; the mathematics uses
+        it in place of the variable's name.
+    each : str
+        What one connection adds, in terms of the variable, of ``connection`` data, and of the
+        model's accesses declared before this one. Default: the variable itself.
+    connection : mapping of str to Parameter
+        Numbers that every connection carries (with defaults).
+    accumulate : {"real", "double"}
+        Type of the sum.
+    """
+
+    variable: str
+    receptor: str = ""
+    each: str = ""
+    connection: Mapping[str, Parameter] = field(default_factory=dict)
+    accumulate: str = "real"
+
+    @property
+    def name(self) -> str:
+        """Name of the sum in the mathematics."""
+        return self.receptor or self.variable
+
+    @property
+    def weighted(self) -> bool:
+        """Whether an edge's ``weight`` multiplies here."""
+        return "weight" in self.connection
+
+
+def Weighted(variable: str, receptor: str = "") -> Access:
+    """Return an access whose connections are multiplied by their edge's ``weight``."""
+    weight = Parameter("", default=1.0, doc="factor of this connection")
+    return Access(variable, receptor, f"weight * {variable}", {"weight": weight})
+
+
+def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
+    """Bring the spellings of a declaration (list, name -> unit, name -> object) into one."""
+    if not isinstance(given, Mapping):
+        given = dict.fromkeys(given, "")
+    out = {}
+    for name, value in given.items():
+        if isinstance(value, make):
+            out[name] = value
+        elif isinstance(value, str):
+            out[name] = make(value)
+        elif isinstance(value, int | float) and make is State:
+            out[name] = State("", float(value))  # the old `internals`: name -> initial value
+        else:
+            raise ModelError(f"{owner}.{name}: expected a unit or a {make.__name__}, got {value!r}")
+    return out
+
+
+class NDComponent:
+    """Base of all models: a subclass declares names and mathematics, nothing else.
+
+    Attributes
+    ----------
+    accesses : sequence of str or Access
+        Variables that are read; each is the sum over the component's connections.
+    updates : sequence of str, or mapping of str to unit
+        Variables that are written. The first one is what an output port publishes.
+    params : mapping of str to Parameter or unit
+        Numbers of each component.
+    states : mapping of str to State
+        Numbers carried from step to step. A state that is named like an updated variable *is*
+        that variable.
+    constants : mapping of str to str
+        Expressions of parameters and ``dt_ms``, computed once.
+    terms : mapping of str to str
+        Expressions computed at each sub-step before ``update``, from old values.
+    update : str
+        Statements that advance the states by ``dt_ms`` ms and set the updated variables.
+    outputs : mapping of str to str
+        Updated variables that are functions of states and parameters alone.
+    maximum_dt : float or None
+        Largest sub-step in seconds; None: one sub-step per step.
+    reference : str
+        Source of the equations, with DOI.
+
+    Notes
+    -----
+    The mappings are merged along the inheritance, so that a subclass overrides single entries.
+    """
+
+    accesses: ClassVar[Any] = ()
+    updates: ClassVar[Any] = ()
+    params: ClassVar[Any] = {}
+    states: ClassVar[Any] = {}
+    constants: ClassVar[Mapping[str, str]] = {}
+    terms: ClassVar[Mapping[str, str]] = {}
+    update: ClassVar[str] = ""
+    outputs: ClassVar[Mapping[str, str]] = {}
+    maximum_dt: ClassVar[float | None] = None
+    reference: ClassVar[str] = ""
+    units: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__
+        if "internals" in own and "states" not in own:
+            cls.states = own["internals"]
+        cls.params = cls._merged("params", Parameter)
+        cls.states = cls._merged("states", State)
+        for name in ("constants", "terms", "outputs"):
+            merged: dict[str, str] = {}
+            for base in reversed(cls.__mro__):
+                merged.update(base.__dict__.get(name) or {})
+            setattr(cls, name, merged)
+        cls.accesses = tuple(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
+        named = cls.updates if isinstance(cls.updates, Mapping) else {}
+        cls.updates = tuple(cls.updates)
+        cls.units = {
+            **{v: VARIABLE_UNITS.get(v, "") for v in cls.updates},
+            **{k: v for k, v in cls.units.items() if k in cls.updates},
+            **{s: state.unit for s, state in cls.states.items() if s in cls.updates},
+            **named,
+        }
+        _check(cls)
+
+    @classmethod
+    def _merged(cls, name: str, make: type) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            merged.update(_table(base.__dict__.get(name) or {}, make, f"{base.__name__}.{name}"))
+        return merged
+
+    @classmethod
+    def initial_names(cls) -> dict[str, str]:
+        """Return the optional initial-value parameters: ``init<state>`` -> state."""
+        return {f"init{state}": state for state in cls.states}
+
+    @classmethod
+    def access(cls, name: str) -> Access:
+        """Return the access of that name (its receptor, or its variable)."""
+        found: Access = next(a for a in cls.accesses if a.name == name)
+        return found
+
+    @classmethod
+    def input_symbol(cls, access: Access) -> str:
+        """Return the name by which the mathematics reads the sum of an access.
+
+        It is the access's own name, or ``input_<name>`` where a state, parameter or updated
+        variable has that name already.
+        """
+        taken = access.name in cls.updates or access.name in cls.states
+        return f"input_{access.name}" if taken or access.name in cls.params else access.name
+
+    @classmethod
+    def substeps(cls, dt: float) -> int:
+        """Return how many sub-steps a step of ``dt`` seconds takes.
+
+        One up to ``maximum_dt``; above it ``dt / maximum_dt`` when that is an integer within
+        1e-5, otherwise the next integer.
+        """
+        if cls.maximum_dt is None or dt <= cls.maximum_dt:
+            return 1
+        ratio = dt / cls.maximum_dt
+        return round(ratio) if abs(ratio - round(ratio)) <= 1e-5 else math.ceil(ratio)
+
+    @classmethod
+    def draws_random(cls) -> bool:
+        """Whether the mathematics draws random numbers."""
+        text = " ".join([cls.update, *cls.terms.values(), *cls.outputs.values()])
+        return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
+
+
+def _check(cls: type[NDComponent]) -> None:
+    """Raise ModelError where the declarations of a class contradict each other."""
+    where = cls.__name__
+    symbols: list[str] = [*cls.params, *cls.constants, *cls.terms]
+    symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
+    symbols += [cls.input_symbol(a) for a in cls.accesses]
+    inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
+    for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
+        if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
+            raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
+        if name in _RESERVED or name.startswith("nd_"):
+            raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
+    for name in symbols:
+        if symbols.count(name) > 1:
+            raise ModelError(f"{where}: the name '{name}' is declared twice")
+    names = [a.name for a in cls.accesses]
+    if len(set(names)) < len(names):
+        raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
+    for name in cls.outputs:
+        if name not in cls.updates:
+            hint = near(name, cls.updates)
+            raise ModelError(f"{where}.outputs: '{name}' is not among its updates{hint}")
+    earlier = list(cls.params)
+    for state, value in cls.states.items():
+        if isinstance(value.initial, str) and value.initial not in earlier:
+            hint = near(value.initial, earlier)
+            message = f"no parameter or earlier state '{value.initial}'{hint}"
+            raise ModelError(f"{where}.states['{state}']: {message}")
+        earlier.append(state)
+    if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
+        raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
+
+
+def table(models: Iterable[type[NDComponent]]) -> dict[str, type[NDComponent]]:
+    """Return name -> model; a later model of one name replaces an earlier one."""
+    return {model.__name__: model for model in models}

@@ -1,0 +1,130 @@
+"""The errors a user can meet, and the collector that raises all faults of a circuit at once.
+
+Every class is also the builtin that a caller would expect, so ``except ValueError`` works.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+
+SHOWN = 10
+"""How many faults of one report are told in full."""
+
+
+class NeurodriverError(Exception):
+    """Base of every error that is the user's to mend; the message says where and how."""
+
+
+class CircuitError(NeurodriverError, ValueError):
+    """A circuit (file, graph or arrays) breaks a rule."""
+
+
+class ModelError(NeurodriverError, ValueError):
+    """A component class is declared wrongly."""
+
+
+class CompileError(NeurodriverError, RuntimeError):
+    """No usable compiler, or generated text that it refuses."""
+
+
+class InputError(NeurodriverError, ValueError):
+    """An input does not fit the circuit."""
+
+
+class RecordingError(NeurodriverError, OSError):
+    """A recording cannot be written or read."""
+
+    __str__ = Exception.__str__
+
+
+class CircuitWarning(UserWarning):
+    """Legal, but worth a look."""
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return ``" (did you mean 'x'?)"`` for the nearest known name, or an empty string.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    known : iterable of str
+        What could have been meant.
+    """
+    names = {k.lower(): k for k in known}
+    found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+    return f" (did you mean '{names[found[0]]}'?)" if found else ""
+
+
+class Faults:
+    """Collects the faults and the warnings of one circuit; raises them together.
+
+    Parameters
+    ----------
+    source : str
+        File or description that stands before every message.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.count = 0
+        self.messages: list[str] = []
+        self.warnings: Counter[str] = Counter()
+
+    def add(self, message: str, times: int = 1) -> None:
+        """Note a fault; only the first ten texts are kept, all are counted."""
+        self.count += times
+        if len(self.messages) < SHOWN:
+            self.messages.append(message)
+
+    def room(self) -> int:
+        """How many more faults would be told in full: format no more than these."""
+        return max(SHOWN - len(self.messages), 0)
+
+    def add_each(self, messages: Iterable[str], total: int) -> None:
+        """Note ``total`` faults of one kind; ``messages`` is read only as far as there is room."""
+        before = self.count
+        for message in messages:
+            if not self.room():
+                break
+            self.add(message)
+        self.count = before + total
+
+    def warn(self, message: str, times: int = 1) -> None:
+        """Note something legal but suspicious; equal texts are counted."""
+        self.warnings[message] += times
+
+    def finish(self, strict: bool = False) -> None:
+        """Emit the warnings, or raise everything.
+
+        Parameters
+        ----------
+        strict : bool
+            Turn every warning into a fault.
+
+        Raises
+        ------
+        CircuitError
+            When there is at least one fault.
+        """
+        told = [f"{text} ({n} times)" if n > 1 else text for text, n in self.warnings.items()]
+        if strict:
+            for text in told:
+                self.add(f"{text} [an error because of --strict]")
+        if self.count:
+            raise CircuitError(self.report())
+        for text in told:
+            warnings.warn(f"{self.source}: {text}", CircuitWarning, stacklevel=3)
+
+    def report(self) -> str:
+        """Return all that was collected as one text."""
+        if self.count == 1:
+            return f"{self.source}: {self.messages[0]}"
+        lines = [f"{self.source}: {self.count} faults"]
+        lines += [f"  {i}. {text}" for i, text in enumerate(self.messages, 1)]
+        if self.count > len(self.messages):
+            lines.append(f"  ... and {self.count - len(self.messages)} more")
+        return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""Buffers between the step loop and its inputs and recorders, for one chunk of steps at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .backends.cpu import CPUBackend, Events, InputTable, Probe
+from .circuit.circuit import Port
+from .compile.program import Program
+from .errors import RecordingError, near
+from .inputs.base import Input
+from .recorders.base import Block, Columns, Recorder
+
+EVENT_VARIABLES = frozenset({"spike_state"})
+"""Variables that are recorded as events."""
+
+_SPARE_EVENTS = 1 << 16
+
+
+class InputFeed:
+    """Stages the values of all inputs for a chunk of steps.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : sequence of Input
+    """
+
+    def __init__(self, program: Program, inputs: Sequence[Input]) -> None:
+        self.inputs = list(inputs)
+        self._places = iter(program.slots.places)
+        self._rings = list(program.memory.rings)
+        self._targets: list[tuple[Input, int]] = []
+        self.tables: list[InputTable] = []
+        self._held: list[Any] = []
+        for one in self.inputs:
+            one.open(program.dt, program.dtype)
+            for number in range(len(one.targets)):
+                variable, first, count = next(self._places)
+                start = program.memory.rings[variable].segments["inputs"].start
+                ring = self._rings.index(variable)
+                self.tables.append(InputTable(ring, start + first, count, None, None, 0))
+                self._targets.append((one, number))
+
+    @property
+    def longest(self) -> int:
+        """Most steps that can be staged at once."""
+        if any(one.per_step for one in self.inputs):
+            return 1
+        row = sum(one.row_bytes() for one in self.inputs)
+        return max(1, (32 << 20) // row) if row else 1 << 30
+
+    def stage(self, backend: CPUBackend, first: int, steps: int) -> None:
+        """Point the backend's tables at the values of the coming steps."""
+        self._held.clear()
+        for table, (one, number) in zip(backend.inputs, self._targets, strict=False):
+            chunk = one.chunk(number, first, steps)
+            self._held.append(chunk)
+            table.table = chunk.table.ctypes.data
+            table.row_of_step = chunk.row_of_step.ctypes.data
+            table.version = chunk.version
+
+
+class RecorderFeed:
+    """Buffers of one recorder.
+
+    Parameters
+    ----------
+    program : Program
+    recorder : Recorder
+    threads : int
+    """
+
+    def __init__(self, program: Program, recorder: Recorder, threads: int) -> None:
+        self.recorder = recorder
+        self.columns: list[Columns] = []
+        self.probes: list[Probe] = []
+        self.events: list[Events] = []
+        self._dtype = program.dtype
+        self._dt = program.dt
+        self._kept: list[Any] = []
+        self._buffers: dict[str, Any] = {}
+        for variable, uids in recorder.record:
+            self._add(program, variable, uids, threads)
+
+    def _add(
+        self, program: Program, variable: str, uids: Sequence[str] | None, threads: int
+    ) -> None:
+        names, elements, unit = recorded_columns(program, variable, uids)
+        place = np.ascontiguousarray(elements, dtype=np.int32)
+        self._kept.append(place)
+        ring = list(program.memory.rings).index(variable)
+        straight = bool((np.diff(place) == 1).all())
+        as_events = variable in EVENT_VARIABLES
+        self.columns.append(Columns(variable, names, unit, as_events))
+        head = (ring, len(place), place.ctypes.data, straight)
+        if as_events:
+            capacity = len(place) + _SPARE_EVENTS
+            step, index = (np.empty((threads, capacity), dtype=np.int32) for _ in range(2))
+            found = np.zeros(threads, dtype=np.int64)
+            self._buffers[variable] = (step, index, found)
+            addresses = [a.ctypes.data for a in (step, index, found)]
+            self.events.append(Events(*head, capacity, *addresses))
+        else:
+            self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one recorded row."""
+        dense = sum(len(c.uids) for c in self.columns if not c.events)
+        return dense * self._dtype.itemsize
+
+    def prepare(self, probes: Sequence[Probe], first: int, steps: int) -> None:
+        """Make room for the rows of the coming steps; ``probes`` are the backend's own."""
+        interval = self.recorder.sample_interval
+        rows = (first + steps) // interval - first // interval
+        dense = [c for c in self.columns if not c.events]
+        for columns, probe in zip(dense, probes, strict=True):
+            buffer = np.empty((rows, len(columns.uids)), dtype=self._dtype)
+            self._buffers[columns.variable] = buffer
+            probe.rows = buffer.ctypes.data
+            probe.capacity = rows
+        for columns in self.columns:
+            if columns.events:
+                self._buffers[columns.variable][2][:] = 0
+
+    def block(self, first: int, done: int) -> Block:
+        """Return what was recorded in ``done`` steps from ``first``."""
+        interval = self.recorder.sample_interval
+        row = first // interval
+        rows = (first + done) // interval - row
+        dense = {c.variable: self._buffers[c.variable][:rows] for c in self.columns if not c.events}
+        events = {c.variable: self._events(c.variable, first) for c in self.columns if c.events}
+        return Block(row, dense, events, first + done)
+
+    def _events(self, variable: str, first: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Join the events of all threads, ordered by step, then by column."""
+        step, index, found = self._buffers[variable]
+        steps = np.concatenate([step[t, :n] for t, n in enumerate(found)])
+        columns = np.concatenate([index[t, :n] for t, n in enumerate(found)])
+        order = np.argsort(steps, kind="stable")  # threads hold ascending columns
+        time = (first + steps[order].astype(np.int64)) * self._dt
+        return time.astype(np.float64), columns[order]
+
+
+def recorded_columns(
+    program: Program, variable: str, uids: Sequence[str] | None
+) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
+    """Return uids, elements and unit of what a request names.
+
+    Raises
+    ------
+    RecordingError
+        For a variable that nothing updates, or uids that do not update it.
+    """
+    circuit, memory = program.circuit, program.memory
+    owners = [g for g, group in enumerate(circuit.groups) if variable in group.model.updates]
+    if not owners:
+        known = sorted({v for g in circuit.groups for v in g.model.updates})
+        among = ", ".join(known) or "none"
+        raise RecordingError(
+            f"record: no component updates '{variable}'{near(variable, known)}; known are {among}"
+        )
+    unit = circuit.groups[owners[0]].model.units[variable]
+    element = np.full(circuit.count, -1, dtype=np.int64)
+    for g in owners:
+        if str(g) in memory.rings[variable].segments:
+            start = int(circuit.starts[g])
+            element[start : start + circuit.groups[g].count] = program.elements(g, variable)
+    if uids is None:
+        shown = element >= 0
+        for g, group in enumerate(circuit.groups):
+            hidden = group.name == "Aggregator" and group.count and group.uids[0][:5] == "auto_"
+            if hidden or group.model is Port:
+                shown[circuit.starts[g] : circuit.starts[g + 1]] = False
+        chosen = np.flatnonzero(shown)
+    else:
+        chosen = circuit.find(uids)
+        bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
+        if bad:
+            more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+            names = ", ".join(f"'{u}'" for u in bad[:3]) + more
+            raise RecordingError(f"record: {names}: no such component updates '{variable}'")
+    if not len(chosen):
+        raise RecordingError(f"record: '{variable}' has no component to record; name the uids")
+    return circuit.uids[chosen], element[chosen], unit

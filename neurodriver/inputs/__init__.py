@@ -1,0 +1,9 @@
+"""Inputs: values that enter a circuit from outside."""
+
+from .array import ArrayInput as ArrayInput
+from .base import Chunk as Chunk
+from .base import Input as Input
+from .file import FileInput as FileInput
+from .ramp import RampInput as RampInput
+from .step import StepInput as StepInput
+from .user import UserInput as UserInput

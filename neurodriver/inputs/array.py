@@ -1,0 +1,105 @@
+"""Values or events from arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .base import Chunk, Input
+
+
+class ArrayInput(Input):
+    """Injects row r of an array at step r, or events at their times.
+
+    Parameters
+    ----------
+    inputs : mapping of variable to (uids, data)
+        ``data`` is an array (steps, n), or a pair ``(time, index)``: times in seconds and columns
+        of ``uids``. An event at time t enters at step ``floor(t / dt)``, a hair's breadth below a
+        step counting as the step; events of one column in one step add up.
+    mode : {0, 1}
+        After the last row: 0 injects zero, 1 repeats the last row.
+    """
+
+    def __init__(
+        self, inputs: Mapping[str, tuple[Sequence[str], Any]], mode: int = 0, name: str = ""
+    ) -> None:
+        super().__init__([(variable, uids) for variable, (uids, _) in inputs.items()])
+        self.name = name or type(self).__name__
+        if mode not in (0, 1):
+            raise InputError(f"{self.name}: mode must be 0 (zero) or 1 (repeat), got {mode!r}")
+        self.mode = mode
+        self._sources: list[_Rows | _Events] = []
+        for (variable, uids), (_, data) in zip(self.targets, inputs.values(), strict=True):
+            where = f"{self.name}, '{variable}'"
+            make = _Events if isinstance(data, tuple) else _Rows
+            self._sources.append(make(data, len(uids), where))
+
+    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+        return self._sources[number].chunk(first, steps, self.dt, self.dtype, self.mode)
+
+
+class _Rows:
+    """Rows of an array or of an HDF5 data set, sliced as the run goes."""
+
+    def __init__(self, data: Any, count: int, where: str) -> None:
+        self.data = data if hasattr(data, "shape") else np.asarray(data, dtype=np.float64)
+        self.where = where
+        if len(self.data.shape) != 2 or self.data.shape[1] != count:
+            want = f"(steps, {count}): one column per uid"
+            raise InputError(f"{where}: data of shape {want} are needed, got {self.data.shape}")
+        if self.data.dtype.kind not in "fiub":
+            raise InputError(f"{where}: data must be numbers, got {self.data.dtype}")
+
+    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
+        total = len(self.data)
+        begin, end = min(first, total), min(first + steps, total)
+        if mode == 1 and total:
+            begin = min(begin, total - 1)
+            end = max(end, begin + 1)
+        table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+        if not np.isfinite(table).all():
+            row, column = np.argwhere(~np.isfinite(table))[0]
+            raise InputError(
+                f"{self.where}: values must be finite, got {table[row, column]} "
+                f"in row {begin + row}, column {column}"
+            )
+        rows = np.arange(first, first + steps) - begin
+        past = rows >= len(table)
+        rows[past] = len(table) - 1 if mode == 1 else -1
+        return Chunk(table, rows.astype(np.int32))
+
+
+class _Events:
+    """Events as times and columns."""
+
+    def __init__(self, data: tuple[Any, Any], count: int, where: str) -> None:
+        self.time = np.asarray(data[0], dtype=np.float64)
+        self.index = np.asarray(data[1], dtype=np.int64)
+        self.count = count
+        if self.time.shape != self.index.shape or self.time.ndim != 1:
+            shapes = f"{self.time.shape} and {self.index.shape}"
+            raise InputError(f"{where}: time and index must be of one length, got {shapes}")
+        if not np.isfinite(self.time).all() or (self.time < 0).any():
+            raise InputError(f"{where}: event times must be finite and not negative")
+        if ((self.index < 0) | (self.index >= count)).any():
+            bad = self.index[(self.index < 0) | (self.index >= count)][0]
+            raise InputError(f"{where}: event index {bad}, allowed are 0 to {count - 1}")
+        order = np.argsort(self.time, kind="stable")
+        self.time, self.index = self.time[order], self.index[order]
+        self._steps: NDArray[np.int64] | None = None
+
+    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
+        if self._steps is None:
+            self._steps = np.floor(self.time / dt * (1 + 4e-16) + 1e-9).astype(np.int64)
+        a, b = np.searchsorted(self._steps, [first, first + steps])
+        hit, row = np.unique(self._steps[a:b], return_inverse=True)
+        table = np.zeros((len(hit), self.count), dtype=dtype)
+        np.add.at(table, (row, self.index[a:b]), 1)
+        rows = np.full(steps, -1, dtype=np.int32)
+        rows[hit - first] = np.arange(len(hit))
+        return Chunk(table, rows)

@@ -1,0 +1,89 @@
+"""What every input has in common: where it injects, and its values for a chunk of steps.
+
+The value of row r enters at step r: it is added to the other inputs of its component and first
+shows in row r + 1 of what the component updates. Several inputs may inject into one component;
+their values add up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError
+
+Target = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Values of one target for consecutive steps.
+
+    Attributes
+    ----------
+    table : (rows, n) array of the working type
+        Different rows of values.
+    row_of_step : (steps,) int32
+        Row of the table at each step; -1 injects zero.
+    version : int
+        Equal positive versions mean equal tables; 0 promises nothing.
+    """
+
+    table: NDArray[np.floating]
+    row_of_step: NDArray[np.int32]
+    version: int = 0
+
+
+class Input(ABC):
+    """Base of all inputs.
+
+    Parameters
+    ----------
+    targets : sequence of (variable, uids)
+        What is injected where.
+
+    Attributes
+    ----------
+    per_step : bool
+        Whether the values of a step must be asked for right before it.
+    """
+
+    per_step = False
+
+    def __init__(self, targets: Sequence[tuple[str, Sequence[str]]]) -> None:
+        self.targets: list[Target] = []
+        for variable, uids in targets:
+            names = (uids,) if isinstance(uids, str) else tuple(str(u) for u in uids)
+            self.targets.append((variable, names))
+        self.dt = 0.0
+        self.dtype = np.dtype(np.float64)
+
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        """Get ready for steps of ``dt`` seconds and values of type ``dtype``."""
+        self.dt = dt
+        self.dtype = np.dtype(dtype)
+
+    @abstractmethod
+    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+        """Return the values of target ``number`` for steps ``first`` to ``first + steps - 1``."""
+
+    def row_bytes(self) -> int:
+        """Return the bytes that one step of values may take."""
+        return sum(len(uids) for _, uids in self.targets) * self.dtype.itemsize
+
+    def close(self) -> None:  # noqa: B027  (most inputs hold nothing)
+        """Let go of files."""
+
+
+def values_for(values: ArrayLike, uids: Sequence[str], name: str) -> NDArray[np.float64]:
+    """Return one finite value per uid from a scalar or a sequence, (n,) float64."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((), (len(uids),)):
+        raise InputError(f"{name}: a number or {len(uids)} of them, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: values must be finite, got {array[~np.isfinite(array)].flat[0]}")
+    return np.broadcast_to(array, (len(uids),)).copy()

@@ -1,0 +1,64 @@
+"""Base of inputs that a user computes step by step in Python."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .base import Chunk, Input
+
+
+class UserInput(Input):
+    """Asks its own ``update_input`` for the values of each step, right before the step.
+
+    The step loop then returns to Python at every step, which costs some microseconds each.
+
+    Parameters
+    ----------
+    var_list : sequence of (variable, uids)
+    mode : {0, 1}
+        When no input is available: 0 injects zero, 1 repeats the last values.
+
+    Attributes
+    ----------
+    variables : dict
+        Variable -> ``{"uids": list, "input": (n,) array}``; ``update_input`` fills ``input``.
+    LPU_obj : LPU
+        The LPU that runs, for inputs that depend on its state.
+    """
+
+    per_step = True
+
+    def __init__(self, var_list: Sequence[tuple[str, Sequence[str]]], mode: int = 0) -> None:
+        super().__init__(var_list)
+        self.mode = mode
+        self.LPU_obj: Any = None
+        self.variables: dict[str, dict[str, Any]] = {}
+        self._asked = -1
+        self._available = False
+
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        for variable, uids in self.targets:
+            self.variables[variable] = {"uids": list(uids), "input": np.zeros(len(uids), dtype)}
+
+    @abstractmethod
+    def update_input(self) -> None:
+        """Fill ``variables[variable]["input"]`` for the step at hand."""
+
+    def is_input_available(self) -> bool:
+        """Whether there are values for the step at hand."""
+        return True
+
+    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+        if self._asked != first:
+            self._asked = first
+            self._available = self.is_input_available()
+            if self._available:
+                self.update_input()
+        values = np.asarray(self.variables[self.targets[number][0]]["input"], dtype=self.dtype)
+        inject = self._available or self.mode == 1
+        return Chunk(values[None, :].copy(), np.array([0 if inject else -1], dtype=np.int32))

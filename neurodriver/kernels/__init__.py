@@ -1,0 +1,1 @@
+"""From models and plans to kernels as text."""

@@ -1,0 +1,205 @@
+"""Loads, mathematics and stores of one component, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..compile.gather import Gather
+from ..component import NDComponent
+from .kernel import Arguments, block
+from .language import Translator, texts_of, used
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the text of a group's kernel depends on.
+
+    Attributes
+    ----------
+    model : NDComponent subclass
+    dtype : str
+    substeps : int
+    uniform : frozenset of str
+        Parameters and constants that all components share.
+    published : frozenset of str
+        Updated variables that have a ring.
+    gathers : mapping of str to Gather
+        Access name -> form.
+    """
+
+    model: type[NDComponent]
+    dtype: str
+    substeps: int
+    uniform: frozenset[str]
+    published: frozenset[str]
+    gathers: Mapping[str, Gather]
+
+
+class ComponentText:
+    """Writes the parts of one model's kernel.
+
+    Parameters
+    ----------
+    shape : Shape
+    arguments : Arguments
+        Filled as the text is written.
+    prefix : str
+        Stands before every argument key; tells two models of one kernel apart.
+    """
+
+    def __init__(self, shape: Shape, arguments: Arguments, prefix: str = "") -> None:
+        self.shape = shape
+        self.model = shape.model
+        self.arguments = arguments
+        self.prefix = prefix
+        self.translator = Translator(self.model, shape.dtype)
+        own = [*self.model.params, *self.model.constants]
+        texts = list(texts_of(self.model).values())
+        texts += [a.each for a in self.model.accesses]
+        self.numbers = used(own, texts)
+        self.inputs = {a.name: self.model.input_symbol(a) for a in self.model.accesses}
+        self.names = [*own, *self.model.states, *self.model.updates, *self.inputs.values()]
+
+    def key(self, text: str) -> str:
+        """Return an argument key of this model."""
+        return self.prefix + text
+
+    def head(self) -> list[str]:
+        """Declare everything that does not depend on the component."""
+        a = self.arguments
+        lines = [f"const real dt_ms = {a.scalar(self.key('dt_ms'))};", "(void)dt_ms;"]
+        for name in self.numbers:
+            kind = "param" if name in self.model.params else "constant"
+            key = self.key(f"{kind}:{name}")
+            if name in self.shape.uniform:
+                lines.append(f"const real {name} = {a.scalar(key)};")
+            else:
+                lines.append(f"const real *__restrict nd_p_{name} = {a.pointer(key)};")
+        for name in self.model.states:
+            if name not in self.shape.published:
+                pointer = a.pointer(self.key(f"state:{name}"), "real")
+                lines.append(f"real *__restrict nd_s_{name} = {pointer};")
+        for name in self.model.updates:
+            if name in self.shape.published:
+                lines += self._rows(name)
+        if self.model.draws_random():
+            kind = "const unsigned long long"
+            pointer = a.pointer(self.key("keys"), kind)
+            lines.append(f"{kind} *__restrict nd_keys = {pointer};")
+            lines.append(f"const unsigned long long nd_seed = {a.integer('seed')};")
+        return lines
+
+    def _rows(self, name: str) -> list[str]:
+        a = self.arguments
+        ring = a.pointer(f"ring:{name}", "real")
+        depth, width = a.integer(f"depth:{name}"), a.integer(f"width:{name}")
+        own = a.integer(self.key(f"segment:{name}"))
+        lines = [
+            f"real *__restrict nd_new_{name} = nd_row({ring}, nd_k + 1, {depth}, {width}) + {own};"
+        ]
+        if name in self.model.states:
+            lines.append(
+                f"const real *__restrict nd_old_{name} = "
+                f"nd_row({ring}, nd_k, {depth}, {width}) + {own};"
+            )
+        return lines
+
+    def numbers_of(self, index: str) -> list[str]:
+        """Load what differs between components and does not change."""
+        varied = [n for n in self.numbers if n not in self.shape.uniform]
+        lines = [f"const real {n} = nd_p_{n}[{index}];" for n in varied]
+        if self.model.draws_random():
+            lines.append(f"const unsigned long long nd_key = nd_keys[{index}];")
+        return lines
+
+    def load_states(self, index: str) -> list[str]:
+        """Load the states and zero the other updated variables."""
+        lines = []
+        for name in self.model.states:
+            where = f"nd_old_{name}" if name in self.shape.published else f"nd_s_{name}"
+            lines.append(f"real {name} = {where}[{index}];")
+        return lines + [f"real {name} = 0;" for name in self.flags()]
+
+    def flags(self) -> list[str]:
+        """Return the updated variables that the mathematics sets itself."""
+        known = (*self.model.states, *self.model.outputs)
+        return [name for name in self.model.updates if name not in known]
+
+    def mathematics(self) -> list[str]:
+        """Return terms and update of one sub-step."""
+        names = [*self.names]
+        lines = []
+        for name, text in self.model.terms.items():
+            lines.append(
+                f"const real {name} = {self.translator.text(text, names, f'terms[{name!r}]')};"
+            )
+            names.append(name)
+        update = self.translator.text(self.model.update, names, "update")
+        return lines + [line.strip() for line in update.splitlines() if line.strip()]
+
+    def store(self, index: str) -> list[str]:
+        """Store states and updated variables, computing the outputs."""
+        lines = []
+        for name in self.model.states:
+            if name not in self.shape.published:
+                lines.append(f"nd_s_{name}[{index}] = {name};")
+        for name in self.model.updates:
+            if name in self.shape.published:
+                lines.append(f"nd_new_{name}[{index}] = {self.output(name)};")
+        return lines
+
+    def output(self, name: str) -> str:
+        """Return the expression of an updated variable after the update."""
+        text = self.model.outputs.get(name)
+        if text is None:
+            return name
+        known = [n for n in self.names if n not in self.inputs.values() or n in self.model.states]
+        return self.translator.text(text, known, f"outputs['{name}']")
+
+    def constants(self) -> list[str]:
+        """Return the lines that compute the constants once."""
+        lines: list[str] = [f"const real dt_ms = {self.arguments.scalar(self.key('dt_ms'))};"]
+        known: list[str] = []
+        for name in self.model.params:
+            known.append(name)
+        for name, text in self.model.constants.items():
+            value = self.translator.text(text, known, f"constants['{name}']")
+            needs = used(known, [text])
+            key = self.key(f"constant:{name}")
+            lines += self._one_constant(name, value, needs, key)
+            known.append(name)
+        return [*lines, "(void)dt_ms;"]
+
+    def _one_constant(self, name: str, value: str, needs: list[str], key: str) -> list[str]:
+        a = self.arguments
+        shared, columns = [], []
+        for other in needs:
+            kind = "param" if other in self.model.params else "constant"
+            other_key = self.key(f"{kind}:{other}")
+            if other in self.shape.uniform:
+                shared.append(f"const real {other} = {a.scalar(other_key)};")
+            else:
+                columns.append(f"const real {other} = {a.pointer(other_key)}[nd_c];")
+        if name in self.shape.uniform:
+            a.scalar(key)
+            place = a.scalars.index(key)
+            return block("", [*shared, f"((double *)nd_a->u)[{place}] = (double)({value});"])
+        store = f"{a.pointer(key, 'real')}[nd_c] = {value};"
+        loop = f"for (long long nd_c = 0; nd_c < {a.integer(self.key('count'))}; ++nd_c)"
+        return block(loop, [*shared, *columns, store])
+
+    def initial(self) -> list[str]:
+        """Return the lines that publish the outputs of the initial states in row 0."""
+        a = self.arguments
+        lines = []
+        for name in self.model.outputs:
+            if name in self.shape.published:
+                ring = a.pointer(f"ring:{name}", "real")
+                own = a.integer(self.key(f"segment:{name}"))
+                store = f"({ring} + {own})[nd_c] = {self.output(name)};"
+                loop = f"for (long long nd_c = 0; nd_c < {a.integer(self.key('count'))}; ++nd_c)"
+                lines += block(loop, [*self.numbers_of("nd_c"), *self.load_states("nd_c"), store])
+        if not lines:
+            return []
+        return block("", ["const long long nd_k = 0;", *self.head(), *lines])

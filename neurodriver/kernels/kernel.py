@@ -1,0 +1,66 @@
+"""``Kernel``: text of one kernel with its arguments by key; knows no device and no memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One generated kernel.
+
+    Attributes
+    ----------
+    name : str
+        What it updates.
+    text : str
+        Functions ``nd_constants`` and ``nd_update`` in the language common to C++ and CUDA.
+    pointers, integers, scalars : tuple of str
+        Keys of what the tables of arguments hold, in order. Pointers: ``ring:V``, ``state:z``,
+        ``param:x``, ``constant:x``, ``<access>:<array>``, ``keys``; integers: ``depth:V``,
+        ``width:V``, ``segment:V``, ``back:<access>``, ...; scalars: ``param:x``, ``constant:x``,
+        ``data:<access>:<name>``, ``dt_ms``.
+    """
+
+    name: str
+    text: str
+    pointers: tuple[str, ...]
+    integers: tuple[str, ...]
+    scalars: tuple[str, ...]
+
+
+@dataclass
+class Arguments:
+    """Hands out expressions for arguments while a kernel's text is written."""
+
+    pointers: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
+    scalars: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def _place(table: list[str], key: str) -> int:
+        if key not in table:
+            table.append(key)
+        return table.index(key)
+
+    def pointer(self, key: str, kind: str = "const real") -> str:
+        """Return the expression of a pointer to ``kind``."""
+        return f"(({kind} *)nd_a->p[{self._place(self.pointers, key)}])"
+
+    def integer(self, key: str) -> str:
+        """Return the expression of an integer."""
+        return f"nd_a->n[{self._place(self.integers, key)}]"
+
+    def scalar(self, key: str) -> str:
+        """Return the expression of a number of the working type."""
+        return f"((real)nd_a->u[{self._place(self.scalars, key)}])"
+
+
+def indent(lines: list[str], depth: int = 1) -> list[str]:
+    """Return the lines with ``depth`` levels of indentation."""
+    return [("    " * depth + line) if line else line for line in lines]
+
+
+def block(head: str, body: list[str]) -> list[str]:
+    """Return ``head { body }``."""
+    return [f"{head} {{", *indent(body), "}"]

@@ -1,0 +1,189 @@
+"""The sum over a component's inputs, as text: one small loop for each form of ``Gather``."""
+
+from __future__ import annotations
+
+from ..compile.gather import Gather
+from ..component import Access
+from .component import ComponentText
+from .kernel import block
+from .language import used
+
+
+class SumText:
+    """Writes how one access is read.
+
+    Parameters
+    ----------
+    component : ComponentText
+    access : Access
+    """
+
+    def __init__(self, component: ComponentText, access: Access) -> None:
+        self.component = component
+        self.access = access
+        self.gather: Gather = component.shape.gathers[access.name]
+        self.symbol = component.inputs[access.name]
+        self.varied = [n for n in access.connection if n in self.gather.arrays]
+
+    def _pointer(self, array: str, kind: str) -> str:
+        key = self.component.key(f"{self.access.name}:{array}")
+        return self.component.arguments.pointer(key, kind)
+
+    def head(self) -> list[str]:
+        """Declare the row or the ring that is read, and the arrays of the form."""
+        form = self.gather.form
+        if form == "none":
+            return []
+        a, name, variable = self.component.arguments, self.access.name, self.access.variable
+        ring = a.pointer(f"ring:{variable}", "real")
+        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
+        lines = []
+        if self.gather.back is not None:
+            back = a.integer(self.component.key(f"back:{name}"))
+            row = f"nd_row({ring}, nd_k - {back}, {depth}, {width})"
+            if form == "aligned":
+                row += f" + {a.integer(self.component.key(f'first:{name}'))}"
+            lines.append(f"const real *__restrict nd_in_{name} = {row};")
+        else:
+            lines.append(f"const real *__restrict nd_ring_{name} = {ring};")
+            lines.append(f"const long long nd_depth_{name} = {depth}, nd_width_{name} = {width};")
+            lines.append(f"const long long nd_now_{name} = nd_k % nd_depth_{name};")
+            lines.append(self._array("back", "int"))
+        if form != "aligned":
+            lines.append(self._array("element", "int"))
+        wide = {"sliced": [("start", "long long"), ("degree", "int")],
+                "lattice": [("start", "int"), ("mask", "int")]}.get(form, [])  # fmt: skip
+        lines += [self._array(array, kind) for array, kind in wide]
+        if self.gather.tail:
+            lines.append(self._array("tail", "long long"))
+        lines += [self._array(n, "real") for n in self.varied]
+        for n in self.access.connection:
+            if n not in self.varied:
+                key = self.component.key(f"data:{name}:{n}")
+                lines.append(f"const real nd_u_{name}_{n} = {a.scalar(key)};")
+                lines.append(f"(void)nd_u_{name}_{n};")
+        return lines
+
+    def _array(self, array: str, kind: str) -> str:
+        pointer = self._pointer(array, f"const {kind}")
+        return f"const {kind} *__restrict nd_{array}_{self.access.name} = {pointer};"
+
+    def read(self, place: str) -> str:
+        """Return the value at one stored connection."""
+        name = self.access.name
+        element = f"nd_element_{name}[{place}]"
+        if self.gather.back is not None:
+            return f"nd_in_{name}[{element}]"
+        row = f"nd_wrap(nd_now_{name} - nd_back_{name}[{place}], nd_depth_{name})"
+        return f"nd_ring_{name}[{row} * nd_width_{name} + {element}]"
+
+    def direct(self, component: str, lane: str) -> str:
+        """Return the expression of the finished sum inside the loop over components."""
+        form, name = self.gather.form, self.access.name
+        if form == "none":
+            return "0"
+        if form == "aligned":
+            return f"nd_in_{name}[{component}]"
+        if form == "single":
+            return self.read(component)
+        return f"nd_sum_{name}[{lane}]"
+
+    @property
+    def loops(self) -> bool:
+        """Whether the sum needs a loop of its own before the components are updated."""
+        return self.gather.form in ("sliced", "lattice")
+
+    def data(self, place: str) -> list[str]:
+        """Load the connection data of one stored connection."""
+        name = self.access.name
+        return [
+            f"const real {n} = nd_{n}_{name}[{place}];" if n in self.varied
+            else f"const real {n} = nd_u_{name}_{n};"
+            for n in self.access.connection
+        ]  # fmt: skip
+
+    def each(self) -> str:
+        """Return what one connection adds."""
+        component = self.component
+        earlier = []
+        for a in component.model.accesses:
+            if a.name == self.access.name:
+                break
+            earlier.append(component.inputs[a.name])
+        known = [self.access.variable, *self.access.connection, *earlier, *component.model.params]
+        text = self.access.each or self.access.variable
+        value = component.translator.text(text, known, f"accesses['{self.access.name}']")
+        return f"(nd_sum_t)({value})" if self.access.accumulate == "double" else f"({value})"
+
+    def add(self, value: str, place: str, live: str) -> list[str]:
+        """Return the lines that add one connection to lane ``nd_l`` where ``live`` holds."""
+        more = f"nd_acc[nd_l] + {self.each()}"
+        return [
+            f"const real {self.access.variable} = {value};",
+            *self.data(place),
+            f"nd_acc[nd_l] = {live} ? {more} : nd_acc[nd_l];",
+        ]
+
+    def loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop that fills ``nd_sum_<access>`` for one tile."""
+        name = self.access.name
+        kind = "double" if self.access.accumulate == "double" else "real"
+        body = [
+            "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",
+            f"{kind} nd_acc[ND_LANES] = {{0}};",
+        ]
+        body += self.slice_loop(earlier)
+        store = f"nd_sum_{name}[nd_s + nd_l] = (real)nd_acc[nd_l];"
+        body += ["for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", f"    {store}"]
+        head = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
+        declared = f"real nd_sum_{name}[ND_TILE];"
+        used_type = [f"typedef {kind} nd_sum_t;"]
+        return [declared, *block("", [*used_type, *block(head, body)])]
+
+    def slice_loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop over the stored connections of one slice."""
+        name = self.access.name
+        given = self._earlier(earlier)
+        lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
+        if self.gather.form == "lattice":
+            value = "nd_x[nd_l]"
+            inner = [*given, *self.add(value, "nd_r", "((nd_bits >> nd_l) & 1)")]
+            lines = [f"const real *nd_x = nd_in_{name} + nd_element_{name}[nd_r];",
+                     f"const int nd_bits = nd_mask_{name}[nd_r];",
+                     "ND_SIMD", *block(lane, inner)]  # fmt: skip
+            head = (f"for (int nd_r = nd_start_{name}[nd_slice]; "
+                    f"nd_r < nd_start_{name}[nd_slice + 1]; ++nd_r)")  # fmt: skip
+            return block(head, lines)
+        live = f"(nd_j < nd_degree_{name}[nd_slice * ND_LANES + nd_l])"
+        inner = [*given, *self.add(self.read("nd_p + nd_l"), "nd_p + nd_l", live)]
+        head = (f"for (long long nd_p = nd_start_{name}[nd_slice], nd_j = 0; "
+                f"nd_p < nd_start_{name}[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)")  # fmt: skip
+        lines = block(head, ["ND_SIMD", *block(lane, inner)])
+        if self.gather.tail:
+            rest = [*given, *self.add(self.read("nd_p"), "nd_p", "true")]
+            tail = (f"for (long long nd_p = nd_tail_{name}[nd_slice * ND_LANES + nd_l]; "
+                    f"nd_p < nd_tail_{name}[nd_slice * ND_LANES + nd_l + 1]; ++nd_p)")  # fmt: skip
+            lines += block(lane, block(tail, rest))
+        return lines
+
+    def _earlier(self, earlier: list[SumText]) -> list[str]:
+        """Load the sums of the accesses before this one, and parameters, where ``each`` asks."""
+        component = self.component
+        lines = []
+        for other in earlier:
+            if used([other.symbol], [self.access.each]):
+                where = other.direct("(nd_t + nd_s + nd_l)", "nd_s + nd_l")
+                lines.append(f"const real {other.symbol} = {where};")
+        varied = [n for n in component.model.params if n not in component.shape.uniform]
+        for n in used(varied, [self.access.each]):
+            lines.append(f"const real {n} = nd_p_{n}[nd_t + nd_s + nd_l];")
+        return lines
+
+
+def tile_sums(sums: list[SumText]) -> list[str]:
+    """Return the loops of all accesses that need one, in the order of declaration."""
+    lines: list[str] = []
+    for i, one in enumerate(sums):
+        if one.loops:
+            lines += one.loop(sums[:i])
+    return lines

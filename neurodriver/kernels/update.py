@@ -1,0 +1,76 @@
+"""The kernel of one group: sums of the inputs, mathematics, stores."""
+
+from __future__ import annotations
+
+from .component import ComponentText, Shape
+from .kernel import Arguments, Kernel, block
+from .sums import SumText, tile_sums
+
+_SIGNATURE = (
+    "ND_KERNEL void nd_update("
+    "const nd_args *nd_a, long long nd_k, long long nd_begin, long long nd_end)"
+)
+_CONSTANTS = "ND_KERNEL void nd_constants(const nd_args *nd_a)"
+_INITIAL = "ND_KERNEL void nd_initial(const nd_args *nd_a)"
+_LOOP = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
+TILES = "for (long long nd_t = nd_begin; nd_t < nd_end; nd_t += ND_TILE)"
+TILE = "const int nd_m = (int)(nd_end - nd_t < ND_TILE ? nd_end - nd_t : ND_TILE);"
+
+
+def update_kernel(shape: Shape) -> Kernel:
+    """Return the kernel that advances one group by one step.
+
+    Parameters
+    ----------
+    shape : Shape
+    """
+    arguments = Arguments()
+    component = ComponentText(shape, arguments)
+    sums = [SumText(component, a) for a in shape.model.accesses]
+    head = component.head() + [line for s in sums for line in s.head()]
+    tile = [TILE, *tile_sums(sums), *tile_update(component, sums)]
+    once = component.constants(), component.initial()
+    return finish(shape.model.__name__, arguments, once, [*head, *block(TILES, tile)])
+
+
+def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
+    """Return the loop over the components of one tile."""
+    at = "nd_t + nd_i"
+    inputs = [
+        f"const real {s.symbol} = {s.direct(f'({at})', 'nd_i')}; (void){s.symbol};" for s in sums
+    ]
+    numbers = component.numbers_of(at)
+    if component.shape.substeps == 1:
+        body = [*numbers, *inputs, *component.load_states(at), "const int substep = 0;"]
+        body += ["(void)substep;", *component.mathematics(), *component.store(at)]
+        return ["ND_SIMD", *block(_LOOP, body)]
+    return _substeps(component, [*numbers, *inputs], at)
+
+
+def _substeps(component: ComponentText, given: list[str], at: str) -> list[str]:
+    """Return load, sub-steps and store: states wait in arrays of the tile between them."""
+    carried = [*component.model.states, *component.flags()]
+    lines = [f"real nd_l_{name}[ND_TILE];" for name in carried]
+    keep = [f"nd_l_{name}[nd_i] = {name};" for name in carried]
+    load = [f"real {name} = nd_l_{name}[nd_i];" for name in carried]
+    lines += ["ND_SIMD", *block(_LOOP, [*component.load_states(at), *keep])]
+    inner = [*given, *load, *component.mathematics(), *keep]
+    head = f"for (int substep = 0; substep < {component.shape.substeps}; ++substep)"
+    lines += block(head, ["ND_SIMD", *block(_LOOP, inner)])
+    final = [*component.numbers_of(at), *load, *component.store(at)]
+    return [*lines, "ND_SIMD", *block(_LOOP, final)]
+
+
+def finish(
+    name: str, arguments: Arguments, once: tuple[list[str], list[str]], body: list[str]
+) -> Kernel:
+    """Return the kernel with its functions: constants and initial outputs, then the update."""
+    parts = [block(_CONSTANTS, once[0]), block(_INITIAL, once[1]), block(_SIGNATURE, body)]
+    text = "\n".join(line for part in parts for line in [*part, ""])
+    return Kernel(
+        name,
+        text,
+        tuple(arguments.pointers),
+        tuple(arguments.integers),
+        tuple(arguments.scalars),
+    )

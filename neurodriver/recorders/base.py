@@ -1,0 +1,285 @@
+"""What every recorder has in common: the plan of a recording, its blocks, the checks.
+
+The sampling rule, told once
+----------------------------
+Step k of a run computes row k + 1 of a variable from row k; row 0 is the initial state. With
+sample interval ``s`` (steps), row j of a recording is the value at step ``(j + 1) * s - 1``, so a
+run of ``steps`` steps gives ``steps // s`` rows, at the times ``((j + 1) * s - 1) * dt`` seconds.
+The attributes of a recording are ``start_time = (s - 1) * dt``, ``sample_interval = s`` and
+``dt``: the formula of older readers, ``start_time + j * s * dt``, gives the true times. With
+``s = 1`` row j is step j.
+
+Variables in event form (``spike_state``) are scanned at every step, whatever ``s``: an event at
+step k has the time ``k * dt`` and the index of its column.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecordingError, near
+
+Request = tuple[str, tuple[str, ...] | None]
+"""A variable and the uids of it; None means all components that are not hidden."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns of one recorded variable, in the order in which they are stored.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable, ``V`` for instance.
+    uids : ndarray (n,) of str
+        The component of each column.
+    unit : str
+        Unit of the values, ``mV`` for instance; empty for a variable without one.
+    events : bool
+        Stored as times and column indices instead of rows.
+    """
+
+    variable: str
+    uids: npt.NDArray[np.str_]
+    unit: str
+    events: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordingPlan:
+    """All that is known of a recording before its first step.
+
+    Parameters
+    ----------
+    dt : float
+        Time step, s.
+    steps : int or None
+        Length of the run in steps; None if it ends when the caller says so.
+    sample_interval : int
+        Steps per row.
+    dtype : dtype
+        Type of the rows.
+    columns : tuple of Columns
+        The variables.
+    attributes : dict
+        Provenance: software, version, seed, command, digest of the circuit.
+    """
+
+    dt: float
+    steps: int | None
+    sample_interval: int
+    dtype: np.dtype[np.generic]
+    columns: tuple[Columns, ...]
+    attributes: dict[str, str | int | float]
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows of the whole run, None if its length is not known."""
+        return None if self.steps is None else self.steps // self.sample_interval
+
+    @property
+    def dense(self) -> tuple[Columns, ...]:
+        """The variables stored as rows."""
+        return tuple(c for c in self.columns if not c.events)
+
+    @property
+    def events(self) -> tuple[Columns, ...]:
+        """The variables stored as events."""
+        return tuple(c for c in self.columns if c.events)
+
+    def time(self, first_row: int, rows: int) -> npt.NDArray[np.float64]:
+        """Return the times of some consecutive rows, (rows,) float64, s."""
+        return sample_times(first_row, rows, self.sample_interval, self.dt)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A stretch of a recording. Its arrays belong to the recorder: pass copies of reused buffers.
+
+    Parameters
+    ----------
+    first_row : int
+        Number of the first row in ``rows``; blocks follow each other without gap.
+    rows : dict of str to ndarray (rows, n)
+        Sampled values of every dense variable; empty if no row fell into the stretch.
+    events : dict of str to (ndarray (m,) float64, ndarray (m,) int32)
+        Times in s, ascending, and column indices.
+    step : int
+        Steps completed when the block was taken.
+    """
+
+    first_row: int
+    rows: dict[str, npt.NDArray[np.generic]]
+    events: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
+    step: int
+
+
+def sample_times(first_row: int, rows: int, interval: int, dt: float) -> npt.NDArray[np.float64]:
+    """Return the times of consecutive rows under the sampling rule, (rows,) float64, s."""
+    steps = np.arange(first_row + 1, first_row + rows + 1, dtype=np.int64) * interval - 1
+    return np.asarray(steps * dt, dtype=np.float64)
+
+
+def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
+    """Return which of ``steps`` consecutive steps are rows of the recording.
+
+    Returns
+    -------
+    first_row : int
+        Number of the first row among them.
+    picked : slice
+        The steps to keep, counted from ``first_step``.
+    """
+    row = first_step // interval
+    return row, slice((row + 1) * interval - 1 - first_step, steps, interval)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a recording has come; guards against gaps and overlaps."""
+
+    rows: int = 0
+    step: int = 0
+    last_event: dict[str, float] = field(default_factory=dict)
+
+
+class Recorder(ABC):
+    """Takes the blocks of one run; used by one thread at a time.
+
+    The life cycle is ``open(plan)``, ``append(block)`` any number of times, ``close()``. After
+    ``close`` the recorder can be opened again. A subclass implements ``_open``, ``_append`` and
+    ``_close``; plans and blocks are checked here.
+
+    Parameters
+    ----------
+    record : list of (variable, uids)
+        What to record; ``uids`` None means every component that updates the variable and is not
+        hidden.
+    sample_interval : int
+        Steps per row (see the module's sampling rule).
+    """
+
+    def __init__(
+        self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
+    ) -> None:
+        self.record = _requests(record)
+        if isinstance(sample_interval, bool) or int(sample_interval) != sample_interval:
+            raise RecordingError(f"sample_interval: a whole number (got {sample_interval!r})")
+        if sample_interval < 1:
+            raise RecordingError(f"sample_interval: at least 1 step (got {sample_interval})")
+        self.sample_interval = int(sample_interval)
+        self._plan: RecordingPlan | None = None
+        self._progress = _Progress()
+
+    @property
+    def plan(self) -> RecordingPlan:
+        """The plan of the open recording."""
+        if self._plan is None:
+            raise RecordingError(f"{type(self).__name__}: not open; call open(plan) first")
+        return self._plan
+
+    def open(self, plan: RecordingPlan) -> None:
+        """Begin a recording."""
+        if self._plan is not None:
+            raise RecordingError(f"{type(self).__name__}: already open; close it first")
+        names = [c.variable for c in plan.columns]
+        twice = {n for n in names if names.count(n) > 1}
+        if twice:
+            raise RecordingError(f"{type(self).__name__}: recorded twice: {', '.join(twice)}")
+        self._progress = _Progress()
+        self._open(plan)
+        self._plan = plan
+
+    def append(self, block: Block) -> None:
+        """Take the next block."""
+        rows = self._check(block)
+        self._append(block, rows)
+        self._progress.rows += rows
+        self._progress.step = block.step
+        for variable, (time, _) in block.events.items():
+            if len(time):
+                self._progress.last_event[variable] = float(time[-1])
+
+    def close(self) -> None:
+        """End the recording; a recorder that is not open is left alone."""
+        if self._plan is None:
+            return
+        try:
+            self._close()
+        finally:
+            self._plan = None
+
+    @abstractmethod
+    def _open(self, plan: RecordingPlan) -> None:
+        """Get ready for the first block."""
+
+    @abstractmethod
+    def _append(self, block: Block, rows: int) -> None:
+        """Store a checked block of ``rows`` rows."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Finish; every block before has been stored."""
+
+    def _check(self, block: Block) -> int:
+        """Return the number of rows of a block that fits the plan and what came before."""
+        plan, done = self.plan, self._progress
+        counts = {v: len(block.rows[v]) for v in block.rows}
+        rows = max(counts.values(), default=0)
+        wanted = {c.variable: (rows, len(c.uids)) for c in plan.dense}
+        got = {v: block.rows[v].shape for v in block.rows}
+        if got != wanted and (rows or not got.keys() <= wanted.keys()):
+            raise RecordingError(f"block at step {block.step}: rows {got}, expected {wanted}")
+        if rows and block.first_row != done.rows:
+            raise RecordingError(
+                f"block at step {block.step}: first row {block.first_row}, expected {done.rows}"
+            )
+        if plan.rows is not None and done.rows + rows > plan.rows:
+            raise RecordingError(
+                f"block at step {block.step}: row {done.rows + rows}, but {plan.steps} steps with "
+                f"sample interval {plan.sample_interval} give {plan.rows}"
+            )
+        if block.step < done.step:
+            raise RecordingError(f"block at step {block.step}: step {done.step} was stored before")
+        self._check_events(block)
+        return rows
+
+    def _check_events(self, block: Block) -> None:
+        """Refuse events that would make a recording unreadable."""
+        sizes = {c.variable: len(c.uids) for c in self.plan.events}
+        for variable, (time, index) in block.events.items():
+            where = f"block at step {block.step}, events of {variable}"
+            if variable not in sizes:
+                raise RecordingError(f"{where}: not recorded as events{near(variable, sizes)}")
+            if time.ndim != 1 or time.shape != index.shape:
+                raise RecordingError(f"{where}: {time.shape} times, {index.shape} indices")
+            if not len(time):
+                continue
+            if index.min() < 0 or index.max() >= sizes[variable]:
+                raise RecordingError(
+                    f"{where}: index {index.min()} to {index.max()}, allowed is 0 to "
+                    f"{sizes[variable] - 1}"
+                )
+            before = self._progress.last_event.get(variable, -np.inf)
+            if time[0] < before or not np.all(time[1:] >= time[:-1]):
+                raise RecordingError(f"{where}: times do not ascend")
+
+
+def _requests(record: Iterable[tuple[str, Sequence[str] | None]]) -> tuple[Request, ...]:
+    """Return the requests in one spelling."""
+    requests: list[Request] = []
+    for entry in record:
+        if isinstance(entry, str) or len(entry) != 2:
+            raise RecordingError(
+                f"record: pairs (variable, uids or None) are needed (got {entry!r})"
+            )
+        variable, uids = entry
+        # A single uid would otherwise be taken for a list of letters.
+        uids = (uids,) if isinstance(uids, str) else uids
+        requests.append((variable, None if uids is None else tuple(str(u) for u in uids)))
+    return tuple(requests)

@@ -1,0 +1,131 @@
+"""Blocks -> arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecordingError, near
+from .base import Block, Recorder, RecordingPlan
+
+Array = npt.NDArray[Any]
+
+
+class _Rows:
+    """An array that grows at its end.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Expected rows, then the shape of a row; exceeding the expectation costs a copy.
+    dtype : dtype
+        Type of the elements.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
+        # Pages of np.empty take memory only when they are written.
+        self._data: Array = np.empty(shape, dtype)
+        self._rows = 0
+
+    def append(self, rows: Array) -> None:
+        """Copy rows to the end."""
+        end = self._rows + len(rows)
+        if end > len(self._data):
+            shape = (max(end, 2 * len(self._data)), *self._data.shape[1:])
+            larger: Array = np.empty(shape, self._data.dtype)
+            larger[: self._rows] = self._data[: self._rows]
+            self._data = larger
+        self._data[self._rows : end] = rows
+        self._rows = end
+
+    def finish(self) -> Array:
+        """Return what was appended."""
+        full = self._rows == len(self._data)
+        return self._data if full else self._data[: self._rows].copy()
+
+
+class MemoryRecorder(Recorder):
+    """Keeps a recording in memory.
+
+    Parameters
+    ----------
+    record, sample_interval
+        See `Recorder`.
+
+    Attributes
+    ----------
+    output : dict
+        Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
+        (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events.
+    """
+
+    def __init__(
+        self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
+    ) -> None:
+        super().__init__(record, sample_interval)
+        self.output: dict[str, dict[str, Any]] = {}
+        self._closed_plan: RecordingPlan | None = None
+        self._dense: dict[str, _Rows] = {}
+        self._events: dict[str, tuple[_Rows, _Rows]] = {}
+
+    def get(self, variable: str) -> Any:
+        """Return the data of one variable: an array (rows, n), or the dict of events.
+
+        Raises
+        ------
+        RecordingError
+            The run has not ended, or the variable was not recorded.
+        """
+        return self._entry(variable)["data"]
+
+    def uids(self, variable: str) -> list[str]:
+        """Return the uids of the columns of one variable."""
+        uids: list[str] = self._entry(variable)["uids"]
+        return uids
+
+    def time(self) -> npt.NDArray[np.float64]:
+        """Return the times of the rows, (rows,) float64, s."""
+        if self._closed_plan is None:
+            raise RecordingError("MemoryRecorder: nothing recorded yet; run and close first")
+        return self._closed_plan.time(0, self._progress.rows)
+
+    def _entry(self, variable: str) -> dict[str, Any]:
+        if self._closed_plan is None:
+            raise RecordingError("MemoryRecorder: nothing recorded yet; run and close first")
+        if variable not in self.output:
+            raise RecordingError(
+                f"MemoryRecorder: {variable!r} was not recorded{near(variable, self.output)}; "
+                f"recorded are: {', '.join(self.output)}"
+            )
+        return self.output[variable]
+
+    def _open(self, plan: RecordingPlan) -> None:
+        self.output, self._closed_plan = {}, None
+        rows = plan.rows or 0
+        self._dense = {c.variable: _Rows((rows, len(c.uids)), plan.dtype) for c in plan.dense}
+        self._events = {
+            c.variable: (_Rows((1024,), np.float64), _Rows((1024,), np.int32)) for c in plan.events
+        }
+
+    def _append(self, block: Block, rows: int) -> None:
+        for variable, values in block.rows.items():
+            self._dense[variable].append(values)
+        for variable, (time, index) in block.events.items():
+            self._events[variable][0].append(time)
+            self._events[variable][1].append(index)
+
+    def _close(self) -> None:
+        for columns in self.plan.columns:
+            name = columns.variable
+            data: Any
+            if columns.events:
+                time, index = self._events[name]
+                data = {"time": time.finish(), "index": index.finish()}
+            else:
+                data = self._dense[name].finish()
+            self.output[name] = {"data": data, "uids": columns.uids.tolist()}
+        self._closed_plan = self.plan
+        self._dense, self._events = {}, {}

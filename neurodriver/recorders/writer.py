@@ -1,0 +1,102 @@
+"""A thread between the step loop and the recorders, so that disks do not slow the steps."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterable
+from types import TracebackType
+
+from ..errors import RecordingError
+from .base import Block, Recorder
+
+_END = None
+
+
+class Writer:
+    """Appends blocks to recorders in its own thread.
+
+    The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
+    the thread is raised by the next ``put`` or by ``close``, whichever comes first; later blocks
+    are then discarded, so that no recording has a gap.
+
+    Parameters
+    ----------
+    recorders : iterable of Recorder
+        Open recorders; from here on only the thread uses them, and ``close`` closes them.
+    depth : int
+        Blocks that may wait.
+
+    Attributes
+    ----------
+    blocked_seconds : float
+        Time that ``put`` has waited for the disk.
+    """
+
+    def __init__(self, recorders: Iterable[Recorder], depth: int = 4) -> None:
+        self.recorders = tuple(recorders)
+        self.blocked_seconds = 0.0
+        self._queue: queue.Queue[tuple[Recorder, Block] | None] = queue.Queue(max(1, depth))
+        self._failure: BaseException | None = None
+        self._told = False
+        self._closed = False
+        # A daemon: a script that ends without close() must not hang at its exit.
+        self._thread = threading.Thread(target=self._run, name="neurodriver-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, recorder: Recorder, block: Block) -> None:
+        """Hand a block over; its arrays must not be changed afterwards."""
+        if self._closed:
+            raise RecordingError("Writer: closed; no more blocks can be taken")
+        self._raise_failure()
+        try:
+            self._queue.put_nowait((recorder, block))
+        except queue.Full:
+            began = time.perf_counter()
+            try:
+                self._queue.put((recorder, block))
+            finally:
+                self.blocked_seconds += time.perf_counter() - began
+            self._raise_failure()
+
+    def close(self) -> None:
+        """Write what waits, close all recorders, end the thread; raise what went wrong."""
+        if self._closed:
+            return
+        self._closed = True
+        self._queue.put(_END)
+        self._thread.join()
+        if not self._told:
+            self._raise_failure()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            self._told = True
+            raise self._failure
+
+    def _run(self) -> None:
+        """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
+        while (item := self._queue.get()) is not _END:
+            if self._failure is None:
+                try:
+                    item[0].append(item[1])
+                except BaseException as failure:
+                    self._failure = failure
+        for recorder in self.recorders:
+            try:
+                recorder.close()
+            except BaseException as failure:
+                # The first failure is the cause; those of close() mostly follow from it.
+                self._failure = self._failure or failure

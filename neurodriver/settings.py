@@ -1,0 +1,33 @@
+"""Every environment variable of the project, read in one place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+TABLE: dict[str, tuple[str, str]] = {
+    "NEURODRIVER_CACHE": ("~/.cache/neurodriver", "folder of compiled kernels"),
+    "NEURODRIVER_CXX": ("", "C++ compiler to use instead of the one found"),
+    "NEURODRIVER_THREADS": ("", "worker threads of the CPU backend; empty: by circuit size"),
+    "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),
+}
+"""Name -> (default, meaning)."""
+
+
+def get(name: str) -> str:
+    """Return the value of one of the variables in ``TABLE``."""
+    return os.environ.get(name) or TABLE[name][0]
+
+
+def debug() -> int:
+    """Return the debug level (0, 1 or 2)."""
+    text = get("NEURODRIVER_DEBUG")
+    return int(text) if text.isdigit() else 0
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels, made if need be, private to the user."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "neurodriver"
+    path = Path(os.environ.get("NEURODRIVER_CACHE") or default).expanduser()
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path

@@ -1,0 +1,54 @@
+"""Run every example and every Python block of the README, as a reader would.
+
+python scripts/run_examples.py
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WITH_ARGUMENTS = {"02_moving_edge.py"}
+"""Run by scripts/demo."""
+
+
+def run(title: str, command: list[str], text: str | None = None) -> bool:
+    """Run one program in the project's root; print a line and, when it fails, all it said."""
+    begin = time.perf_counter()
+    done = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
+    word = "ok  " if done.returncode == 0 else "FAIL"
+    print(f"{word} {time.perf_counter() - begin:6.1f} s  {title}")
+    if done.returncode:
+        print(done.stdout, done.stderr, sep="\n")
+    return done.returncode == 0
+
+
+def blocks(path: Path) -> list[str]:
+    """Return the Python blocks of a Markdown file."""
+    return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.S | re.M)
+
+
+def main() -> int:
+    (ROOT / "out").mkdir(exist_ok=True)
+    good = True
+    examples = sorted(ROOT.glob("examples/*.py")) + sorted(ROOT.glob("examples/papers/*.py"))
+    for path in examples:
+        if path.name not in WITH_ARGUMENTS:
+            good &= run(str(path.relative_to(ROOT)), [sys.executable, str(path)])
+    found = blocks(ROOT / "README.md")
+    if not found:
+        print("FAIL README.md has no Python block")
+        good = False
+    # one after the other, as they are read: a later block may use what an earlier one made
+    for i in range(len(found)):
+        text = "\n".join(found[: i + 1])
+        good &= run(f"README.md, Python block {i + 1}", [sys.executable, "-"], text)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Package definition; ``components/`` is installed as ``neurodriver.components``."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+EXTRAS = {
+    "gpu": ["pycuda>=2024.1", "cuda-bindings"],
+    "mpi": ["mpi4py>=4"],
+    "plot": ["matplotlib>=3.8"],
+}
+EXTRAS["test"] = [
+    "pytest>=8",
+    "hypothesis>=6",
+    "scipy>=1.11",
+    "mpmath",
+    "ruff",
+    "mypy",
+    *EXTRAS["plot"],
+]
+EXTRAS["all"] = sorted({name for names in EXTRAS.values() for name in names})
+
+packages = find_packages(include=["neurodriver", "neurodriver.*"])
+packages = [name for name in packages if not name.startswith("neurodriver.components")]
+packages += ["neurodriver.components"] + [
+    "neurodriver.components." + name for name in find_packages("components")
+]
+packages += ["neurodriver.circuits.data.optic_lobe"]
+
+setup(
+    name="neurodriver",
+    version="0.1.0",
+    description="Simulate neural circuits given as graphs, on CPUs and GPUs.",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="BSD-3-Clause",
+    python_requires=">=3.11",
+    packages=packages,
+    package_dir={
+        "neurodriver.components": "components",
+        "neurodriver.circuits.data.optic_lobe": "data/optic_lobe",
+    },
+    package_data={
+        "neurodriver": ["py.typed"],
+        "neurodriver.kernels": ["*.h"],
+        "neurodriver.backends": ["*.cpp", "*.h"],
+        "neurodriver.circuits.data.optic_lobe": ["*"],
+    },
+    install_requires=["numpy>=2.0", "networkx>=3.2", "h5py>=3.10", "click>=8.1", "tqdm>=4.66"],
+    extras_require=EXTRAS,
+    entry_points={"console_scripts": ["neurodriver = neurodriver.__main__:main"]},
+)
