@@ -13,6 +13,9 @@ from .errors import ModelError, near
 VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1"}
 """Units of the variables that the shipped models exchange."""
 
+EVENT_VARIABLES = frozenset({"spike_state"})
+"""Variables that are zero nearly always: recorded as events, and silent rows are not read."""
+
 FUNCTIONS = (
     "exp", "expm1", "log", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
     "floor", "fma", "sin", "cos",

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from .backends.cpu import CPUBackend, Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
+from .component import EVENT_VARIABLES
 from .errors import RecordingError, near
 from .inputs.base import Input
 from .recorders.base import Block, Columns, Recorder
-
-EVENT_VARIABLES = frozenset({"spike_state"})
-"""Variables that are recorded as events."""
 
 _SPARE_EVENTS = 1 << 16
 

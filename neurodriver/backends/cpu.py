@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import settings
+from ..compile.buffers import as_aligned
 from ..compile.memory import LANES
 from ..compile.program import Program, Unit
 from ..kernels.source import source
@@ -31,7 +32,7 @@ class _Kernel(ct.Structure):
 
 
 class _Ring(ct.Structure):
-    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
+    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr)]
 
 
 class InputTable(ct.Structure):
@@ -121,12 +122,14 @@ class CPUBackend:
         for key, value in unit.values.items():
             if isinstance(value, np.ndarray):
                 real = value.dtype.kind == "f"
-                arrays[key] = np.ascontiguousarray(value, self.dtype if real else None)
+                arrays[key] = as_aligned(value, self.dtype if real else None)
                 unit.values[key] = arrays[key]
         addresses = []
         for key in kernel.pointers:
             if key.startswith("ring:"):
                 addresses.append(self._pointer(memory.get_buffer(key[5:])))
+            elif key.startswith("active:"):
+                addresses.append(self._pointer(memory.active[key[7:]]))
             else:
                 addresses.append(self._pointer(arrays[key]))
         integers = [self._integer(unit, key) for key in kernel.integers]
@@ -180,7 +183,9 @@ class CPUBackend:
         rings = []
         for variable, ring in self.program.memory.rings.items():
             data = self.program.memory.get_buffer(variable).ctypes.data
-            rings.append(_Ring(data, ring.depth, ring.width))
+            active = self.program.memory.active.get(variable)
+            note = None if active is None else active.ctypes.data
+            rings.append(_Ring(data, ring.depth, ring.width, note))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
         self.events = (Events * max(len(events), 1))(*events)

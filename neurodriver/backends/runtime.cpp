@@ -27,7 +27,11 @@ struct nd_kernel {
     const integer *cuts;            /* (threads + 1) first component of each thread */
 };
 
-struct nd_ring { real *data; integer depth, width; };
+struct nd_ring {
+    real *data;
+    integer depth, width;
+    integer *active;                /* last step at which a row was not all zero, or null */
+};
 
 struct nd_input {                   /* values of one (variable, uids) for a chunk of steps */
     integer ring, first, count;     /* slots first .. first + count of the ring's rows */
@@ -176,6 +180,8 @@ struct Simulation {
             const integer depth = plan.ring[in.ring].depth;
             integer &content = written[thread][offset[i] + k % depth];
             const integer wanted = from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : -2;
+            integer *active = plan.ring[in.ring].active;
+            if (active && from >= 0) __atomic_store_n(&active[k % depth], k, __ATOMIC_RELAXED);
             if (content == wanted && wanted != -2) continue;
             content = wanted;
             real *to = row(in.ring, k) + in.first + mine.begin;

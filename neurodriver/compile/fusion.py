@@ -15,7 +15,7 @@ import numpy as np
 from ..circuit.circuit import Circuit, Port
 from ..kernels.component import ComponentText, Shape
 from ..kernels.kernel import Arguments, Kernel, block
-from ..kernels.sums import SumText, tile_sums
+from ..kernels.sums import SumText, tile_sums, variants
 from ..kernels.update import TILE, TILES, finish, tile_update
 from .delays import steps_of
 from .gather import Edges, Gather, plan
@@ -126,7 +126,8 @@ def fused_kernel(outer: Shape, inner: Shape) -> Kernel:
     synapse = ComponentText(inner, arguments, "synapse.")
     sums = [SumText(target, a) for a in outer.model.accesses]
     inputs = [SumText(synapse, a) for a in inner.model.accesses]
-    head = target.head() + [line for s in sums for line in s.head() if "nd_in_g" not in line]
+    head = [*target.head(), *sums[-1].storage()]
+    head += [line for s in sums[:-1] for line in s.head()]
     inside = [line for line in synapse.head() if "dt_ms" not in line]
     inside += [line for s in inputs for line in s.head()]
     head.append(f"const real nd_synapse_ms = {arguments.scalar('synapse.dt_ms')};")
@@ -144,28 +145,29 @@ def _pass(
 ) -> list[str]:
     """Return the loop that reads, sums and advances the synapses of one tile's targets."""
     at = "nd_p + nd_l"
-    given = [f"const real {s.symbol} = {s.direct(f'({at})', '')};" for s in inputs]
     live = "(nd_j < nd_degree_g[nd_slice * ND_LANES + nd_l])"
-    sum_lines = [
-        *total._earlier(earlier),
-        *total.add(f"{synapse.output('g')}", at, live),
-    ]
-    body = [*synapse.numbers_of(at), *synapse.load_states(at), *block("", sum_lines)]
-    mathematics = synapse.mathematics()
-    advance = [*given, "const real dt_ms = nd_synapse_ms; (void)dt_ms;"]
-    if synapse.shape.substeps == 1:
-        body += [*advance, "const int substep = 0;", *mathematics]
-    else:
-        head = f"for (int substep = 0; substep < {synapse.shape.substeps}; ++substep)"
-        body += [*advance, *block(head, mathematics)]
-    body += synapse.store(at)
     lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
-    loop = ("for (long long nd_p = nd_start_g[nd_slice], nd_j = 0; "
-            "nd_p < nd_start_g[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)")  # fmt: skip
+    loop = (
+        "for (long long nd_p = nd_start_g[nd_slice], nd_j = 0; "
+        "nd_p < nd_start_g[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)"
+    )
+
+    def over_synapses() -> list[str]:
+        inner = [*total.before(earlier), *total.add(synapse.output("g"), at, live)]
+        body = [*synapse.numbers_of(at), *synapse.load_states(at), *block("", inner)]
+        body += [f"const real {s.symbol} = {s.direct(f'({at})', '')};" for s in inputs]
+        body += ["const real dt_ms = nd_synapse_ms; (void)dt_ms;"]
+        if synapse.shape.substeps == 1:
+            body += ["const int substep = 0;", *synapse.mathematics()]
+        else:
+            head = f"for (int substep = 0; substep < {synapse.shape.substeps}; ++substep)"
+            body += block(head, synapse.mathematics())
+        return block(loop, ["ND_SIMD", *block(lane, [*body, *synapse.store(at)])])
+
     slices = [
         "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",
         "nd_sum_t nd_acc[ND_LANES] = {0};",
-        *block(loop, ["ND_SIMD", *block(lane, body)]),
+        *variants(inputs, over_synapses),
         "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)",
         "    nd_sum_g[nd_s + nd_l] = (real)nd_acc[nd_l];",
     ]

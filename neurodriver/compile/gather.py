@@ -186,7 +186,10 @@ def _sliced(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: 
     full = np.zeros(slices * LANES, dtype=np.int64)
     full[: len(degree)] = degree
     by_slice = full.reshape(slices, LANES)
-    depth = np.sort(by_slice, axis=1)[:, -LANES // 4]  # a quarter of the lanes still at work
+    present = full.copy()
+    present[len(degree) :] = degree.sum() // len(full)  # lanes past the end count as average ones
+    # a quarter of the lanes still at work
+    depth = np.sort(present.reshape(slices, LANES), axis=1)[:, -LANES // 4]
     depth = np.where(by_slice.max(axis=1) <= 2 * depth, by_slice.max(axis=1), depth)
     start = np.zeros(slices + 1, dtype=np.int64)
     np.cumsum(depth * LANES, out=start[1:])

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Port
+from ..component import EVENT_VARIABLES
 from ..errors import CircuitError
+from .buffers import aligned
 
 LANES = 16
 """Components that are computed side by side; every segment is padded to a multiple."""
@@ -91,6 +93,7 @@ class MemoryManager:
         self.dtype = np.dtype(dtype)
         self.rings: dict[str, Ring] = {}
         self._buffers: dict[str, NDArray[np.floating]] = {}
+        self.active: dict[str, NDArray[np.int64]] = {}
         for number, group in enumerate(circuit.groups):
             for variable in group.model.updates:
                 if (number, variable) not in silent:
@@ -141,7 +144,9 @@ class MemoryManager:
                 f"values because of its longest delay: shorten the delay or use a larger dt"
             )
         for variable, ring in self.rings.items():
-            self._buffers[variable] = np.zeros(ring.depth * ring.width + 2 * LANES, self.dtype)
+            self._buffers[variable] = aligned(ring.depth * ring.width + 2 * LANES, self.dtype)
+            if variable in EVENT_VARIABLES:
+                self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
 
     def get_buffer(self, variable: str) -> NDArray[np.floating]:
         """Return the ring of a variable, (depth, width), without its guards."""

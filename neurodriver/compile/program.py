@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Group, Port
+from ..component import EVENT_VARIABLES
 from ..kernels.component import Shape
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
@@ -183,6 +184,11 @@ def _shape(
         if ring and str(number) in ring.segments:
             published.add(variable)
             values[f"{prefix}segment:{variable}"] = ring.segments[str(number)].start
+            if variable in EVENT_VARIABLES:
+                slices = padded(capacity) // LANES
+                values[f"{prefix}slices:{variable}"] = slices
+                # which tiles of which rows may hold something else than zeros: all, at first
+                values[f"{prefix}written:{variable}"] = np.ones(ring.depth * slices, np.uint8)
     for state in model.states:
         if state not in published:
             values[f"{prefix}state:{state}"] = np.zeros(padded(capacity), program.dtype)

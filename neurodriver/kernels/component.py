@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..compile.gather import Gather
-from ..component import NDComponent
+from ..component import EVENT_VARIABLES, NDComponent
 from .kernel import Arguments, block
 from .language import Translator, texts_of, used
 
@@ -128,6 +128,7 @@ class ComponentText:
 
     def mathematics(self) -> list[str]:
         """Return terms and update of one sub-step."""
+        self.translator.streams = 0  # the same draws in every variant of the text
         names = [*self.names]
         lines = []
         for name, text in self.model.terms.items():
@@ -145,8 +146,53 @@ class ComponentText:
             if name not in self.shape.published:
                 lines.append(f"nd_s_{name}[{index}] = {name};")
         for name in self.model.updates:
-            if name in self.shape.published:
+            if name in self.events:
+                lines.append(f"nd_out_{name}[nd_i] = {self.output(name)};")
+            elif name in self.shape.published:
                 lines.append(f"nd_new_{name}[{index}] = {self.output(name)};")
+        return lines
+
+    @property
+    def events(self) -> list[str]:
+        """Published variables whose rows are nearly always silent."""
+        known = EVENT_VARIABLES & self.shape.published
+        return [name for name in self.model.updates if name in known]
+
+    def waiting(self) -> list[str]:
+        """Declare where the events of a tile wait before they are written."""
+        return [f"real nd_out_{name}[ND_TILE] = {{0}};" for name in self.events]
+
+    def write_events(self) -> list[str]:
+        """Write the events of a tile, but no zeros over zeros, and note rows that are not silent.
+
+        Most slices have no event in most steps; their part of a row is not touched at all.
+        """
+        lines = []
+        for name in self.events:
+            a = self.arguments
+            active = a.pointer(f"active:{name}", "long long")
+            depth = a.integer(f"depth:{name}")
+            written = a.pointer(self.key(f"written:{name}"), "unsigned char")
+            slices = a.integer(self.key(f"slices:{name}"))
+            lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
+            value = f"nd_out_{name}[nd_s + nd_l]"
+            copy = [f"{lane} nd_new_{name}[nd_t + nd_s + nd_l] = {value};"]
+            slice_ = [
+                "int nd_here = 0;",
+                "ND_SIMD_ANY",
+                f"{lane} nd_here |= {value} != 0;",
+                *block("if (nd_here | nd_old[nd_s / ND_LANES])", copy),
+                "nd_old[nd_s / ND_LANES] = (unsigned char)nd_here;",
+                "nd_any |= nd_here;",
+            ]
+            row = f"(nd_k + 1) % {depth} * {slices}"
+            tile = [
+                f"unsigned char *nd_old = {written} + {row} + nd_t / ND_LANES;",
+                "int nd_any = 0;",
+                *block("for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)", slice_),
+                f"if (nd_any) nd_mark({active}, nd_k + 1, {depth});",
+            ]
+            lines += block("", tile)
         return lines
 
     def output(self, name: str) -> str:

@@ -16,7 +16,7 @@
  *     nd_tanh          1.0     1.0
  *     nd_cosh          1.0     1.0
  *     nd_sinh          1.0     1.0
- *     nd_pow           1.0     1.0
+ *     nd_pow           1.0     0.51
  *     nd_sin           1.0     1.0
  *     nd_cos           1.0     1.0
  *

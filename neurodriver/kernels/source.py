@@ -25,17 +25,25 @@ class Dialect:
         Qualifiers of an entry point.
     simd : str
         What stands before a loop whose passes are independent.
+    simd_any : str
+        What stands before a loop that collects in ``nd_here`` whether any pass found something.
+    store : str
+        Statement that stores ``k`` for all threads to see after the next barrier.
     """
 
     function: str
     kernel: str
     simd: str
+    simd_any: str
+    store: str
 
 
 CPU = Dialect(
     function="static inline __attribute__((always_inline))",
     kernel='extern "C"',
     simd='_Pragma("omp simd")',
+    simd_any='_Pragma("omp simd reduction(|:nd_here)")',
+    store="__atomic_store_n(&active[k % depth], k, __ATOMIC_RELAXED)",
 )
 
 _PRELUDE = """
@@ -46,6 +54,17 @@ struct nd_args {{ void **p; const long long *n; const double *u; }};
 ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
 {{
     return ring + ((k + depth) % depth) * width;
+}}
+
+/* `active` holds for each row of the ring the last step at which it was not all zero. */
+ND_FN bool nd_silent(const long long *active, long long k, long long depth)
+{{
+    return k > 0 && active[k % depth] != k;
+}}
+
+ND_FN void nd_mark(long long *active, long long k, long long depth)
+{{
+    {store};
 }}
 
 ND_FN long long nd_wrap(long long row, long long depth)
@@ -76,11 +95,12 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         f"#define ND_FN {dialect.function}",
         f"#define ND_KERNEL {dialect.kernel}",
         f"#define ND_SIMD {dialect.simd}",
+        f"#define ND_SIMD_ANY {dialect.simd_any}",
         f"#define ND_LANES {LANES}",
         f"#define ND_TILE {TILE}",
         _header("math.h"),
         _header("philox.h") if "nd_seed" in kernel.text else "",
-        _PRELUDE.format(real=real),
+        _PRELUDE.format(real=real, store=dialect.store),
         kernel.text,
     ]
     return "\n".join(parts)

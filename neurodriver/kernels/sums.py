@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..compile.gather import Gather
-from ..component import Access
+from ..component import EVENT_VARIABLES, Access
 from .component import ComponentText
 from .kernel import block
 from .language import used
@@ -24,6 +26,13 @@ class SumText:
         self.gather: Gather = component.shape.gathers[access.name]
         self.symbol = component.inputs[access.name]
         self.varied = [n for n in access.connection if n in self.gather.arrays]
+        self.silent = False  # set while the text for a silent row is written
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether the row that is read may be known to be all zero."""
+        indexed = self.gather.form in ("single", "sliced", "lattice")
+        return self.access.variable in EVENT_VARIABLES and indexed and self.gather.back is not None
 
     def _pointer(self, array: str, kind: str) -> str:
         key = self.component.key(f"{self.access.name}:{array}")
@@ -31,9 +40,10 @@ class SumText:
 
     def head(self) -> list[str]:
         """Declare the row or the ring that is read, and the arrays of the form."""
-        form = self.gather.form
-        if form == "none":
-            return []
+        return [*self._values(), *self.storage()] if self.gather.form != "none" else []
+
+    def _values(self) -> list[str]:
+        """Declare where the values of the connections come from."""
         a, name, variable = self.component.arguments, self.access.name, self.access.variable
         ring = a.pointer(f"ring:{variable}", "real")
         depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
@@ -41,27 +51,37 @@ class SumText:
         if self.gather.back is not None:
             back = a.integer(self.component.key(f"back:{name}"))
             row = f"nd_row({ring}, nd_k - {back}, {depth}, {width})"
-            if form == "aligned":
+            if self.gather.form == "aligned":
                 row += f" + {a.integer(self.component.key(f'first:{name}'))}"
             lines.append(f"const real *__restrict nd_in_{name} = {row};")
+            if self.may_skip:
+                active = a.pointer(f"active:{variable}", "const long long")
+                silent = f"nd_silent({active}, nd_k - {back}, {depth})"
+                lines.append(f"const bool nd_silent_{name} = {silent};")
         else:
             lines.append(f"const real *__restrict nd_ring_{name} = {ring};")
             lines.append(f"const long long nd_depth_{name} = {depth}, nd_width_{name} = {width};")
             lines.append(f"const long long nd_now_{name} = nd_k % nd_depth_{name};")
             lines.append(self._array("back", "int"))
-        if form != "aligned":
+        if self.gather.form != "aligned":
             lines.append(self._array("element", "int"))
-        wide = {"sliced": [("start", "long long"), ("degree", "int")],
-                "lattice": [("start", "int"), ("mask", "int")]}.get(form, [])  # fmt: skip
-        lines += [self._array(array, kind) for array, kind in wide]
+        return lines
+
+    def storage(self) -> list[str]:
+        """Declare how the connections are stored, and their data."""
+        name = self.access.name
+        wide = {
+            "sliced": [("start", "long long"), ("degree", "int")],
+            "lattice": [("start", "int"), ("mask", "int")],
+        }.get(self.gather.form, [])
+        lines = [self._array(array, kind) for array, kind in wide]
         if self.gather.tail:
             lines.append(self._array("tail", "long long"))
         lines += [self._array(n, "real") for n in self.varied]
         for n in self.access.connection:
             if n not in self.varied:
-                key = self.component.key(f"data:{name}:{n}")
-                lines.append(f"const real nd_u_{name}_{n} = {a.scalar(key)};")
-                lines.append(f"(void)nd_u_{name}_{n};")
+                number = self.component.arguments.scalar(self.component.key(f"data:{name}:{n}"))
+                lines.append(f"const real nd_u_{name}_{n} = {number};")
         return lines
 
     def _array(self, array: str, kind: str) -> str:
@@ -80,7 +100,7 @@ class SumText:
     def direct(self, component: str, lane: str) -> str:
         """Return the expression of the finished sum inside the loop over components."""
         form, name = self.gather.form, self.access.name
-        if form == "none":
+        if form == "none" or (self.silent and not self.loops):
             return "0"
         if form == "aligned":
             return f"nd_in_{name}[{component}]"
@@ -137,13 +157,20 @@ class SumText:
         body += ["for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", f"    {store}"]
         head = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
         declared = f"real nd_sum_{name}[ND_TILE];"
+        if self.may_skip:
+            clear = f"for (int nd_i = 0; nd_i < ND_TILE; ++nd_i) nd_sum_{name}[nd_i] = 0;"
+            rest = block(f"else {head}", body)
+            return [
+                declared,
+                *block("", [f"typedef {kind} nd_sum_t;", f"if (nd_silent_{name}) {clear}", *rest]),
+            ]
         used_type = [f"typedef {kind} nd_sum_t;"]
         return [declared, *block("", [*used_type, *block(head, body)])]
 
     def slice_loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop over the stored connections of one slice."""
         name = self.access.name
-        given = self._earlier(earlier)
+        given = self.before(earlier)
         lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
         if self.gather.form == "lattice":
             value = "nd_x[nd_l]"
@@ -166,7 +193,7 @@ class SumText:
             lines += block(lane, block(tail, rest))
         return lines
 
-    def _earlier(self, earlier: list[SumText]) -> list[str]:
+    def before(self, earlier: list[SumText]) -> list[str]:
         """Load the sums of the accesses before this one, and parameters, where ``each`` asks."""
         component = self.component
         lines = []
@@ -178,6 +205,24 @@ class SumText:
         for n in used(varied, [self.access.each]):
             lines.append(f"const real {n} = nd_p_{n}[nd_t + nd_s + nd_l];")
         return lines
+
+
+def variants(sums: list[SumText], write: Callable[[], list[str]]) -> list[str]:
+    """Return what ``write`` gives, once more without the reads of rows that are silent.
+
+    Indexed reads cost most of a synapse's step, and most rows of spikes are empty.
+    """
+    skipping = [s for s in sums if s.may_skip and not s.loops]
+    if not skipping:
+        return write()
+    whole = write()
+    for s in skipping:
+        s.silent = True
+    short = write()
+    for s in skipping:
+        s.silent = False
+    condition = " && ".join(f"nd_silent_{s.access.name}" for s in skipping)
+    return [*block(f"if ({condition})", short), *block("else", whole)]
 
 
 def tile_sums(sums: list[SumText]) -> list[str]:

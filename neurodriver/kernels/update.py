@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .component import ComponentText, Shape
 from .kernel import Arguments, Kernel, block
-from .sums import SumText, tile_sums
+from .sums import SumText, tile_sums, variants
 
 _SIGNATURE = (
     "ND_KERNEL void nd_update("
@@ -27,8 +27,10 @@ def update_kernel(shape: Shape) -> Kernel:
     arguments = Arguments()
     component = ComponentText(shape, arguments)
     sums = [SumText(component, a) for a in shape.model.accesses]
-    head = component.head() + [line for s in sums for line in s.head()]
-    tile = [TILE, *tile_sums(sums), *tile_update(component, sums)]
+    head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
+    tile = [TILE, *tile_sums(sums)]
+    tile += variants(sums, lambda: tile_update(component, sums))
+    tile += component.write_events()
     once = component.constants(), component.initial()
     return finish(shape.model.__name__, arguments, once, [*head, *block(TILES, tile)])
 

@@ -44,7 +44,7 @@ CHUNK_BYTES = 2**20
 COPY_BYTES = 2**26
 """Most that one call copies, so that a signal need not wait."""
 
-UNKNOWN_BYTES = 2**26
+UNKNOWN_BYTES = 2**28
 """First allocation of the rows when the length of the run is not known."""
 
 EVENTS_LEAST, EVENTS_MOST = 2**20, 2**26

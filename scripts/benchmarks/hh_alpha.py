@@ -1,0 +1,84 @@
+"""NeuroDriver's own benchmark: Hodgkin-Huxley neurons, all-to-all alpha synapses with own states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import neurodriver as nd
+from neurodriver.library import shipped
+
+from .measure import barrier, median, peer, seconds_per_step, triad
+
+DT = 1e-6
+SYNAPSE_BYTES = 3 * 8 * 2 + 8
+"""A synapse and step: three states read and written, the reversal potential read."""
+
+
+def circuit(count: int) -> nd.Circuit:
+    """Return ``count`` neurons with a synapse from each to each other one."""
+    pre, post = (a.astype(np.int32) for a in np.nonzero(~np.eye(count, dtype=bool)))
+    synapse = (count + np.arange(len(pre))).astype(np.int32)
+    neuron = {"g_K": 36, "g_Na": 120, "g_L": 0.3, "E_K": -77, "E_Na": 50, "E_L": -54.387}
+    start = {"initn": 0.32, "initm": 0.05, "inith": 0.6}
+    start["initV"] = -65 + 10.0 * np.arange(count) / count  # type: ignore[assignment]
+    groups = [
+        (shipped()["HodgkinHuxley2"], count, {**neuron, **start}, None),
+        (shipped()["AlphaSynapse"], len(pre), {"gmax": 0.05, "ar": 0.11, "ad": 0.19}, None),
+    ]
+    reverse = np.where(pre % 2 == 0, 0.0, -80.0)
+    links = [
+        nd.Connections("spike_state", "spike_state", pre, synapse),
+        nd.Connections("g", "I", synapse, post, data={"reverse": reverse}),
+    ]
+    return nd.Circuit.from_arrays(groups, links, name=f"hh_alpha {count}")
+
+
+def ours(made: nd.Circuit, threads: int) -> float:
+    """Return the seconds of a step over 10 ms of simulated time, as the peers count."""
+    current = nd.StepInput("I", made.groups[0].uids, 20.0)
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    with nd.LPU(made, DT, [current], [recorder], threads=threads) as lpu:
+        spent = min(seconds_per_step(lpu, 3))
+        lpu.advance(max(0, 10_000 - lpu.step))
+        lpu.finish()
+    if not len(recorder.get("spike_state")["time"]):
+        raise RuntimeError("hh_alpha: no neuron spiked")
+    return spent
+
+
+def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
+    """Return one row for each size."""
+    rows = []
+    for count, target in ((128, ">= 2 x the best peer"), (512, ">= 1 x the best peer")):
+        made = circuit(count)
+        best: list[float] = []
+        theirs: dict[str, list[float]] = {}
+        for _ in range(rounds):
+            best.append(min(ours(made, threads) for threads in (1, 2)))
+            for script in ("hh_alpha_brian2.py", "hh_alpha_arbor.py") if peers else ():
+                for threads in (1, 2):
+                    found = peer(str(peers), script, "--n", str(count), "--repeat", "1",
+                                 "--threads", str(threads))  # fmt: skip
+                    name = f"{found['peer']} {threads}"
+                    theirs.setdefault(name, []).append(found["us_per_step"] * 1e-6)
+        counted = SYNAPSE_BYTES * made.groups[1].count
+        here, memory = triad(counted, "float64", 2), triad(3 * 64e6, "float64", 2)
+        row = {
+            "case": f"hh_alpha, N = {count}, {made.groups[1].count:,} synapses, float64",
+            "us a step": median(best) * 1e6,
+            "target": target,
+            "floor": (
+                f"{counted / 1e6:.1f} MB a step, {counted / median(best) / 1e9:.1f} GB/s; triad "
+                f"{memory / 1e9:.1f} (of this size {here / 1e9:.1f}); barrier {barrier(2) * 1e6:.2f} us"
+            ),
+            "ratio": float("nan"),
+            "peer": "not run (--peers)",
+        }
+        if theirs:
+            fastest = min(theirs, key=lambda name: median(theirs[name]))
+            row["peer"] = ", ".join(f"{k}: {median(v) * 1e6:.0f} us" for k, v in theirs.items())
+            row["ratio"] = median(theirs[fastest]) / median(best)
+        rows.append(row)
+    return rows

@@ -1,0 +1,105 @@
+"""Measuring: steps of an LPU, the triad's bandwidth, the barrier, and the machine's description."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neurodriver import LPU
+from neurodriver.backends.compiler import build, find_compiler
+from neurodriver.compile.buffers import aligned
+
+HERE = Path(__file__).parent
+WINDOW = 0.25
+"""Seconds of one timed window."""
+
+
+def seconds_per_step(lpu: LPU, windows: int = 5) -> list[float]:
+    """Return the time of one step in several windows; the first step was taken before."""
+    if lpu.step == 0:
+        lpu.advance(50)
+    steps = 50
+    begin = time.perf_counter()
+    lpu.advance(steps)
+    steps = max(20, int(WINDOW * steps / (time.perf_counter() - begin)))
+    out = []
+    for _ in range(windows):
+        begin = time.perf_counter()
+        lpu.advance(steps)
+        out.append((time.perf_counter() - begin) / steps)
+    return out
+
+
+@cache
+def _triad() -> Any:
+    return build([((HERE / "triad.cpp").read_text(), ())])[0]
+
+
+def triad(footprint: float, dtype: str, threads: int, passes: int = 30) -> float:
+    """Return the bandwidth of the triad in bytes a second over three arrays of ``footprint``."""
+    size = int(footprint / 3 / np.dtype(dtype).itemsize)
+    arrays = [aligned(size, dtype) for _ in range(3)]
+    for array in arrays:
+        array[:] = np.linspace(0.0, 1.0, size)
+    name = "triad_float" if dtype == "float32" else "triad_double"
+    function = getattr(_triad(), name)
+    function.restype = ct.c_double
+    pointers = [ct.c_void_p(a.ctypes.data) for a in arrays]
+    spent = function(*pointers, ct.c_longlong(size), ct.c_int(threads), ct.c_int(passes))
+    return 3 * size * np.dtype(dtype).itemsize / spent
+
+
+def barrier(threads: int) -> float:
+    """Return the seconds of one barrier of the step loop, best of five."""
+    text = (Path(build.__code__.co_filename).parent / "runtime.cpp").read_text()
+    library = build([(text, ("-DREAL=double",))])[0]
+    library.nd_barrier_seconds.restype = ct.c_double
+    count, rounds = ct.c_longlong(threads), ct.c_longlong(20000)
+    return min(library.nd_barrier_seconds(count, rounds) for _ in range(5))
+
+
+def peer(python: str, script: str, *arguments: str) -> dict[str, Any]:
+    """Run a peer's script in its own environment; return what it printed."""
+    command = [python, str(HERE.parent / "peers" / script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{script} failed:\n{done.stderr[-2000:]}")
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures were measured on."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True
+    )
+    model = platform.processor()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(x.split(":", 1)[1].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return {
+        "processor": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "compiler": find_compiler().version,
+        "python": platform.python_version(),
+        "commit": commit.stdout.strip(),
+        "date": time.strftime("%Y-%m-%d"),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def median(values: list[float]) -> float:
+    """Return the median."""
+    return statistics.median(values)

@@ -1,0 +1,74 @@
+"""The optic lobe against SciPy's sparse product and a NumPy update."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import neurodriver as nd
+from neurodriver.circuits.optic_lobe import circuit, expand
+
+from .measure import median, seconds_per_step, triad
+
+DT = 5e-3
+
+
+def scipy_step(extent: int, dtype: str) -> Any:
+    """Return a function that takes n steps with SciPy and returns the seconds of one."""
+    import scipy.sparse
+
+    lobe = expand(extent)
+    size = lobe.cell_count
+    weight = lobe.weight.astype(dtype)
+    matrix = scipy.sparse.csr_matrix((weight, (lobe.target, lobe.source)), shape=(size, size))
+    rate = (DT * 1e3 / np.maximum(lobe.time_constant, DT * 1e3)).astype(dtype)
+    bias = lobe.bias.astype(dtype)
+    light = np.zeros(size, dtype=dtype)
+    light[lobe.input_cells] = 0.5
+    potential = bias.copy()
+
+    def steps(n: int) -> float:
+        begin = time.perf_counter()
+        for _ in range(n):
+            drive = matrix @ np.maximum(potential, 0)
+            potential[:] += rate * (bias - potential + drive + light)
+        return (time.perf_counter() - begin) / n
+
+    return steps
+
+
+def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
+    """Return one row for each extent."""
+    rows = []
+    per_edge = {}
+    for extent, n in ((15, 40), (30, 10)):
+        made = circuit(extent)
+        cells = [str(u) for u in made.uids if u[0] == "R"]
+        other = scipy_step(extent, "float32")
+        with nd.LPU(made, DT, [nd.StepInput("I", cells, 0.5)], dtype="float32") as lpu:
+            ours, theirs, ratios = [], [], []
+            for _ in range(rounds):
+                ours.append(min(seconds_per_step(lpu, 2)))
+                theirs.append(other(n))
+                ratios.append(theirs[-1] / ours[-1])
+            moved = sum(u.values[k].nbytes for u in lpu.program.units for k in u.kernel.pointers
+                        if k in u.values)  # fmt: skip
+            threads = lpu.backend.threads
+        per_edge[extent] = median(ours) / made.edges
+        speed = triad(3 * 64e6, "float32", threads)
+        note = f">= 5 x; {per_edge[extent] * 1e9:.3f} ns an edge"
+        if extent == 30:
+            note = f"an edge costs {per_edge[30] / per_edge[15]:.2f} of extent 15 (<= 1.5)"
+        rows.append(
+            {
+                "case": f"optic lobe, extent {extent}, {made.edges:,} edges, float32",
+                "us a step": median(ours) * 1e6,
+                "peer": f"SciPy {median(theirs) * 1e6:.0f} us",
+                "ratio": median(ratios),
+                "target": note,
+                "floor": f"{moved / 1e6:.1f} MB a step: {moved / speed * 1e6:.0f} us from memory",
+            }
+        )
+    return rows

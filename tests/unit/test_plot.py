@@ -1,0 +1,168 @@
+"""Figures of recordings: made, and not empty."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neurodriver.errors import NeurodriverError
+from neurodriver.plot import COLOURS, _averaged, _spread, _thin, plot_recording
+from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
+from neurodriver.results import open_recording
+
+matplotlib = pytest.importorskip("matplotlib")
+
+DT = 1e-3
+
+
+def make(
+    path: Path, neurons: int = 5, cells: int = 30, steps: int = 400, silent: bool = False
+) -> Path:
+    """Waves in V and g, one spike of each neuron at each crest."""
+    few, many = (np.array([f"{p}{i}" for i in range(n)]) for p, n in (("n", neurons), ("c", cells)))
+    columns = (
+        Columns("V", few, "mV", False),
+        Columns("g", many, "mS/cm^2", False),
+        Columns("spike_state", few, "", True),
+    )
+    phase = np.arange(steps)[:, None] / 50 + np.arange(max(neurons, cells)) / 7
+    wave = -60 + 10 * np.sin(2 * np.pi * phase)
+    step, index = np.nonzero((phase[1:, :neurons] // 1) > (phase[:-1, :neurons] // 1))
+    recorder = HDF5Recorder(path, [])
+    recorder.open(RecordingPlan(DT, None, 1, np.dtype("f8"), columns, {}))
+    if not silent:
+        rows = {"V": wave[:, :neurons], "g": (wave + 60)[:, :cells]}
+        events = {"spike_state": (step * DT, index.astype(np.int32))}
+        recorder.append(Block(0, rows, events, steps))
+    recorder.close()
+    return path
+
+
+def pixels(path: Path) -> np.ndarray:
+    from matplotlib.image import imread
+
+    return np.asarray(imread(path))[:, :, :3]
+
+
+def share(image: np.ndarray, colour: str) -> float:
+    """Part of the pixels that nearly have a colour."""
+    from matplotlib.colors import to_rgb
+
+    return float((np.abs(image - to_rgb(colour)).max(axis=2) < 0.05).mean())
+
+
+def test_traces_heat_map_and_raster(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = plot_recording(path, tmp_path / "run.png", title="Waves")
+    assert figure == tmp_path / "run.png"
+    image = pixels(figure)
+    assert image.shape[1] > 1000
+    for colour in COLOURS[:5]:  # each neuron has its trace, its label and its spikes
+        assert share(image, colour) > 1e-3
+    assert share(image, COLOURS[6]) < 1e-4
+    assert 0.1 < (image.min(axis=2) < 0.9).mean() < 0.9
+
+
+def test_chosen_variables_and_uids(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5")
+    one = pixels(plot_recording(path, tmp_path / "one.png", ["V"], ["n3"]))
+    three = pixels(plot_recording(path, tmp_path / "three.png"))
+    assert one.shape[0] < 0.6 * three.shape[0]
+    assert share(one, COLOURS[0]) > 1e-3 and share(one, COLOURS[1]) < 1e-4
+    # A panel shows the uids that it has: g has no n3.
+    assert pixels(plot_recording(path, tmp_path / "two.png", uids=["n3"])).shape[0] < len(three)
+
+
+def test_units_and_uids_are_written(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5")
+    text = plot_recording(path, tmp_path / "run.svg", title="A title").read_text()
+    for word in ("V (mV)", "g (mS/cm²)", "time (ms)", "A title", "n0", "n4", "spike_state"):
+        assert word in text
+    text = plot_recording(make(path, steps=3000), tmp_path / "run.svg").read_text()
+    assert "time (s)" in text and "time (ms)" not in text
+
+
+def test_large_recording_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neurodriver.plot.MOST_POINTS", 100)
+    monkeypatch.setattr("neurodriver.plot.MOST_ROWS", 10)
+    path = make(tmp_path / "run.h5", neurons=3, cells=45, steps=1234)
+    with open_recording(path) as recording:
+        data = recording.data("V")
+        time, values = _thin(recording.time("V"), data)
+        assert len(time) == len(values) <= 102
+        np.testing.assert_array_equal(values.min(axis=0), data[:].min(axis=0))
+        np.testing.assert_array_equal(values.max(axis=0), data[:].max(axis=0))
+        whole = recording.data("g")[:]
+        image = _averaged(recording.data("g"))
+        assert image.shape == (95, 9)
+        np.testing.assert_allclose(image[0, 0], whole[:13, :5].mean())
+        np.testing.assert_allclose(image[-1, -1], whole[1222:, 40:].mean())
+    assert pixels(plot_recording(path, tmp_path / "run.png")).std() > 0.05
+
+
+def test_raster_of_many(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5", neurons=200, cells=2, steps=2000)
+    image = pixels(plot_recording(path, tmp_path / "run.png", ["spike_state"]))
+    assert 0.01 < (image.max(axis=2) < 0.7).mean() < 0.5
+
+
+def test_empty_recording(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5", silent=True)
+    text = plot_recording(path, tmp_path / "run.svg").read_text()
+    assert text.count("no rows recorded") == 2 and "no events" in text
+
+
+def test_labels_are_kept_apart() -> None:
+    for heights in ([0.5] * 12, [0.0, 0.01, 0.02], [1.0, 0.99, 0.98], [0.1, 0.9]):
+        placed = _spread(np.array(heights), 0.078)
+        assert np.all(np.diff(np.sort(placed)) > 0.0779)
+        assert placed.min() > -0.01 and placed.max() <= 0.99
+
+
+def test_not_finite_values_do_not_stop_it(tmp_path: Path) -> None:
+    names = np.array([f"n{i}" for i in range(20)])
+    columns = (Columns("V", names[:2], "mV", False), Columns("W", names, "mV", False))
+    recorder = HDF5Recorder(tmp_path / "run.h5", [])
+    recorder.open(RecordingPlan(DT, 4, 1, np.dtype("f8"), columns, {}))
+    recorder.append(Block(0, {"V": np.full((4, 2), np.nan), "W": np.full((4, 20), np.nan)}, {}, 4))
+    recorder.close()
+    assert plot_recording(tmp_path / "run.h5", tmp_path / "run.png").stat().st_size > 1000
+
+
+def test_errors(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5")
+    with pytest.raises(NeurodriverError, match=r"run\.h5: no variable 'W'"):
+        plot_recording(path, tmp_path / "run.png", ["W"])
+    with pytest.raises(NeurodriverError, match=r"run\.h5: no column 'x9' in V, g, spike_state"):
+        plot_recording(path, tmp_path / "run.png", uids=["n1", "x9"])
+    with pytest.raises(NeurodriverError, match=r"run\.xyz: cannot be written.*not supported"):
+        plot_recording(path, tmp_path / "run.xyz")
+    with pytest.raises(NeurodriverError, match=r"run\.png: cannot be written"):
+        plot_recording(path, tmp_path / "missing" / "run.png")
+
+
+def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real = make(tmp_path / "run.h5"), builtins.__import__
+
+    def refuse(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(NeurodriverError, match=r'pip install "neurodriver\[plot\]"'):
+        plot_recording(path, tmp_path / "run.png")
+
+
+def test_importing_draws_in_nothing() -> None:
+    script = "import neurodriver.plot, sys; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
