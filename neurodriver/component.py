@@ -30,9 +30,16 @@ GIVEN = ("dt_ms", "substep")
 
 _C_WORDS = frozenset(
     "real int long float double bool char short unsigned signed const if else for while do switch "
-    "case default break continue return struct union enum typedef sizeof static void".split()
+    "case default break continue return struct union enum typedef sizeof static void true "
+    "false".split()
 )
-_RESERVED = _C_WORDS.union(FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
+_CPP_WORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor catch compl concept constexpr decltype "
+    "delete explicit export extern friend goto inline mutable namespace new noexcept not not_eq "
+    "nullptr operator or or_eq private protected public register requires template this throw "
+    "try typeid typename using virtual volatile xor xor_eq".split()
+)
+_RESERVED = _C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +274,9 @@ class NDComponent:
 def _check(cls: type[NDComponent]) -> None:
     """Raise ModelError where the declarations of a class contradict each other."""
     where = cls.__name__
+    names = [a.name for a in cls.accesses]
+    if len(set(names)) < len(names):
+        raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
     symbols: list[str] = [*cls.params, *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
@@ -279,9 +289,6 @@ def _check(cls: type[NDComponent]) -> None:
     for name in symbols:
         if symbols.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")
-    names = [a.name for a in cls.accesses]
-    if len(set(names)) < len(names):
-        raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
     for name in cls.outputs:
         if name not in cls.updates:
             hint = near(name, cls.updates)

@@ -92,8 +92,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        advice = 'figures need matplotlib: pip install "neurodriver[plot]"'
-        raise NeurodriverError(advice) from error
+        raise NeurodriverError('figures need pip install "neurodriver[plot]"') from error
     return matplotlib
 
 

@@ -21,7 +21,7 @@ def tracked() -> list[Path]:
         ["git", "ls-files", "-co", "--exclude-standard", "*.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
-    files = [ROOT / name for name in listed if not name.startswith("tests/")]
+    files = [ROOT / name for name in listed if not name.startswith(("tests/", "scripts/peers/"))]
     return [f for f in files if f.exists() and "neurodriver/components" not in str(f)]
 
 

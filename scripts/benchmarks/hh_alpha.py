@@ -1,4 +1,4 @@
-"""NeuroDriver's own benchmark: Hodgkin-Huxley neurons, all-to-all alpha synapses with own states."""
+"""NeuroDriver's own benchmark: Hodgkin-Huxley neurons, all-to-all alpha synapses with states."""
 
 from __future__ import annotations
 
@@ -70,8 +70,9 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
             "us a step": median(best) * 1e6,
             "target": target,
             "floor": (
-                f"{counted / 1e6:.1f} MB a step, {counted / median(best) / 1e9:.1f} GB/s; triad "
-                f"{memory / 1e9:.1f} (of this size {here / 1e9:.1f}); barrier {barrier(2) * 1e6:.2f} us"
+                f"{counted / 1e6:.1f} MB a step, {counted / median(best) / 1e9:.1f} GB/s; "
+                f"triad {memory / 1e9:.1f}, of this size {here / 1e9:.1f} GB/s; "
+                f"barrier {barrier(2) * 1e6:.2f} us"
             ),
             "ratio": float("nan"),
             "peer": "not run (--peers)",

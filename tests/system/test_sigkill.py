@@ -241,7 +241,8 @@ def test_killed_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     mid_run = 0
     assert sum(kills for _, kills in CASES.values()) == KILLS
     for name, (case, kills) in CASES.items():
-        unharmed = whole_run(tmp_path / f"{name}.h5", case)
+        # The quicker of two, so that most kills come before the end on a busy machine as well.
+        unharmed = min(whole_run(tmp_path / f"{name}.h5", case) for _ in range(2))
         for number in range(kills):
             folder = tmp_path / f"{name}{number}"
             folder.mkdir()
