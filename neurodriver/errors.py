@@ -59,6 +59,13 @@ def near(name: str, known: Iterable[str]) -> str:
     return f" (did you mean '{names[found[0]]}'?)" if found else ""
 
 
+def quoted(text: object, longest: int = 60) -> str:
+    """Return a text of a user's file as messages show it: in quotes, on one line, not too long."""
+    said = str(text)
+    said = said if len(said) <= longest else f"{said[:longest]}..."
+    return f"'{said}'" if said.isprintable() else repr(said)
+
+
 class Faults:
     """Collects the faults and the warnings of one circuit; raises them together.
 

@@ -15,7 +15,7 @@ from ..compile.buffers import as_aligned
 from ..compile.memory import LANES
 from ..compile.program import Program, Unit
 from ..kernels.source import source
-from .compiler import build
+from .compiler import build, find_compiler
 
 WORK_PER_THREAD = 20_000.0
 """Estimated work of a step (in stored connections) that is worth a thread of its own."""
@@ -102,7 +102,8 @@ class CPUBackend:
         real = "float" if self.dtype == np.float32 else "double"
         runtime = (Path(__file__).parent / "runtime.cpp").read_text(encoding="utf-8")
         texts = [source(u.kernel, self.dtype.name) for u in program.units]
-        libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, ()) for t in texts]])
+        extra = find_compiler().no_gather if real == "double" else ()
+        libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
         self._runtime = libraries[0]
         self._runtime.nd_create.restype = _ptr
         for name in ("nd_run", "nd_worked"):

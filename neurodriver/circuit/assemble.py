@@ -40,10 +40,8 @@ def assemble(records: Records, models: Iterable[type[NDComponent]], strict: bool
     CircuitError
         With all faults.
     """
-    faults = Faults(records.source)
-    for text in records.faults:
-        faults.add(text)
-    if not records.nodes and not records.faults:
+    faults = records.faults
+    if not records.nodes and not faults.count:
         faults.add("the circuit is empty: no nodes")
     members = _members(records, {**known_models(models), "Port": Port}, faults)
     groups = tuple(_group(model, rows, records, faults) for model, rows in members.items())

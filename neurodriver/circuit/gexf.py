@@ -1,102 +1,253 @@
-"""GEXF file -> records; decoding is networkx's, order and faults are kept here."""
+"""GEXF file -> records: one pass over the file, no tree, every fault named."""
 
 from __future__ import annotations
 
 import gc
 import gzip
+import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
-from xml.etree.ElementTree import Element, ElementTree, ParseError
 from xml.parsers import expat
 
-import networkx as nx
-from networkx.readwrite.gexf import GEXFReader
-
-from ..errors import CircuitError
+from ..errors import CircuitError, Faults, quoted
 from .records import Records
 
+BLOCK = 1 << 20
+"""Bytes handed to the parser at once."""
 
-class _RootReached(Exception):
-    pass
+_NAMESPACE = re.compile(r"https?://(www\.)?gexf\.net/1\.[123](draft)?/?")
+_KNOWN = "known are http://www.gexf.net/1.1draft, http://www.gexf.net/1.2draft, http://gexf.net/1.3"
 
 
-class _Reader(GEXFReader):  # type: ignore[misc]
-    """networkx's reader, with records in file order in the place of a graph."""
+def _boolean(text: str) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]
 
-    def __init__(self, records: Records) -> None:
-        super().__init__(node_type=str)
-        self.records = records
-        self.timeformat = "string"
-        self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
 
-    def find_gexf_attributes(self, element: Element) -> Any:
-        found, defaults = super().find_gexf_attributes(element)
-        self.defaults.get(element.get("class", ""), {}).update(defaults)
-        return found, defaults
+_TYPES: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("integer", "long", "int", "short", "byte", "biginteger"), int),
+    **dict.fromkeys(("float", "double", "bigdecimal"), float),
+    **dict.fromkeys(("string", "anyURI", "char", "date", "dateTime"), str),
+    "boolean": _boolean,
+}
 
-    def add_node(self, graph: Any, xml: Element, attributes: Any, parent: Any = None) -> None:
-        uid = xml.get("id")
+
+@dataclass
+class _Declared:
+    """Attributes that a file declares for its nodes, or for its edges."""
+
+    title: dict[str, str] = field(default_factory=dict)
+    type: dict[str, str] = field(default_factory=dict)
+    convert: dict[str, Callable[[str], Any]] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
+
+
+class _Reader:
+    """Takes the parser's events; keeps the text of values until all declarations are known."""
+
+    def __init__(self, path: Path, records: Records) -> None:
+        self.path, self.records, self.faults = path, records, records.faults
+        weight = _Declared({"weight": "weight"}, {"weight": "double"}, {"weight": float})
+        self.declared = {"node": _Declared(), "edge": weight}
+        self.ids: dict[str, list[str]] = {"node": [], "edge": []}
+        self._kind = ""
+        self._key = ""
+        self._default: list[str] | None = None
+        self._values: dict[str, str] = {}
+        self._outer: list[dict[str, str]] = []
+        self._graphs = 0
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.EntityDeclHandler = self._entity
+        self.parser.StartElementHandler = self._root
+        self.parser.CharacterDataHandler = None
+
+    def _entity(self, name: str, *rest: Any) -> None:
+        message = f"declares the XML entity {quoted(name)}, which is refused; write the text itself"
+        raise CircuitError(f"{self.path}: {message}")  # entities can expand without bound
+
+    def _root(self, tag: str, attributes: dict[str, str]) -> None:
+        space, _, name = tag.rpartition(" ")
+        if name != "gexf" or not _NAMESPACE.fullmatch(space):
+            got = f"<{name:.60}> with the namespace {quoted(space)}" if space else f"<{name:.60}>"
+            raise CircuitError(
+                f"{self.path}: not a GEXF file of version 1.1 to 1.3: the root element must be "
+                f"<gexf> with its namespace ({_KNOWN}), got {got}"
+            )
+        start: dict[str, Callable[[dict[str, str]], None]] = {
+            "graph": self._graph,
+            "attributes": self._attributes,
+            "attribute": self._attribute,
+            "default": self._start_default,
+            "node": self._node,
+            "edge": self._edge,
+        }
+        self._start = {f"{space} {name}": act for name, act in start.items()}
+        self._end = {f"{space} node": self._end_node, f"{space} default": self._end_default}
+        self._value_tag = f"{space} attvalue"
+        self.parser.StartElementHandler = self._element
+        self.parser.EndElementHandler = self._close
+
+    def _element(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == self._value_tag:
+            key = attributes.get("for")
+            text = attributes.get("value")
+            if key is None or text is None or key in self._values:
+                self._odd_value(key, text)
+            else:
+                self._values[key] = text
+        elif act := self._start.get(tag):
+            act(attributes)
+
+    def _close(self, tag: str) -> None:
+        if act := self._end.get(tag):
+            act()
+
+    def _odd_value(self, key: str | None, text: str | None) -> None:
+        kind = "edge" if self.records.ends else "node"
+        ids = self.ids[kind]
+        where = f"{kind} {quoted(ids[-1])}" if ids else "an <attvalue>"
+        if key is None or text is None:
+            lost = "for" if key is None else "value"
+            self.faults.add(f"{where}: an <attvalue> without '{lost}'")
+        else:
+            self.faults.add(f"{where}: attribute '{key:.60}' has two values")
+
+    def _graph(self, attributes: dict[str, str]) -> None:
+        self._graphs += 1
+        if self._graphs > 1:
+            self.faults.add("a second <graph>; one file holds one circuit")
+        got = attributes.get("defaultedgetype")
+        if got != "directed":
+            said = "none" if got is None else quoted(got)
+            message = "attribute 'defaultedgetype' of <graph> must be 'directed'"
+            self.faults.add(f"{message} (got {said})")
+
+    def _attributes(self, attributes: dict[str, str]) -> None:
+        self._kind = attributes.get("class", "")
+        if self._kind not in self.declared:
+            message = "attribute 'class' of <attributes> must be 'node' or 'edge'"
+            self.faults.add(f"{message} (got {quoted(self._kind)})")
+        if attributes.get("mode") == "dynamic":
+            message = "attribute 'mode' of <attributes> must be 'static'"
+            self.faults.add(f"{message} (got 'dynamic': values do not change in time)")
+
+    def _attribute(self, attributes: dict[str, str]) -> None:
+        declared = self.declared.get(self._kind)
+        if declared is None:
+            return
+        key, title, kind = (attributes.get(name, "") for name in ("id", "title", "type"))
+        self._key = key
+        where = f"the declaration of {self._kind} attribute {quoted(title or key)}"
+        if not key or not title:
+            self.faults.add(f"{where} has no '{'title' if key else 'id'}'")
+        convert = _TYPES.get(kind, str if kind.startswith("list") else None)
+        if convert is None:
+            self.faults.add(f"{where} has an unknown type {quoted(kind)}; use 'double' or 'string'")
+        again = key != "weight" and (key in declared.title or title in declared.title.values())
+        if again:
+            self.faults.add(f"{where} is repeated; 'id' and 'title' must be unique")
+        declared.title[key], declared.type[key] = title, kind
+        declared.convert[key] = convert or str
+
+    def _start_default(self, attributes: dict[str, str]) -> None:
+        self._default = []
+        self.parser.CharacterDataHandler = self._default.append
+
+    def _end_default(self) -> None:
+        if self._default is not None and self._kind in self.declared:
+            self.declared[self._kind].defaults[self._key] = "".join(self._default)
+        self._default = None
+        self.parser.CharacterDataHandler = None
+
+    def _node(self, attributes: dict[str, str]) -> None:
+        uid = attributes.get("id")
+        self._outer.append(self._values)  # a node may stand within a node
+        self._values = {}
         if uid is None:
-            self.records.faults.append("a node without 'id'")
+            self.faults.add("a node without 'id'")
             return
-        data = self._decode(attributes, xml, "node", f"node '{uid}'")
-        data["label"] = xml.get("label")
+        self.ids["node"].append(uid)
         self.records.uids.append(uid)
-        self.records.nodes.append(data)
-        for inner in xml.iterfind(f"{{{self.NS_GEXF}}}nodes/{{{self.NS_GEXF}}}node"):
-            self.add_node(graph, inner, attributes)
+        self.records.nodes.append(self._values)
 
-    def add_edge(self, graph: Any, xml: Element, attributes: Any) -> None:
-        ends = xml.get("source"), xml.get("target")
-        where = f"edge '{ends[0]}' -> '{ends[1]}'"
-        if ends[0] is None or ends[1] is None:
-            self.records.faults.append(f"edge '{xml.get('id')}' without 'source' or 'target'")
+    def _end_node(self) -> None:
+        self._values = self._outer.pop()
+
+    def _edge(self, attributes: dict[str, str]) -> None:
+        self._values = {}
+        source, target = attributes.get("source"), attributes.get("target")
+        name = attributes.get("id")
+        if name is not None:
+            self.ids["edge"].append(name)
+        if source is None or target is None:
+            lost = "source" if source is None else "target"
+            self.faults.add(f"edge {quoted(name or '')}: attribute '{lost}' is missing")
             return
-        if xml.get("type") in ("undirected", "mutual"):
-            message = f"is {xml.get('type')}; write directed edges"
-            self.records.faults.append(f"{where}, attribute 'type': {message}")
-        data = self._decode(attributes, xml, "edge", where)
-        weight = xml.get("weight")
+        kind = attributes.get("type", "directed")
+        if kind != "directed":
+            message = f"must be 'directed' (got {quoted(kind)})"
+            self.faults.add(f"{_edge_name(source, target)}, attribute 'type': {message}")
+        weight = attributes.get("weight")
         if weight is not None:
-            try:
-                data["weight"] = float(weight)
-            except ValueError:
-                message = f"must be a number (got {weight!r})"
-                self.records.faults.append(f"{where}, attribute 'weight': {message}")
-        self.records.ends.append(ends)  # type: ignore[arg-type]
-        self.records.edges.append(data)
+            self._values["weight"] = weight
+        self.records.ends.append((source, target))
+        self.records.edges.append(self._values)
 
-    def _decode(self, attributes: Any, xml: Element, kind: str, where: str) -> dict[str, Any]:
+    def finish(self) -> None:
+        """Decode all values; note ids that stand twice."""
+        if not self._graphs:
+            raise CircuitError(f"{self.path}: no <graph> element in this GEXF file")
+        for kind, ids in self.ids.items():
+            if len(set(ids)) < len(ids):
+                twice = [(name, n) for name, n in Counter(ids).items() if n > 1]
+                say = "stands {} times; ids must be unique"
+                texts = (f"{kind} id {quoted(name)} {say.format(n)}" for name, n in twice)
+                self.faults.add_each(texts, len(twice))
+        uids, ends = self.records.uids, self.records.ends
+        self._decode("node", self.records.nodes, lambda row: f"node {quoted(uids[row])}")
+        self._decode("edge", self.records.edges, lambda row: _edge_name(*ends[row]))
+
+    def _decode(self, kind: str, rows: list[dict[str, Any]], name: Callable[[int], str]) -> None:
+        """Replace texts by values and ids by titles, in place."""
+        declared = self.declared[kind]
+        title, convert = declared.title, declared.convert
+        where = f"the default of a {kind} attribute"
+        given = {k: v for k, v in declared.defaults.items() if k in title}
+        defaults = _convert(given, declared, lambda: where, self.faults)
+        for row, values in enumerate(rows):
+            if not values:
+                rows[row] = defaults
+                continue
+            try:
+                found = {title[k]: convert[k](v) for k, v in values.items()}
+            except (KeyError, ValueError):
+                found = _convert(values, declared, lambda row=row: name(row), self.faults)  # type: ignore[misc]
+            rows[row] = {**defaults, **found} if defaults else found
+
+
+def _convert(
+    values: dict[str, str], declared: _Declared, name: Callable[[], str], faults: Faults
+) -> dict[str, Any]:
+    """Decode value by value, so that each bad one is named and the others are kept."""
+    out = {}
+    for key, text in values.items():
+        if key not in declared.title:
+            faults.add(f"{name()}: {quoted(key)} is not declared in the file's <attributes>")
+            continue
         try:
-            data: dict[str, Any] = self.decode_attr_elements(attributes, xml)
-        except (ValueError, KeyError, TypeError, nx.NetworkXError):
-            data = self._decode_singly(attributes, xml, where)
-        defaults = self.defaults[kind]
-        return {**defaults, **data} if defaults else data
+            out[declared.title[key]] = declared.convert[key](text)
+        except (KeyError, ValueError):
+            message = f"must be of type {quoted(declared.type[key])} (got {quoted(text)})"
+            faults.add(f"{name()}, attribute {quoted(declared.title[key])}: {message}")
+    return out
 
-    def _decode_singly(self, attributes: Any, xml: Element, where: str) -> dict[str, Any]:
-        """Decode value by value, so that each bad one is named and the others are kept."""
-        data: dict[str, Any] = {}
-        values = f"{{{self.NS_GEXF}}}attvalues"
-        for value in list(xml.find(values) or ()):
-            single = Element("single")
-            Element.append(single, Element(values))
-            single[0].append(value)
-            key, got = value.get("for"), value.get("value")
-            known = attributes.get(key, {})
-            try:
-                data.update(self.decode_attr_elements(attributes, single))
-            except (ValueError, KeyError, TypeError):
-                message = f"must be of type {known.get('type')} (got {got!r})"
-                self.records.faults.append(f"{where}, attribute '{known.get('title')}': {message}")
-            except nx.NetworkXError:
-                message = f"'{key}' is not declared in the file's <attributes>"
-                self.records.faults.append(f"{where}: {message}")
-        return data
+
+def _edge_name(source: str, target: str) -> str:
+    return f"edge {quoted(source)} -> {quoted(target)}"
 
 
 def read_gexf(path: Path) -> Records:
@@ -116,13 +267,26 @@ def read_gexf(path: Path) -> Records:
     CircuitError
         When the file cannot be read as GEXF at all.
     """
-    with _no_collection():
-        return _read(path)
+    reader = _Reader(path, Records(str(path)))
+    try:
+        with _no_collection():
+            _feed(reader, path)
+            reader.finish()
+    except FileNotFoundError:
+        raise CircuitError(f"{path}: no such file") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CircuitError(f"{path}: the gzip data are damaged or cut short ({error})") from None
+    except expat.ExpatError as error:
+        message = f"not well-formed XML ({error}); a GEXF file is expected"
+        raise CircuitError(f"{path}: {message}") from None
+    except OSError as error:
+        raise CircuitError(f"{path}: cannot be read ({error.strerror or error})") from None
+    return reader.records
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Stop the cyclic garbage collector: a tree of a million elements has no cycles to find."""
+    """Stop the cyclic garbage collector: a million records have no cycles to find."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -132,77 +296,24 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _read(path: Path) -> Records:
-    records = Records(str(path))
+def _feed(reader: _Reader, path: Path) -> None:
+    with open(path, "rb") as file:
+        head = file.peek(8)[:8]
+        if head.startswith(b"\x89HDF"):
+            raise CircuitError(f"{path}: this is an HDF5 file; a circuit is a GEXF file")
+        # by content: a wrong ending does no harm
+        zipped = head.startswith(b"\x1f\x8b")
+        stream: IO[bytes] = gzip.GzipFile(fileobj=file) if zipped else file  # type: ignore[assignment]
+        while block := stream.read(BLOCK):
+            _parse(reader, path, block, False)
+        _parse(reader, path, b"", True)
+
+
+def _parse(reader: _Reader, path: Path, block: bytes, last: bool) -> None:
     try:
-        with _open(path) as stream:
-            _refuse_entities(stream, path)
-            stream.seek(0)
-            tree = ElementTree(file=stream)
-    except FileNotFoundError:
-        raise CircuitError(f"{path}: no such file") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise CircuitError(f"{path}: the gzip data are damaged or cut short ({error})") from None
-    except (ParseError, expat.ExpatError, UnicodeError) as error:
-        raise CircuitError(
-            f"{path}: not well-formed XML ({error}); a GEXF file is expected"
-        ) from None
-    except OSError as error:
-        raise CircuitError(f"{path}: cannot be read ({error.strerror or error})") from None
-    _fill(records, tree)
-    return records
-
-
-def _open(path: Path) -> IO[bytes]:
-    with open(path, "rb") as stream:
-        zipped = stream.read(2) == b"\x1f\x8b"  # by content: a wrong ending does no harm
-    return gzip.open(path, "rb") if zipped else open(path, "rb")  # type: ignore[return-value]
-
-
-def _refuse_entities(stream: IO[bytes], path: Path) -> None:
-    """Raise where the prolog declares entities: they can expand without bound."""
-    parser = expat.ParserCreate()
-
-    def entity(name: str, *rest: Any) -> None:
-        message = f"declares the XML entity '{name}', which is refused; write the text itself"
-        raise CircuitError(f"{path}: {message}")
-
-    def root(*rest: Any) -> None:
-        raise _RootReached
-
-    parser.EntityDeclHandler = entity
-    parser.StartElementHandler = root
-    try:
-        while block := stream.read(65536):
-            parser.Parse(block, False)
-    except _RootReached:
-        return
-
-
-def _fill(records: Records, tree: Any) -> None:
-    reader = _Reader(records)
-    for version in reader.versions:
-        reader.set_version(version)
-        graph = tree.find(f"{{{reader.NS_GEXF}}}graph")
-        if graph is not None:
-            break
-    else:
-        raise CircuitError(f"{records.source}: no <graph> element of GEXF 1.1 or 1.2 in this file")
-    if graph.get("defaultedgetype", "undirected") == "undirected":
-        got = graph.get("defaultedgetype", "none")
-        message = "attribute 'defaultedgetype' of <graph> must be 'directed'"
-        records.faults.append(f"{message} (got {got})")
-    _note_repeats(records, graph, reader.NS_GEXF)
-    try:
-        reader.make_graph(graph)
-    except (ValueError, KeyError, TypeError, RuntimeError, nx.NetworkXError) as error:
-        text = f"{type(error).__name__} {error}" if str(error) else "an unknown attribute class"
-        raise CircuitError(f"{records.source}: the <attributes> cannot be read ({text})") from None
-
-
-def _note_repeats(records: Records, graph: Element, namespace: str) -> None:
-    for kind in ("node", "edge"):
-        ids = (e.get("id") for e in graph.iter(f"{{{namespace}}}{kind}"))
-        for uid, times in Counter(i for i in ids if i is not None).items():
-            if times > 1:
-                records.faults.append(f"{kind} id '{uid}' stands {times} times; ids must be unique")
+        reader.parser.Parse(block, last)
+    except (LookupError, ValueError) as error:
+        if isinstance(error, CircuitError):
+            raise
+        # what Python says of an encoding that it does not know
+        raise CircuitError(f"{path}: not readable XML ({error}); use UTF-8") from None

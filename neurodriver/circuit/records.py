@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import CircuitError
+from ..errors import CircuitError, Faults
 
 
 @dataclass
@@ -21,8 +21,8 @@ class Records:
         Attributes.
     ends : list of (str, str)
         Source and target uid of each edge.
-    faults : list of str
-        What the reader already found wrong.
+    faults : Faults
+        What was found wrong so far.
     """
 
     source: str
@@ -30,7 +30,10 @@ class Records:
     nodes: list[dict[str, Any]] = field(default_factory=list)
     ends: list[tuple[str, str]] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
+    faults: Faults = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.faults = Faults(self.source)
 
 
 def from_networkx(graph: Any, name: str = "") -> Records:

@@ -1,0 +1,204 @@
+"""Edges -> connections: what each edge carries, its ends and its numbers as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Faults, near, quoted
+from .circuit import Connections, Group
+from .records import Records
+from .validate import edge_name
+from .wiring import resolve
+
+REVERSAL_NAMES = ("reverse", "Vr", "VR", "reverse_potential")
+"""Attributes that give a reversal potential, in the order in which they are looked up."""
+
+_LABELS = frozenset({"id", "networkx_key", "label", "variable", "receptor", "tag"})
+_MEANT = ("delay", "variable", "weight", "receptor", *REVERSAL_NAMES)
+_NUMBERS = {float, int}
+
+Rows = NDArray[np.int64]
+
+
+def make_connections(
+    records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults
+) -> tuple[Connections, ...]:
+    """Turn edges into connections, one set for each variable and access.
+
+    Parameters
+    ----------
+    records : Records
+    groups : tuple of Group
+    number : (nodes,) int64
+        Component number of each node; -1 for a node whose own fault is told already.
+    faults : Faults
+        Takes what is found wrong.
+    """
+    index = dict(zip(records.uids, number.tolist(), strict=True))
+    lost = repeat(-2)
+    source = np.fromiter(map(index.get, records.sources, lost), np.int64, len(records.edges))
+    target = np.fromiter(map(index.get, records.targets, lost), np.int64, len(records.edges))
+    dangling = np.flatnonzero((source == -2) | (target == -2))
+    faults.add_each((_dangling(records, index, i) for i in dangling.tolist()), len(dangling))
+    kept = np.flatnonzero((source >= 0) & (target >= 0))
+    edges = records.edges if len(kept) == len(source) else [records.edges[i] for i in kept]
+    source, target = source[kept], target[kept]
+    names = _Names(records, kept)
+    present: set[str] = set().union(*edges)
+    used = {key for g in groups for a in g.model.accesses for key in a.connection}
+    _warn_unused(edges, present.difference(_LABELS, _MEANT, used), faults)
+    of = np.repeat(np.arange(len(groups)), [g.count for g in groups])
+    sets: dict[tuple[str, str], list[Rows]] = {}
+    for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
+        wire = resolve(groups[a].model, groups[b].model, variable, receptor)
+        if wire.fault:
+            faults.add_each((f"{names[r]} {wire.fault}" for r in rows.tolist()), len(rows))
+            continue
+        if wire.warning:
+            faults.warn(wire.warning, len(rows))
+        sets.setdefault((wire.variable, wire.access), []).append(rows)
+    reversals = _node_reversals(records, number, faults) if ("g", "I") in sets else None
+    out = []
+    for (variable, access), parts in sets.items():
+        rows = np.sort(np.concatenate(parts))  # the order of the file
+        links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
+        data = _edge_numbers(links, names.of(rows), faults, {*_MEANT, *used})
+        delay = data.pop("delay", np.zeros(()))
+        ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
+        if variable == "g":
+            if reversals is None:
+                reversals = _node_reversals(records, number, faults)
+            data["reverse"] = _reversal(data, reversals[ends[0]], faults)
+        out.append(Connections(variable, access, *ends, delay, data))
+    return tuple(out)
+
+
+class _Names:
+    """Names of edges for messages, made when they are needed."""
+
+    def __init__(self, records: Records, rows: Rows) -> None:
+        self.records, self.rows = records, rows
+
+    def __getitem__(self, row: int) -> str:
+        at = self.rows[row]
+        return edge_name(self.records.sources[at], self.records.targets[at])
+
+    def of(self, rows: Rows) -> _Names:
+        """Return the names of some of these edges."""
+        return _Names(self.records, self.rows[rows])
+
+
+def _kinds(
+    source: Rows, target: Rows, edges: list[dict[str, Any]], present: set[str]
+) -> Iterator[tuple[int, int, str, str, Rows]]:
+    """Yield groups of source and target, variable, receptor and the edges that share them."""
+    labels: dict[tuple[str, str], int] = {("", ""): 0}
+    label = np.zeros(len(edges), dtype=np.int64)
+    if present & {"variable", "receptor"}:
+        said = ((str(d.get("variable") or ""), str(d.get("receptor") or "")) for d in edges)
+        label = np.fromiter((labels.setdefault(s, len(labels)) for s in said), np.int64, len(edges))
+    key = np.stack([source, target, label])
+    order = np.lexsort(key)
+    cuts = np.flatnonzero((np.diff(key[:, order]) != 0).any(axis=0)) + 1
+    texts = list(labels)
+    # in the order in which the kinds first appear
+    for rows in sorted(np.split(order, cuts), key=lambda r: r[0]) if len(order) else ():
+        a, b, t = key[:, rows[0]].tolist()
+        yield a, b, *texts[t], rows
+
+
+def _dangling(records: Records, index: dict[str, int], row: int) -> str:
+    ends = records.sources[row], records.targets[row]
+    lost = next(uid for uid in ends if uid not in index)
+    hint = near(lost, index) if len(index) <= 2000 else ""
+    return f"{edge_name(*ends)}: there is no node {quoted(lost)}{hint}"
+
+
+def _warn_unused(edges: list[dict[str, Any]], unused: Iterable[str], faults: Faults) -> None:
+    for key in sorted(map(str, unused)):
+        if hint := near(key, _MEANT):
+            times = sum(key in data for data in edges)
+            faults.warn(f"edges have no attribute {quoted(key)}{hint}; it is not used", times)
+
+
+def _edge_numbers(
+    links: list[dict[str, Any]], names: _Names, faults: Faults, meant: set[str]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the numeric attributes of edges as columns; NaN where an edge has none."""
+    out = {}
+    for key in sorted(set().union(*links).difference(_LABELS)):
+        values = [d.get(key) for d in links]
+        types = set(map(type, values))
+        if types <= {float}:
+            column = np.array(values, dtype=np.float64)
+        else:
+            if key == "delay":
+                values = [0.0 if v is None else v for v in values]
+            column = np.fromiter(map(_number, values), np.float64, len(values))
+        if key in meant:
+            bad = np.flatnonzero(np.isnan(column))
+            if not types <= _NUMBERS:  # a missing one is no fault
+                bad = bad[[values[i] is not None for i in bad]]
+            texts = (
+                f"{names[i]}, attribute '{key}': must be a finite number (got {_said(values[i])})"
+                for i in bad.tolist()
+            )
+            faults.add_each(texts, len(bad))
+            if key == "delay":
+                column[bad] = 0.0  # told: not told again
+        if not np.isnan(column).all():
+            out[key] = column
+    return out
+
+
+def _number(value: Any) -> float:
+    """Return a number as float, NaN for anything else."""
+    if isinstance(value, float | int | np.number) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (OverflowError, TypeError):
+            pass
+    return np.nan
+
+
+def _said(value: Any) -> str:
+    return quoted(value) if isinstance(value, str) else f"{value!r:.60}"
+
+
+def _node_reversals(records: Records, number: Rows, faults: Faults) -> NDArray[np.float64]:
+    """Return the reversal potential that each component gives its synapses, NaN without one."""
+    out = np.full(int(number.max(initial=-1)) + 1, np.nan)
+    bad: list[tuple[str, str, Any]] = []
+    for row, uid, data in zip(number.tolist(), records.uids, records.nodes, strict=True):
+        name = next((n for n in REVERSAL_NAMES if data.get(n) is not None), None)
+        if row >= 0 and name is not None:
+            out[row] = _number(data[name])
+            if not np.isfinite(out[row]):
+                bad.append((uid, name, data[name]))
+                out[row] = 0.0
+    texts = (
+        f"node {quoted(uid)}, attribute '{name}': must be a finite number (got {_said(value)})"
+        for uid, name, value in bad
+    )
+    faults.add_each(texts, len(bad))
+    return out
+
+
+def _reversal(
+    data: dict[str, NDArray[np.float64]], of_source: NDArray[np.float64], faults: Faults
+) -> NDArray[np.float64]:
+    """Return the reversal potential of each conductance edge: edge, then synapse, then 0 mV."""
+    out = np.full(len(of_source), np.nan)
+    for name in REVERSAL_NAMES:
+        if name in data:
+            out = np.where(np.isnan(out), data.pop(name), out)
+    out = np.where(np.isnan(out), of_source, out)
+    lost = int(np.isnan(out).sum())
+    if lost:
+        faults.warn("conductance edges without a reversal potential: 0 mV is taken", lost)
+    return np.nan_to_num(out, nan=0.0, posinf=np.inf, neginf=-np.inf)
