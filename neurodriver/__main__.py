@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", CircuitWarning)
     try:
-        result = cli.main(arguments, prog_name="neurodriver", standalone_mode=False)
+        said = ["neurodriver", *(sys.argv[1:] if arguments is None else arguments)]
+        result = cli.main(arguments, prog_name="neurodriver", standalone_mode=False, obj=said)
         return int(result or 0)
     except NeurodriverError as error:
         click.echo(f"error: {error}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from . import settings
 from .backends.cpu import CPUBackend
 from .circuit.circuit import Circuit
 from .compile.program import Program, compile_circuit
 from .component import NDComponent
-from .errors import InputError, NeurodriverError, RecordingError, near
+from .errors import NeurodriverError, near
 from .execution import InputFeed, RecorderFeed
+from .initial import fill_initial
 from .inputs.base import Input
 from .recorders.base import Recorder, RecordingPlan
 from .recorders.writer import Writer
@@ -89,13 +92,13 @@ class LPU:
         self.program: Program = compile_circuit(
             self.circuit, self.dt, dtype, targets, recorded, seed, plans
         )
+        if settings.debug():
+            show(self.program)
         self._feed = InputFeed(self.program, self.inputs)
         for one in self.inputs:
             if one.per_step:
                 one.LPU_obj = self  # type: ignore[attr-defined]
         self.backend = CPUBackend(self.program, threads)
-        from .initial import fill_initial
-
         fill_initial(self.program)
         self.backend.publish()
         self._taps = [RecorderFeed(self.program, r, self.backend.threads) for r in self.recorders]
@@ -288,6 +291,19 @@ def as_circuit(given: Any, models: Iterable[type[NDComponent]] = ()) -> Circuit:
     return Circuit.from_graph(given, models)
 
 
+def show(program: Program) -> None:
+    """Print the plan of a program, and its generated text at debug level 2."""
+    for unit in program.units:
+        print(f"{unit.kernel.name}: {unit.count:,} components", file=sys.stderr)
+        for number in unit.groups:
+            for (owner, access), gather in program.gathers.items():
+                if owner == number:
+                    what = f"{gather.edges:,} connections, {gather.form}"
+                    print(f"  {access}: {what}, {gather.nbytes:,} bytes", file=sys.stderr)
+        if settings.debug() > 1:
+            print(unit.kernel.text, file=sys.stderr)
+
+
 def _check_settings(dt: float, dtype: str, threads: int | None, seed: int, backend: str) -> None:
     if not (isinstance(dt, int | float | np.floating) and 0 < dt < math.inf):
         raise NeurodriverError(f"dt must be positive seconds, got {dt!r}")
@@ -299,6 +315,3 @@ def _check_settings(dt: float, dtype: str, threads: int | None, seed: int, backe
         raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r}")
     if backend != "cpu":
         raise NeurodriverError(f"backend must be 'cpu', got {backend!r}")
-
-
-__all__ = ["LPU", "InputError", "RecordingError", "as_circuit"]

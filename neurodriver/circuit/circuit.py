@@ -21,6 +21,15 @@ class Port(NDComponent):
     """Place where an LPU takes or gives a variable; it computes nothing."""
 
 
+def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
+    """Return views that cannot be written through."""
+    out = {}
+    for name, column in columns.items():
+        out[name] = np.asarray(column).view()
+        out[name].flags.writeable = False
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """All components of one model.
@@ -44,6 +53,10 @@ class Group:
     count: int
     given_uids: Column | None = None
     labels: Mapping[str, Column] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for columns in ("params", "labels"):
+            object.__setattr__(self, columns, _frozen(getattr(self, columns)))
 
     @property
     def name(self) -> str:
@@ -83,6 +96,12 @@ class Connections:
     delay: Column = field(default_factory=lambda: np.zeros(()))
     data: Mapping[str, Column] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        columns = _frozen({"source": self.source, "target": self.target, "delay": self.delay})
+        for name, column in columns.items():
+            object.__setattr__(self, name, column)
+        object.__setattr__(self, "data", _frozen(self.data))
+
     def __len__(self) -> int:
         return len(self.source)
 
@@ -106,7 +125,7 @@ class Circuit:
         models: Iterable[type[NDComponent]] = (),
         strict: bool = False,
     ) -> Circuit:
-        """Read a GEXF file (1.1 or 1.2, plain or gzipped).
+        """Read a GEXF file (1.1 to 1.3, plain or gzipped).
 
         Parameters
         ----------
@@ -123,8 +142,10 @@ class Circuit:
         """
         from .assemble import assemble
         from .gexf import read_gexf
+        from .records import no_collection
 
-        return assemble(read_gexf(Path(path)), models, strict)
+        with no_collection():
+            return assemble(read_gexf(Path(path)), models, strict)
 
     @classmethod
     def from_graph(
@@ -147,9 +168,10 @@ class Circuit:
             Name used in messages.
         """
         from .assemble import assemble
-        from .records import from_networkx
+        from .records import from_networkx, no_collection
 
-        return assemble(from_networkx(graph, name), models, strict)
+        with no_collection():
+            return assemble(from_networkx(graph, name), models, strict)
 
     @classmethod
     def from_arrays(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +14,7 @@ from xml.parsers import expat
 
 from ..errors import CircuitError, Faults, quoted
 from .records import Records
+from .validate import edge_name, node_name
 
 BLOCK = 1 << 20
 """Bytes handed to the parser at once."""
@@ -53,7 +52,7 @@ class _Reader:
         self.path, self.records, self.faults = path, records, records.faults
         weight = _Declared({"weight": "weight"}, {"weight": "double"}, {"weight": float})
         self.declared = {"node": _Declared(), "edge": weight}
-        self.ids: dict[str, list[str]] = {"node": [], "edge": []}
+        self.edge_ids: list[str] = []
         self._kind = ""
         self._key = ""
         self._default: list[str] | None = None
@@ -107,9 +106,10 @@ class _Reader:
             act()
 
     def _odd_value(self, key: str | None, text: str | None) -> None:
-        kind = "edge" if self.records.ends else "node"
-        ids = self.ids[kind]
-        where = f"{kind} {quoted(ids[-1])}" if ids else "an <attvalue>"
+        records = self.records
+        where = node_name(records.uids[-1]) if records.uids else "an <attvalue>"
+        if records.edges:
+            where = edge_name(records.sources[-1], records.targets[-1])
         if key is None or text is None:
             lost = "for" if key is None else "value"
             self.faults.add(f"{where}: an <attvalue> without '{lost}'")
@@ -170,7 +170,6 @@ class _Reader:
         if uid is None:
             self.faults.add("a node without 'id'")
             return
-        self.ids["node"].append(uid)
         self.records.uids.append(uid)
         self.records.nodes.append(self._values)
 
@@ -182,7 +181,7 @@ class _Reader:
         source, target = attributes.get("source"), attributes.get("target")
         name = attributes.get("id")
         if name is not None:
-            self.ids["edge"].append(name)
+            self.edge_ids.append(name)
         if source is None or target is None:
             lost = "source" if source is None else "target"
             self.faults.add(f"edge {quoted(name or '')}: attribute '{lost}' is missing")
@@ -190,26 +189,27 @@ class _Reader:
         kind = attributes.get("type", "directed")
         if kind != "directed":
             message = f"must be 'directed' (got {quoted(kind)})"
-            self.faults.add(f"{_edge_name(source, target)}, attribute 'type': {message}")
+            self.faults.add(f"{edge_name(source, target)}, attribute 'type': {message}")
         weight = attributes.get("weight")
         if weight is not None:
             self._values["weight"] = weight
-        self.records.ends.append((source, target))
+        self.records.sources.append(source)
+        self.records.targets.append(target)
         self.records.edges.append(self._values)
 
     def finish(self) -> None:
-        """Decode all values; note ids that stand twice."""
+        """Decode all values; note edge ids that stand twice."""
         if not self._graphs:
             raise CircuitError(f"{self.path}: no <graph> element in this GEXF file")
-        for kind, ids in self.ids.items():
-            if len(set(ids)) < len(ids):
-                twice = [(name, n) for name, n in Counter(ids).items() if n > 1]
-                say = "stands {} times; ids must be unique"
-                texts = (f"{kind} id {quoted(name)} {say.format(n)}" for name, n in twice)
-                self.faults.add_each(texts, len(twice))
-        uids, ends = self.records.uids, self.records.ends
-        self._decode("node", self.records.nodes, lambda row: f"node {quoted(uids[row])}")
-        self._decode("edge", self.records.edges, lambda row: _edge_name(*ends[row]))
+        if len(set(self.edge_ids)) < len(self.edge_ids):
+            twice = [(name, n) for name, n in Counter(self.edge_ids).items() if n > 1]
+            say = "times; ids must be unique"
+            texts = (f"edge id {quoted(name)} stands {n} {say}" for name, n in twice)
+            self.faults.add_each(texts, len(twice))
+        records = self.records
+        self._decode("node", records.nodes, lambda row: node_name(records.uids[row]))
+        ends = (records.sources, records.targets)
+        self._decode("edge", records.edges, lambda row: edge_name(*(end[row] for end in ends)))
 
     def _decode(self, kind: str, rows: list[dict[str, Any]], name: Callable[[int], str]) -> None:
         """Replace texts by values and ids by titles, in place."""
@@ -246,10 +246,6 @@ def _convert(
     return out
 
 
-def _edge_name(source: str, target: str) -> str:
-    return f"edge {quoted(source)} -> {quoted(target)}"
-
-
 def read_gexf(path: Path) -> Records:
     """Read a GEXF file, plain or gzipped.
 
@@ -269,9 +265,8 @@ def read_gexf(path: Path) -> Records:
     """
     reader = _Reader(path, Records(str(path)))
     try:
-        with _no_collection():
-            _feed(reader, path)
-            reader.finish()
+        _feed(reader, path)
+        reader.finish()
     except FileNotFoundError:
         raise CircuitError(f"{path}: no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -282,18 +277,6 @@ def read_gexf(path: Path) -> Records:
     except OSError as error:
         raise CircuitError(f"{path}: cannot be read ({error.strerror or error})") from None
     return reader.records
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Stop the cyclic garbage collector: a million records have no cycles to find."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _feed(reader: _Reader, path: Path) -> None:

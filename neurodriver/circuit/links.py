@@ -62,7 +62,7 @@ def make_connections(
         if wire.warning:
             faults.warn(wire.warning, len(rows))
         sets.setdefault((wire.variable, wire.access), []).append(rows)
-    reversals = _node_reversals(records, number, faults) if ("g", "I") in sets else None
+    reversals = None
     out = []
     for (variable, access), parts in sets.items():
         rows = np.sort(np.concatenate(parts))  # the order of the file
@@ -72,7 +72,7 @@ def make_connections(
         ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
         if variable == "g":
             if reversals is None:
-                reversals = _node_reversals(records, number, faults)
+                reversals = _node_reversals(records, groups, number, faults)
             data["reverse"] = _reversal(data, reversals[ends[0]], faults)
         out.append(Connections(variable, access, *ends, delay, data))
     return tuple(out)
@@ -143,7 +143,7 @@ def _edge_numbers(
         if key in meant:
             bad = np.flatnonzero(np.isnan(column))
             if not types <= _NUMBERS:  # a missing one is no fault
-                bad = bad[[values[i] is not None for i in bad]]
+                bad = np.array([i for i in bad.tolist() if values[i] is not None], dtype=np.int64)
             texts = (
                 f"{names[i]}, attribute '{key}': must be a finite number (got {_said(values[i])})"
                 for i in bad.tolist()
@@ -170,13 +170,16 @@ def _said(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else f"{value!r:.60}"
 
 
-def _node_reversals(records: Records, number: Rows, faults: Faults) -> NDArray[np.float64]:
-    """Return the reversal potential that each component gives its synapses, NaN without one."""
-    out = np.full(int(number.max(initial=-1)) + 1, np.nan)
+def _node_reversals(
+    records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults
+) -> NDArray[np.float64]:
+    """Return the reversal potential of each component that updates ``g``, NaN without one."""
+    gives = np.repeat(["g" in g.model.updates for g in groups], [g.count for g in groups])
+    out = np.full(len(gives), np.nan)
     bad: list[tuple[str, str, Any]] = []
     for row, uid, data in zip(number.tolist(), records.uids, records.nodes, strict=True):
         name = next((n for n in REVERSAL_NAMES if data.get(n) is not None), None)
-        if row >= 0 and name is not None:
+        if name is not None and row >= 0 and gives[row]:
             out[row] = _number(data[name])
             if not np.isfinite(out[row]):
                 bad.append((uid, name, data[name]))
@@ -201,4 +204,4 @@ def _reversal(
     lost = int(np.isnan(out).sum())
     if lost:
         faults.warn("conductance edges without a reversal potential: 0 mV is taken", lost)
-    return np.nan_to_num(out, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return np.where(np.isnan(out), 0.0, out)

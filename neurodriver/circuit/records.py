@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +22,8 @@ class Records:
     uids : list of str
     nodes, edges : list of dict
         Attributes.
-    ends : list of (str, str)
-        Source and target uid of each edge.
+    sources, targets : list of str
+        Uids of the ends of each edge.
     faults : Faults
         What was found wrong so far.
     """
@@ -28,7 +31,8 @@ class Records:
     source: str
     uids: list[str] = field(default_factory=list)
     nodes: list[dict[str, Any]] = field(default_factory=list)
-    ends: list[tuple[str, str]] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
     faults: Faults = field(init=False)
 
@@ -55,7 +59,8 @@ def from_networkx(graph: Any, name: str = "") -> Records:
         records.uids.append(str(node))
         records.nodes.append(_flat(data))
     for start, end, data in graph.edges(data=True):
-        records.ends.append((str(start), str(end)))
+        records.sources.append(str(start))
+        records.targets.append(str(end))
         records.edges.append(_flat(data))
     return records
 
@@ -68,3 +73,15 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
             del out[key]
             out.update({prefix + str(name): value for name, value in inner.items()})
     return out
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Stop the cyclic garbage collector: a million records have no cycles to find."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()

@@ -8,16 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..component import NDComponent, Parameter
-from ..errors import Faults, near
+from ..errors import Faults, near, quoted
 from .circuit import Circuit, Connections, Group, Port
 
 LONGEST_UID = 256
 """Longest uid in characters: names are fixed-width columns."""
 
 
-def node_name(uid: str) -> str:
+LONGEST_SELECTOR = 1000
+"""Longest selector in characters."""
+
+
+def node_name(uid: object) -> str:
     """Return how messages call a node."""
-    return f"node '{uid}'" if len(uid) <= 60 else f"node '{uid[:60]}...'"
+    return f"node {quoted(uid)}"
+
+
+def edge_name(source: object, target: object) -> str:
+    """Return how messages call an edge."""
+    return f"edge {quoted(source)} -> {quoted(target)}"
+
+
+def storable(text: str) -> bool:
+    """Whether fixed-width columns and files hold a text unchanged."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def checked(circuit: Circuit, strict: bool) -> Circuit:
@@ -42,7 +60,8 @@ def check(circuit: Circuit, faults: Faults) -> None:
     _uids(circuit, faults)
     for links in circuit.connections:
         _links(circuit, links, faults)
-    _unconnected_ports(circuit, faults)
+    _port_edges(circuit, faults)
+    _aggregators(circuit, faults)
 
 
 def _shapes(group: Group, faults: Faults) -> None:
@@ -74,7 +93,7 @@ def _parameters(group: Group, faults: Faults) -> None:
         where = np.flatnonzero(np.broadcast_to(bad, (group.count,)))
         values = np.broadcast_to(column, (group.count,))
         texts = (
-            f"{node_name(str(group.uids[i]))} ({group.name}), attribute '{name}': must be "
+            f"{node_name(group.uids[i])} ({group.name}), attribute '{name}': must be "
             f"{rule.allowed()} (got {values[i]:g} {rule.unit})"
             for i in where
         )
@@ -82,18 +101,33 @@ def _parameters(group: Group, faults: Faults) -> None:
 
 
 def _ports(group: Group, faults: Faults) -> None:
+    def note(where: NDArray[np.intp], text: Callable[[int], str]) -> None:
+        texts = (f"{node_name(group.uids[i])} (Port), {text(i)}" for i in where.tolist())
+        faults.add_each(texts, len(where))
+
     allowed = {"port_type": ("spike", "gpot"), "port_io": ("in", "out")}
     selectors = group.labels["selector"]
-    for i in np.flatnonzero(selectors == ""):
-        faults.add(f"{node_name(str(group.uids[i]))} (Port): attribute 'selector' is missing")
     for name, values in allowed.items():
         column = group.labels[name]
-        for i in np.flatnonzero(~np.isin(column, values)):
-            message = f"must be '{values[0]}' or '{values[1]}' (got '{column[i]}')"
-            faults.add(f"{node_name(str(group.uids[i]))} (Port), attribute '{name}': {message}")
-    for value, first, second in _repeats(selectors[selectors != ""]):
-        pair = f"nodes '{group.uids[first]}' and '{group.uids[second]}'"
-        faults.add(f"{pair} (Port), attribute 'selector': both have '{value}'")
+        say = f"attribute '{name}': must be '{values[0]}' or '{values[1]}'"
+        hints = {value: near(value, values) for value in set(column.tolist())}
+        note(
+            np.flatnonzero(~np.isin(column, values)),
+            lambda i, c=column, s=say, h=hints: (  # type: ignore[misc]
+                f"{s} (got {quoted(c[i]) if c[i] else 'none'}){h[str(c[i])]}"
+            ),
+        )
+    lengths = np.strings.str_len(selectors)
+    note(np.flatnonzero(lengths == 0), lambda i: "attribute 'selector' is missing")
+    allow = f"{LONGEST_SELECTOR:,} characters are allowed"
+    note(
+        np.flatnonzero(lengths > LONGEST_SELECTOR),
+        lambda i: f"attribute 'selector': {allow} (got more: {quoted(selectors[i])})",
+    )
+    given = np.flatnonzero(lengths > 0)
+    for value, first, second in _repeats(selectors[given]):
+        names = f"{quoted(group.uids[given[first]])} and {quoted(group.uids[given[second]])}"
+        faults.add(f"nodes {names} (Port), attribute 'selector': both have {quoted(value)}")
 
 
 def _repeats(values: NDArray[np.str_]) -> Iterator[tuple[str, int, int]]:
@@ -107,17 +141,23 @@ def _uids(circuit: Circuit, faults: Faults) -> None:
     if all(g.given_uids is None for g in circuit.groups):
         return
     uids = circuit.uids
-    for i in np.flatnonzero(np.strings.str_len(uids) == 0):
-        faults.add(f"component number {i} has an empty uid; name it")
-    if uids.dtype.itemsize > 4 * LONGEST_UID:
-        for i in np.flatnonzero(np.strings.str_len(uids) > LONGEST_UID):
-            length = len(str(uids[i]))
-            faults.add(
-                f"{node_name(str(uids[i]))}: the uid has {length} characters, "
-                f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
-            )
-    for value, _, _ in _repeats(uids):
-        faults.add(f"{node_name(value)}: two components have this uid; uids must be unique")
+    lengths = np.strings.str_len(uids)
+    empty = np.flatnonzero(lengths == 0)
+    faults.add_each((f"component number {i} has an empty uid; name it" for i in empty), len(empty))
+    long = np.flatnonzero(lengths > LONGEST_UID)
+    texts = (
+        f"{node_name(uids[i])}: the uid has {lengths[i]:,} characters, "
+        f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
+        for i in long
+    )
+    faults.add_each(texts, len(long))
+    if not storable("".join(uids.tolist())):
+        odd = [uid for uid in uids.tolist() if not storable(uid)]
+        say = "the uid holds a character that cannot be stored; leave it out"
+        faults.add_each((f"{node_name(uid)}: {say}" for uid in odd), len(odd))
+    twice = list(_repeats(uids[lengths > 0]))
+    say = "two components have this uid; uids must be unique"
+    faults.add_each((f"{node_name(uid)}: {say}" for uid, _, _ in twice), len(twice))
 
 
 def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
@@ -126,7 +166,7 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     def name(i: int) -> str:
         if uids is None:
             return f"connection {i}"
-        return f"edge '{uids[links.source[i]]:.60}' -> '{uids[links.target[i]]:.60}'"
+        return edge_name(uids[links.source[i]], uids[links.target[i]])
 
     def note(bad: NDArray[np.bool_], text: Callable[[int], str]) -> None:
         where = np.flatnonzero(np.broadcast_to(bad, (len(links),)))
@@ -168,15 +208,41 @@ def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Paramet
     return rules
 
 
-def _unconnected_ports(circuit: Circuit, faults: Faults) -> None:
+def _port_edges(circuit: Circuit, faults: Faults) -> None:
+    """Warn of ports that no edge touches, and of edges against a port's direction."""
     for g, group in enumerate(circuit.groups):
-        if group.model is Port:
-            start = int(circuit.starts[g])
-            seen = np.zeros(group.count, dtype=bool)
-            for links in circuit.connections:
-                for ends in (links.source, links.target):
-                    mine = ends[(ends >= start) & (ends < start + group.count)] - start
-                    seen[mine] = True
-            lost = int((~seen).sum())
-            if lost:
-                faults.warn("ports that no edge touches", lost)
+        if group.model is not Port:
+            continue
+        start = int(circuit.starts[g])
+        as_source, as_target = (np.zeros(group.count, dtype=np.int64) for _ in range(2))
+        for links in circuit.connections:
+            for ends, seen in ((links.source, as_source), (links.target, as_target)):
+                mine = ends[(ends >= start) & (ends < start + group.count)] - start
+                np.add.at(seen, mine, 1)
+        lost = int(((as_source == 0) & (as_target == 0)).sum())
+        if lost:
+            faults.warn("ports that no edge touches", lost)
+        against = {"in": (as_target, "lead to"), "out": (as_source, "start at")}
+        for io, (seen, verb) in against.items():
+            if times := int(seen[group.labels["port_io"] == io].sum()):
+                faults.warn(f"edges that {verb} a port with port_io '{io}'", times)
+
+
+def _aggregators(circuit: Circuit, faults: Faults) -> None:
+    """Every Aggregator that is given needs one ``V`` for the driving force of its synapses."""
+    for g, group in enumerate(circuit.groups):
+        if group.name != "Aggregator":
+            continue
+        start = int(circuit.starts[g])
+        count = {name: np.zeros(group.count, dtype=np.int64) for name in ("V", "g")}
+        for links in circuit.connections:
+            if links.access in count:
+                mine = links.target[(links.target >= start) & (links.target < start + group.count)]
+                np.add.at(count[links.access], mine - start, 1)
+        bad = np.flatnonzero((count["g"] > 0) & (count["V"] != 1))
+        texts = (
+            f"{node_name(group.uids[i])} (Aggregator): needs one edge that carries 'V' from the "
+            f"component it drives (got {count['V'][i]})"
+            for i in bad
+        )
+        faults.add_each(texts, len(bad))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,9 @@ import click
 from ..circuit import Circuit
 from ..errors import NeurodriverError
 from . import options
+
+LONGEST_RUN = 2**53
+"""Steps whose times are exact."""
 
 
 @click.command("run")
@@ -33,7 +37,7 @@ from . import options
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64",
               show_default=True)  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Default: by the circuit's size.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
 @click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
 @options.own_models
 @options.strict
@@ -46,14 +50,15 @@ def command(**given: Any) -> int:
     begin = time.perf_counter()
     models = options.load_models(given["model_files"])
     output: Path = given["output"]
-    sources = [given["file"], *given["inputs"]]
+    sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
         raise NeurodriverError(f"{output}: the recording would overwrite an input; name another -o")
+    steps = _steps(given["duration"], given["dt"], given["sample_interval"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
     mode = 1 if given["input_mode"] == "repeat" else 0
     inputs = [FileInput(path, mode) for path in given["inputs"]]
     recorder = HDF5Recorder(output, _requests(circuit, given["record"]), given["sample_interval"])
-    steps = round(given["duration"] / given["dt"])
+    command_line = click.get_current_context().obj or sys.argv
     lpu = LPU(
         circuit,
         given["dt"],
@@ -63,7 +68,7 @@ def command(**given: Any) -> int:
         threads=given["threads"],
         seed=given["seed"],
         backend=given["backend"],
-        attributes={"command": " ".join(sys.argv)},
+        attributes={"command": _said(command_line), "dtype": given["dtype"]},
     )
     with lpu:
         ready = time.perf_counter() - begin
@@ -75,26 +80,49 @@ def command(**given: Any) -> int:
     return 0
 
 
+def _steps(duration: float, dt: float, interval: int) -> int:
+    """Return the number of steps, of which at least one is recorded."""
+    steps = round(min(duration / dt, 2.0**62))
+    if not interval <= steps <= LONGEST_RUN:
+        allowed = f"{interval:,} to {LONGEST_RUN:,} (--sample-interval is {interval:,})"
+        message = f"{duration:g} s are {steps:,} steps of {dt:g} s, allowed are {allowed}"
+        raise click.BadParameter(message, param_hint="--duration")
+    return steps
+
+
+def _said(arguments: list[str]) -> str:
+    """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
+    text = shlex.join(arguments).encode(errors="backslashreplace").decode()
+    return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
+
+
 def _run(lpu: Any, steps: int) -> float:
     """Run with a bar on a terminal, quietly otherwise; return the seconds spent."""
+    begin = time.perf_counter()
+    try:
+        if sys.stderr.isatty():
+            _run_with_bar(lpu, steps)
+        else:
+            lpu.run(steps)
+    except KeyboardInterrupt:
+        message = f"interrupted after {lpu.step:,} of {steps:,} steps; the recording holds them"
+        raise NeurodriverError(message) from None
+    return time.perf_counter() - begin
+
+
+def _run_with_bar(lpu: Any, steps: int) -> None:
     from tqdm import tqdm
 
     begin = time.perf_counter()
     shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix} [{elapsed}<{remaining}]"
-    # disable=None: no bar where stderr is not a terminal
-    with tqdm(total=steps, bar_format=shape, disable=None, unit_scale=True) as bar:
+    with tqdm(total=steps, bar_format=shape, unit_scale=True) as bar:
 
         def progress(done: int) -> None:
             spent = time.perf_counter() - begin
             bar.set_postfix_str(f"{lpu.time:.3g} s, {lpu.time / spent:.2g} x real time", False)
             bar.update(done)
 
-        try:
-            lpu.run(steps, progress=progress)
-        except KeyboardInterrupt:
-            message = f"interrupted after {lpu.step:,} of {steps:,} steps; the recording holds them"
-            raise NeurodriverError(message) from None
-    return time.perf_counter() - begin
+        lpu.run(steps, progress=progress)
 
 
 def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[str] | None]]:
@@ -106,7 +134,8 @@ def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[
     requests: dict[str, list[str] | None] = {}
     for text in texts:
         variable, mark, names = text.partition(":")
-        uids = [u for u in names.split(",") if u]
+        whole = bool(names) and circuit.find([names])[0] >= 0  # a uid may hold a comma
+        uids = [names] if whole else [u for u in names.split(",") if u]
         if not variable or (mark and not uids):
             raise click.BadParameter(
                 f"'{text}': expected VARIABLE or VARIABLE:UID,UID", param_hint="--record"

@@ -62,6 +62,36 @@ class Ring:
         return self.width - LANES
 
 
+@dataclass(frozen=True)
+class AccessBuffer:
+    """A variable's ring as a component with its own ``run_step`` reads it.
+
+    The value of connection j at the current step is
+    ``ring[(current - delay[j]) mod buffer_length, pre[j]]``.
+
+    Attributes
+    ----------
+    gpudata : int
+        Address of row 0.
+    ld : int
+        Elements from one row to the next.
+    current : int
+        Row of the current step.
+    buffer_length : int
+        Number of rows.
+    size : int
+        Elements of a row that are in use.
+    dtype : dtype
+    """
+
+    gpudata: int
+    ld: int
+    current: int
+    buffer_length: int
+    size: int
+    dtype: np.dtype
+
+
 class MemoryManager:
     """Owns every variable, state and parameter of a compiled circuit.
 
@@ -156,3 +186,21 @@ class MemoryManager:
     def segment(self, number: int, variable: str) -> Segment:
         """Return the place of a group in the rows of a variable."""
         return self.rings[variable].segments[str(number)]
+
+    def access_buffer(self, variable: str, step: int) -> AccessBuffer:
+        """Return where a variable is read at a step."""
+        ring = self.rings[variable]
+        address = self.get_buffer(variable).ctypes.data
+        current, size = step % ring.depth, ring.width - LANES
+        return AccessBuffer(address, ring.width, current, ring.depth, size, self.dtype)
+
+    def update_pointers(self, number: int, step: int) -> dict[str, int]:
+        """Return the addresses of a group's segments in the row that a step writes, step + 1."""
+        out = {}
+        for variable, ring in self.rings.items():
+            segment = ring.segments.get(str(number))
+            if segment is not None:
+                element = (step + 1) % ring.depth * ring.width + segment.start
+                start = self.get_buffer(variable).ctypes.data
+                out[variable] = start + element * self.dtype.itemsize
+        return out

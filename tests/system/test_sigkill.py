@@ -20,7 +20,15 @@ import h5py
 import numpy as np
 import pytest
 
-from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan, Writer, hdf5
+from neurodriver.recorders import (
+    Block,
+    Columns,
+    HDF5Recorder,
+    RecordingPlan,
+    Writer,
+    hdf5,
+    preallocated,
+)
 from neurodriver.results import open_recording
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -274,7 +282,7 @@ class Bomb:
     def arm(self) -> None:
         for module, name in (
             (os, "open"), (os, "pwrite"), (os, "copy_file_range"), (os, "replace"),
-            (os, "close"), (hdf5, "_allocate"),
+            (os, "close"), (preallocated, "_allocate"),
         ):  # fmt: skip
             setattr(module, name, self._around(getattr(module, name), name))
 

@@ -31,6 +31,7 @@ from neurodriver.recorders import (
     RecordingPlan,
     Writer,
     hdf5,
+    preallocated,
     sampled,
 )
 
@@ -497,7 +498,7 @@ def test_short_writes_and_no_copy_in_the_kernel(
 
 
 def test_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hdf5, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(preallocated, "CHUNK_BYTES", 200)
     recorder, plan = HDF5Recorder(tmp_path / "run.h5", REQUESTS), make_plan(3000)
     record(recorder, plan, [*range(7, 2900, 97), 2900])
     check(read(recorder), plan, 2900)
@@ -666,4 +667,4 @@ def test_only_the_hdf5_recorder_imports_h5py() -> None:
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(m.split(".")[0] == "h5py" for m in modules):
                 importing.add(path.name)
-    assert importing == {"hdf5.py"}
+    assert importing == {"preallocated.py"}

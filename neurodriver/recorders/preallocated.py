@@ -1,0 +1,222 @@
+"""An HDF5 file whose data sets are allocated before the run and then written in place."""
+
+from __future__ import annotations
+
+import bisect
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RecordingError
+from .base import RecordingPlan
+
+CHUNK_BYTES = 2**20
+"""Size of a chunk; the default cache of a reader holds at least one."""
+
+COPY_BYTES = 2**26
+"""Most that one call copies, so that a signal need not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Rows, and events per variable: capacities or valid numbers."""
+
+    rows: int
+    events: dict[str, int]
+
+    def fits(self, other: Lengths) -> bool:
+        """Tell whether ``other`` is large enough."""
+        return self.rows <= other.rows and all(n <= other.events[v] for v, n in self.events.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """Where the rows of one data set lie in a file: runs of (first row, rows, byte offset)."""
+
+    dtype: np.dtype[Any]
+    row_bytes: int
+    runs: list[tuple[int, int, int]]
+
+    def pieces(self, first: int, rows: int) -> Iterator[tuple[int, int, int]]:
+        """Cut rows into stretches without gap: (first row, rows, byte offset)."""
+        start = bisect.bisect_right(self.runs, first, key=lambda run: run[0]) - 1
+        for begin, length, offset in self.runs[max(start, 0) :]:
+            low, high = max(first, begin), min(first + rows, begin + length)
+            if low >= high:
+                break
+            yield low, high - low, offset + (low - begin) * self.row_bytes
+
+
+class PreallocatedFile:
+    """A file laid out by HDF5, closed by it, and from then on written at known addresses."""
+
+    def __init__(self) -> None:
+        self.fd = -1
+        self.capacity = Lengths(0, {})
+        self.extents: dict[str, _Extent] = {}
+
+    def create(self, path: Path, plan: RecordingPlan, capacity: Lengths) -> None:
+        """Make the file; afterwards HDF5 has nothing more to write."""
+        # Before HDF5, whose errors do not always say what the system said.
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        self.capacity = capacity
+        # The oldest format: no checksums and no open flags, readable by every reader. No locks:
+        # they fail on some network file systems and would keep readers out during the run.
+        with h5py.File(path, "w", libver="earliest", locking=False) as file:
+            self.extents = _lay_out(file, plan, capacity)
+
+    def write(self, name: str, first: int, values: npt.NDArray[Any]) -> None:
+        """Write rows of one data set."""
+        extent = self.extents[name]
+        if not values.size:
+            return
+        data = np.ascontiguousarray(values, extent.dtype).reshape(-1).view(np.uint8).data
+        for row, rows, offset in extent.pieces(first, len(values)):
+            begin = (row - first) * extent.row_bytes
+            _write_all(self.fd, data[begin : begin + rows * extent.row_bytes], offset)
+
+    def write_counters(self, valid: Lengths, step: int) -> None:
+        """Declare data valid."""
+        counters = {f"{v}/valid_events": n for v, n in valid.events.items()}
+        for name, n in (counters | {"valid_steps": step, "valid_rows": valid.rows}).items():
+            if name in self.extents:
+                self.write(name, 0, np.array([n]))
+
+    def write_complete(self) -> None:
+        """Note that the recording was closed."""
+        self.write("metadata", 0, np.array([1]))
+
+    def copy_valid(self, source: PreallocatedFile, valid: Lengths) -> None:
+        """Copy the valid data of another file of the same plan."""
+        for name, extent in self.extents.items() if source.extents else ():
+            variable, _, part = name.rpartition("/")
+            if name == "time" or part == "data":
+                count = valid.rows
+            elif part in ("time", "index"):
+                count = valid.events[variable]
+            else:
+                continue
+            for row, rows, offset in extent.pieces(0, count):
+                for first, n, origin in source.extents[name].pieces(row, rows):
+                    target = offset + (first - row) * extent.row_bytes
+                    _copy(source.fd, self.fd, origin, target, n * extent.row_bytes)
+
+    def check_ours(self) -> None:
+        """Refuse to write into a file that nobody can see any more."""
+        if os.fstat(self.fd).st_nlink == 0:
+            raise RecordingError(
+                "replaced or removed during the recording; give every run and every recorder "
+                "a file of its own"
+            )
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def _lay_out(file: Any, plan: RecordingPlan, capacity: Lengths) -> dict[str, _Extent]:
+    """Write all metadata of a recording and allocate its data sets; return their places."""
+    extents: dict[str, _Extent] = {}
+
+    def allocate(name: str, shape: tuple[int, ...] | None, dtype: Any, unit: str = "") -> Any:
+        dataset, extents[name] = _allocate(file, shape, np.dtype(dtype))
+        if unit:
+            dataset.attrs["units"] = unit
+        return dataset
+
+    file["metadata"] = allocate("metadata", None, np.int32)
+    own = {
+        "start_time": (plan.sample_interval - 1) * plan.dt,
+        "sample_interval": plan.sample_interval,
+        "dt": plan.dt,
+        "DateCreated": datetime.now().astimezone().isoformat(timespec="seconds"),
+    }
+    for name, value in (plan.attributes | own).items():
+        file["metadata"].attrs[name] = value
+    # One data set under the name of every variable: the rows of all become valid at once.
+    shared: dict[str, Any] = {}
+    if plan.dense:
+        shared["time"] = allocate("time", (capacity.rows,), np.float64, "s")
+        shared["valid_rows"] = allocate("valid_rows", None, np.int64)
+    if plan.events:
+        shared["valid_steps"] = allocate("valid_steps", None, np.int64)
+    for c in plan.columns:
+        v, group = c.variable, file.create_group(c.variable)
+        uids = [uid.encode() for uid in c.uids.tolist()]
+        group["uids"] = np.array(uids, dtype=f"S{max(map(len, uids), default=0) or 1}")
+        if c.events:
+            events = (capacity.events[v],)
+            group["data/time"] = allocate(f"{v}/time", events, np.float64, "s")
+            group["data/index"] = allocate(f"{v}/index", events, np.int32)
+            group["valid_events"] = allocate(f"{v}/valid_events", None, np.int64)
+            group["valid_steps"] = shared["valid_steps"]
+        else:
+            rows = (capacity.rows, len(c.uids))
+            group["data"] = allocate(f"{v}/data", rows, plan.dtype, c.unit)
+            group["time"], group["valid_rows"] = shared["time"], shared["valid_rows"]
+    return extents
+
+
+def _allocate(
+    file: Any, shape: tuple[int, ...] | None, dtype: np.dtype[Any]
+) -> tuple[Any, _Extent]:
+    """Make a data set without a name, all of it allocated and none of it written."""
+    how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    how.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    how.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    kind = h5py.h5t.py_create(dtype, logical=True)
+    if shape is None:
+        space = h5py.h5s.create(h5py.h5s.SCALAR)
+        dataset = h5py.h5d.create(file.id, None, kind, space, how)
+        runs = [(0, 1, dataset.get_offset())]
+        return h5py.Dataset(dataset), _Extent(dtype, dtype.itemsize, runs)
+    row_bytes = dtype.itemsize * int(np.prod(shape[1:]))
+    chunk_rows = max(1, min(shape[0], CHUNK_BYTES // max(1, row_bytes)))
+    how.set_chunk((chunk_rows, *(max(1, n) for n in shape[1:])))
+    # HDF5 refuses a fixed length of 0, so a variable without columns may grow both ways.
+    limits = (h5py.h5s.UNLIMITED, *(n or h5py.h5s.UNLIMITED for n in shape[1:]))
+    space = h5py.h5s.create_simple(shape, limits)
+    dataset = h5py.h5d.create(file.id, None, kind, space, how)
+    chunks: list[tuple[int, int]] = []
+    if row_bytes:
+        dataset.chunk_iter(lambda c: chunks.append((c.chunk_offset[0], c.byte_offset)))
+    runs = []
+    for first, offset in sorted(chunks):
+        if runs and runs[-1][2] + runs[-1][1] * row_bytes == offset:
+            runs[-1] = (runs[-1][0], runs[-1][1] + chunk_rows, runs[-1][2])
+        else:
+            runs.append((first, chunk_rows, offset))
+    return h5py.Dataset(dataset), _Extent(dtype, row_bytes, runs)
+
+
+def _write_all(fd: int, data: memoryview, offset: int) -> None:
+    """Write at an address; one call of the system may write less than it was given."""
+    while data:
+        done = os.pwrite(fd, data, offset)
+        data, offset = data[done:], offset + done
+
+
+def _copy(source: int, target: int, origin: int, offset: int, count: int) -> None:
+    """Copy bytes between files, inside the kernel where it can."""
+    while count:
+        try:
+            done = os.copy_file_range(source, target, min(count, COPY_BYTES), origin, offset)
+        except (AttributeError, OSError):
+            done = 0
+        if not done:
+            data = os.pread(source, min(count, CHUNK_BYTES), origin)
+            _write_all(target, memoryview(data), offset)
+            done = len(data)
+        if not done:
+            raise OSError(errno.EIO, f"{count} bytes at address {origin} cannot be read back")
+        origin, offset, count = origin + done, offset + done, count - done
