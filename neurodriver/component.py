@@ -86,8 +86,9 @@ class State:
     unit : str
         Unit of the state.
     initial : float or str
-        Value before step 0, or the name of a parameter or an earlier state. The optional parameter
-        ``init<name>`` of a node comes before both.
+        Value before step 0, or the name of a parameter or an earlier state. A required parameter
+        may share the state's own name: it is the initial value and nothing else. The optional
+        parameter ``init<name>`` of a node comes before all of them.
     doc : str
         What it is.
     """
@@ -237,6 +238,15 @@ class NDComponent:
         return {f"init{state}": state for state in cls.states}
 
     @classmethod
+    def fixed_params(cls) -> list[str]:
+        """Return the parameters that the mathematics reads.
+
+        The others are required ones from which a state of the same name starts.
+        """
+        starts = {name for name, state in cls.states.items() if state.initial == name}
+        return [n for n, rule in cls.params.items() if n not in starts or rule.default is not None]
+
+    @classmethod
     def access(cls, name: str) -> Access:
         """Return the access of that name (its receptor, or its variable)."""
         found: Access = next(a for a in cls.accesses if a.name == name)
@@ -277,7 +287,7 @@ def _check(cls: type[NDComponent]) -> None:
     names = [a.name for a in cls.accesses]
     if len(set(names)) < len(names):
         raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
-    symbols: list[str] = [*cls.params, *cls.constants, *cls.terms]
+    symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
     inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]

@@ -43,11 +43,14 @@ def markdown(rows: list[dict[str, object]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=list(CASES))
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
     parser.add_argument("--rounds", type=int, default=5, help="ours and the peer in turn, so often")
     parser.add_argument("--peers", help="Python of the environment with Brian2 and Arbor")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/bench.json"))
     arguments = parser.parse_args()
+    unknown = [name for name in arguments.cases if name not in CASES]
+    if unknown:
+        parser.error(f"unknown case {unknown[0]}; known are {', '.join(CASES)}")
     rows: list[dict[str, object]] = []
     for name in arguments.cases or CASES:
         found = import_module(f"benchmarks.{name}").run(arguments.rounds, arguments.peers)

@@ -5,6 +5,7 @@ python scripts/check_wheel.py
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,10 +23,23 @@ NEEDED = (
 )
 
 
+def copy_of_the_tree(target: Path) -> Path:
+    """Copy the project's own files: a build in place would leave files for the next wheel."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        source, place = ROOT / name, target / name
+        if source.is_symlink() or source.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, place, follow_symlinks=False)
+    return target
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-        subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, str(ROOT)], check=True)
+        tree = copy_of_the_tree(Path(folder, "tree"))
+        subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, str(tree)], check=True)
         wheel = next(Path(folder).glob("*.whl"))
         names = set(zipfile.ZipFile(wheel).namelist())
         missing = [name for name in NEEDED if name not in names]

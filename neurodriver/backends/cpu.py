@@ -32,7 +32,7 @@ class _Kernel(ct.Structure):
 
 
 class _Ring(ct.Structure):
-    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr)]
+    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr), ("where", _ptr)]
 
 
 class InputTable(ct.Structure):
@@ -129,6 +129,8 @@ class CPUBackend:
         for key in kernel.pointers:
             if key.startswith("ring:"):
                 addresses.append(self._pointer(memory.get_buffer(key[5:])))
+            elif key.startswith("where:"):
+                addresses.append(self._pointer(memory.where[key[6:]]))
             elif key.startswith("active:"):
                 addresses.append(self._pointer(memory.active[key[7:]]))
             else:
@@ -182,11 +184,14 @@ class CPUBackend:
 
         """
         rings = []
-        for variable, ring in self.program.memory.rings.items():
-            data = self.program.memory.get_buffer(variable).ctypes.data
-            active = self.program.memory.active.get(variable)
-            note = None if active is None else active.ctypes.data
-            rings.append(_Ring(data, ring.depth, ring.width, note))
+        memory = self.program.memory
+        for variable, ring in memory.rings.items():
+            data = memory.get_buffer(variable).ctypes.data
+            notes = [
+                None if note is None else note.ctypes.data
+                for note in (memory.active.get(variable), memory.where.get(variable))
+            ]
+            rings.append(_Ring(data, ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
         self.events = (Events * max(len(events), 1))(*events)

@@ -31,6 +31,7 @@ struct nd_ring {
     real *data;
     integer depth, width;
     integer *active;                /* last step at which a row was not all zero, or null */
+    integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
 };
 
 struct nd_input {                   /* values of one (variable, uids) for a chunk of steps */
@@ -129,6 +130,7 @@ struct Simulation {
     integer first = 0, steps = 0, done = 0;
     std::vector<std::vector<integer>> written;  /* [thread][input * depth + row]: its content */
     std::vector<integer> offset;                /* of each input in `written` */
+    std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
 
     explicit Simulation(const nd_plan &given) : plan(given)
@@ -139,6 +141,7 @@ struct Simulation {
             total += plan.ring[plan.input[i].ring].depth;
         }
         written.assign(plan.threads, std::vector<integer>(total, -1));
+        latest.assign(plan.threads, std::vector<integer>(plan.rings, 0));
         worked.assign(plan.threads * 8, 0);
         barrier.members = (uint32_t)plan.threads;
         for (integer t = 1; t < plan.threads; ++t)
@@ -170,21 +173,48 @@ struct Simulation {
         }
     }
 
+    /* What a row shall hold of an input at a step; -2 is equal to nothing. */
+    integer content(const nd_input &in, integer k) const
+    {
+        const integer from = in.row_of_step[k - first];
+        return from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : -2;
+    }
+
+    bool holds(integer thread, integer i, integer row, integer k) const
+    {
+        const integer wanted = content(plan.input[i], k);
+        return wanted != -2 && written[thread][offset[i] + row] == wanted;
+    }
+
+    /* A ring of inputs alone keeps its row while nothing changes: a constant input costs nothing,
+     * and its second row does not even enter the cache. Every thread comes to the same choice. */
+    void choose_rows(integer thread, integer k)
+    {
+        for (integer r = 0; r < plan.rings; ++r) {
+            if (!plan.ring[r].where) continue;
+            integer &now = latest[thread][r];
+            bool same = true;
+            for (integer i = 0; i < plan.inputs; ++i)
+                if (plan.input[i].ring == r) same &= holds(thread, i, now, k);
+            if (!same) now = 1 - now;
+            if (thread == 0) plan.ring[r].where[k & 1] = now;
+        }
+    }
+
     void inject(integer thread, integer k)
     {
+        choose_rows(thread, k);
         for (integer i = 0; i < plan.inputs; ++i) {
             const nd_input &in = plan.input[i];
-            const Share mine = share(in.count, thread, plan.threads);
-            if (mine.begin == mine.end) continue;
+            const nd_ring &ring = plan.ring[in.ring];
+            const integer at = ring.where ? latest[thread][in.ring] : k % ring.depth;
             const integer from = in.row_of_step[k - first];
-            const integer depth = plan.ring[in.ring].depth;
-            integer &content = written[thread][offset[i] + k % depth];
-            const integer wanted = from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : -2;
-            integer *active = plan.ring[in.ring].active;
-            if (active && from >= 0) __atomic_store_n(&active[k % depth], k, __ATOMIC_RELAXED);
-            if (content == wanted && wanted != -2) continue;
-            content = wanted;
-            real *to = row(in.ring, k) + in.first + mine.begin;
+            if (ring.active && from >= 0)
+                __atomic_store_n(&ring.active[k % ring.depth], k, __ATOMIC_RELAXED);
+            if (holds(thread, i, at, k)) continue;
+            written[thread][offset[i] + at] = content(in, k);
+            const Share mine = share(in.count, thread, plan.threads);
+            real *to = ring.data + at * ring.width + in.first + mine.begin;
             const size_t bytes = (size_t)(mine.end - mine.begin) * sizeof(real);
             if (from < 0) std::memset(to, 0, bytes);
             else std::memcpy(to, in.table + from * in.count + mine.begin, bytes);

@@ -198,14 +198,9 @@ class Circuit:
         CircuitError
             With all faults.
         """
-        from .validate import checked
+        from .arrays import from_arrays
 
-        made = []
-        for model, count, params, uids in groups:
-            columns = {k: np.asarray(v, dtype=np.float64) for k, v in params.items()}
-            names = None if uids is None else np.asarray(uids, dtype=np.str_)
-            made.append(Group(model, columns, count, names))
-        return checked(cls(name, tuple(made), tuple(connections), name), strict)
+        return from_arrays(groups, connections, name, strict)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -254,13 +249,12 @@ class Circuit:
             if group.given_uids is not None:
                 state.update("\0".join(group.given_uids.tolist()).encode())
             for name, column in sorted({**group.params, **group.labels}.items()):
-                state.update(name.encode() + np.ascontiguousarray(column).tobytes())
+                state.update(_told(name, column))
         for links in self.connections:
             state.update(f"{links.variable}:{links.access};".encode())
-            for array in (links.source, links.target, links.delay):
-                state.update(np.ascontiguousarray(array).tobytes())
-            for name, column in sorted(links.data.items()):
-                state.update(name.encode() + np.ascontiguousarray(column).tobytes())
+            ends = {"source": links.source, "target": links.target, "delay": links.delay}
+            for name, column in [*ends.items(), *sorted(links.data.items())]:
+                state.update(_told(name, column))
         return state.hexdigest()
 
     def with_parts(self, groups: Iterable[Group], connections: Iterable[Connections]) -> Circuit:
@@ -270,3 +264,9 @@ class Circuit:
     def __str__(self) -> str:
         counts = ", ".join(f"{g.count:,} {g.name}" for g in self.groups)
         return f"{self.name}: {counts}; {self.edges:,} connections"
+
+
+def _told(name: str, column: Column) -> bytes:
+    """Return a column as the digest takes it in; columns of other shapes or names differ."""
+    head = f"{name}:{column.dtype}:{column.shape};".encode()
+    return head + np.ascontiguousarray(column).tobytes()

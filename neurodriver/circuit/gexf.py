@@ -7,12 +7,12 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
 
-from ..errors import CircuitError, Faults, quoted
+from ..errors import CircuitError, quoted
+from .attributes import TYPES, Declared, convert_each
 from .records import Records
 from .validate import edge_name, node_name
 
@@ -23,35 +23,13 @@ _NAMESPACE = re.compile(r"https?://(www\.)?gexf\.net/1\.[123](draft)?/?")
 _KNOWN = "known are http://www.gexf.net/1.1draft, http://www.gexf.net/1.2draft, http://gexf.net/1.3"
 
 
-def _boolean(text: str) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]
-
-
-_TYPES: dict[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("integer", "long", "int", "short", "byte", "biginteger"), int),
-    **dict.fromkeys(("float", "double", "bigdecimal"), float),
-    **dict.fromkeys(("string", "anyURI", "char", "date", "dateTime"), str),
-    "boolean": _boolean,
-}
-
-
-@dataclass
-class _Declared:
-    """Attributes that a file declares for its nodes, or for its edges."""
-
-    title: dict[str, str] = field(default_factory=dict)
-    type: dict[str, str] = field(default_factory=dict)
-    convert: dict[str, Callable[[str], Any]] = field(default_factory=dict)
-    defaults: dict[str, str] = field(default_factory=dict)
-
-
 class _Reader:
     """Takes the parser's events; keeps the text of values until all declarations are known."""
 
     def __init__(self, path: Path, records: Records) -> None:
         self.path, self.records, self.faults = path, records, records.faults
-        weight = _Declared({"weight": "weight"}, {"weight": "double"}, {"weight": float})
-        self.declared = {"node": _Declared(), "edge": weight}
+        weight = Declared({"weight": "weight"}, {"weight": "double"}, {"weight": float})
+        self.declared = {"node": Declared(), "edge": weight}
         self.edge_ids: list[str] = []
         self._kind = ""
         self._key = ""
@@ -144,7 +122,8 @@ class _Reader:
         where = f"the declaration of {self._kind} attribute {quoted(title or key)}"
         if not key or not title:
             self.faults.add(f"{where} has no '{'title' if key else 'id'}'")
-        convert = _TYPES.get(kind, str if kind.startswith("list") else None)
+        free = kind.startswith("list") or title == "networkx_key"
+        convert = str if free else TYPES.get(kind)
         if convert is None:
             self.faults.add(f"{where} has an unknown type {quoted(kind)}; use 'double' or 'string'")
         again = key != "weight" and (key in declared.title or title in declared.title.values())
@@ -217,7 +196,7 @@ class _Reader:
         title, convert = declared.title, declared.convert
         where = f"the default of a {kind} attribute"
         given = {k: v for k, v in declared.defaults.items() if k in title}
-        defaults = _convert(given, declared, lambda: where, self.faults)
+        defaults = convert_each(given, declared, lambda: where, self.faults)
         for row, values in enumerate(rows):
             if not values:
                 rows[row] = defaults
@@ -225,25 +204,8 @@ class _Reader:
             try:
                 found = {title[k]: convert[k](v) for k, v in values.items()}
             except (KeyError, ValueError):
-                found = _convert(values, declared, lambda row=row: name(row), self.faults)  # type: ignore[misc]
+                found = convert_each(values, declared, lambda row=row: name(row), self.faults)  # type: ignore[misc]
             rows[row] = {**defaults, **found} if defaults else found
-
-
-def _convert(
-    values: dict[str, str], declared: _Declared, name: Callable[[], str], faults: Faults
-) -> dict[str, Any]:
-    """Decode value by value, so that each bad one is named and the others are kept."""
-    out = {}
-    for key, text in values.items():
-        if key not in declared.title:
-            faults.add(f"{name()}: {quoted(key)} is not declared in the file's <attributes>")
-            continue
-        try:
-            out[declared.title[key]] = declared.convert[key](text)
-        except (KeyError, ValueError):
-            message = f"must be of type {quoted(declared.type[key])} (got {quoted(text)})"
-            faults.add(f"{name()}, attribute {quoted(declared.title[key])}: {message}")
-    return out
 
 
 def read_gexf(path: Path) -> Records:

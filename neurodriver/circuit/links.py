@@ -151,6 +151,8 @@ def _edge_numbers(
             faults.add_each(texts, len(bad))
             if key == "delay":
                 column[bad] = 0.0  # told: not told again
+                if not column.any():
+                    continue
         if not np.isnan(column).all():
             out[key] = column
     return out

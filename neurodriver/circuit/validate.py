@@ -91,10 +91,11 @@ def _parameters(group: Group, faults: Faults) -> None:
         bad |= (column <= rule.above) & (rule.above > -np.inf)
         bad |= (column < rule.at_least) | (column > rule.at_most)
         where = np.flatnonzero(np.broadcast_to(bad, (group.count,)))
+        allowed = " and ".join(dict.fromkeys(("finite", rule.allowed())))
         values = np.broadcast_to(column, (group.count,))
         texts = (
             f"{node_name(group.uids[i])} ({group.name}), attribute '{name}': must be "
-            f"{rule.allowed()} (got {values[i]:g} {rule.unit})"
+            f"{allowed} (got {values[i]:g} {rule.unit})"
             for i in where
         )
         faults.add_each(texts, len(where))
@@ -172,14 +173,15 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
         where = np.flatnonzero(np.broadcast_to(bad, (len(links),)))
         faults.add_each((f"{name(i)}, {text(i)}" for i in where.tolist()), len(where))
 
+    before = faults.count
     for which in ("source", "target"):
         ends = getattr(links, which)
         out = np.flatnonzero((ends < 0) | (ends >= circuit.count))
-        if len(out):
-            allowed = f"0 to {circuit.count - 1}"
-            texts = (f"connection {i}: {which} is {ends[i]}, allowed are {allowed}" for i in out)
-            faults.add_each(texts, len(out))
-            return
+        allowed = f"0 to {circuit.count - 1}"
+        texts = (f"connection {i}: {which} is {ends[i]}, allowed are {allowed}" for i in out)
+        faults.add_each(texts, len(out))
+    if faults.count > before:
+        return
     delay = np.broadcast_to(links.delay, (len(links),))
     note(
         ~(np.isfinite(delay) & (delay >= 0)),

@@ -42,7 +42,8 @@ def summary(model: type[NDComponent]) -> str:
 
 def listing(known: dict[str, type[NDComponent]]) -> list[str]:
     """Return the table of models as aligned text."""
-    return [f"{name:<18} {summary(model)}" for name, model in known.items()]
+    width = max(map(len, known), default=0)
+    return [f"{name:<{width}} {summary(model)}" for name, model in known.items()]
 
 
 def markdown(known: dict[str, type[NDComponent]]) -> list[str]:
@@ -75,7 +76,8 @@ def page(model: type[NDComponent]) -> list[str]:
         lines.append(f"  {name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}")
     lines.append("states (optional parameter init<name> sets the first value)")
     for name, state in model.states.items():
-        lines.append(f"  {name} [{state.unit}] {state.doc}; starts at {state.initial}")
+        start = f"the parameter {name}" if state.initial == name else state.initial
+        lines.append(f"  {name} [{state.unit}] {state.doc}; starts at {start}")
     parts = {**model.constants, **model.terms}
     lines += ["mathematics", *[f"  {name} = {text}" for name, text in parts.items()]]
     lines += [f"  {line.strip()}" for line in model.update.strip().splitlines()]

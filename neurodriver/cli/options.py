@@ -53,7 +53,7 @@ def load_models(files: tuple[Path, ...]) -> list[type[NDComponent]]:
             spec.loader.exec_module(module)
         except ModelError as error:
             raise ModelError(f"{file}: {error}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ModelError(f"{file}: cannot be imported ({error!r})") from error
         own = [
             item

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..circuit import Circuit
-from ..errors import NeurodriverError
+from ..errors import InputError, NeurodriverError, quoted
 from . import options
 
 LONGEST_RUN = 2**53
@@ -43,6 +44,7 @@ LONGEST_RUN = 2**53
 @options.strict
 def command(**given: Any) -> int:
     """Simulate the circuit in FILE and record it to HDF5."""
+    from ..compile.injection import make_slots
     from ..inputs import FileInput
     from ..lpu import LPU
     from ..recorders.hdf5 import HDF5Recorder
@@ -59,17 +61,22 @@ def command(**given: Any) -> int:
     inputs = [FileInput(path, mode) for path in given["inputs"]]
     recorder = HDF5Recorder(output, _requests(circuit, given["record"]), given["sample_interval"])
     command_line = click.get_current_context().obj or sys.argv
-    lpu = LPU(
-        circuit,
-        given["dt"],
-        inputs,
-        [recorder],
-        dtype=given["dtype"],
-        threads=given["threads"],
-        seed=given["seed"],
-        backend=given["backend"],
-        attributes={"command": _said(command_line), "dtype": given["dtype"]},
-    )
+    try:
+        lpu = LPU(
+            circuit,
+            given["dt"],
+            inputs,
+            [recorder],
+            dtype=given["dtype"],
+            threads=given["threads"],
+            seed=given["seed"],
+            backend=given["backend"],
+            attributes={"command": _said(command_line), "dtype": given["dtype"]},
+        )
+    except InputError:
+        for one in inputs:  # which of the files is at fault
+            make_slots(circuit, one.targets, str(one.filename))
+        raise
     with lpu:
         ready = time.perf_counter() - begin
         click.echo(f"{circuit}; {steps:,} steps of {given['dt']:g} s; ready in {ready:.2f} s")
@@ -143,7 +150,11 @@ def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[
         if variable in requests and (not mark or requests[variable] is None):
             raise click.BadParameter(f"'{variable}' is named twice", param_hint="--record")
         if mark:
-            requests[variable] = [*(requests.get(variable) or []), *uids]
+            before = requests.get(variable) or []
+            if twice := [uid for uid, n in Counter([*before, *uids]).items() if n > 1]:
+                message = f"{quoted(f'{variable}:{twice[0]}')} is named twice"
+                raise click.BadParameter(message, param_hint="--record")
+            requests[variable] = [*before, *uids]
         else:
             requests[variable] = None
     return list(requests.items())

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections
+from ..circuit.validate import edge_name
 from ..errors import Faults
 
 LONGEST = 1_000_000
@@ -39,7 +40,7 @@ def longest(circuit: Circuit, dt: float) -> dict[str, int]:
             delay = np.broadcast_to(links.delay, (len(links),))
             uids = circuit.uids if len(far) else links.source
             texts = (
-                f"edge '{uids[links.source[i]]}' -> '{uids[links.target[i]]}', attribute 'delay': "
+                f"{edge_name(uids[links.source[i]], uids[links.target[i]])}, attribute 'delay': "
                 f"{delay[i]:g} s are {delay[i] / dt:,.0f} steps of {dt:g} s, {LONGEST:,} are "
                 f"allowed (delays are in seconds)"
                 for i in far

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Port
 from ..component import Parameter
-from ..errors import Faults, InputError, near
+from ..errors import Faults, InputError, near, quoted
 
 
 @dataclass
@@ -32,7 +32,9 @@ class Slots:
     places: list[tuple[str, int, int]] = field(default_factory=list)
 
 
-def make_slots(circuit: Circuit, targets: Sequence[tuple[str, Sequence[str]]]) -> Slots:
+def make_slots(
+    circuit: Circuit, targets: Sequence[tuple[str, Sequence[str]]], source: str = "input"
+) -> Slots:
     """Give every injected component a slot of its own.
 
     Parameters
@@ -40,6 +42,8 @@ def make_slots(circuit: Circuit, targets: Sequence[tuple[str, Sequence[str]]]) -
     circuit : Circuit
     targets : sequence of (variable, uids)
         What is injected where. A value at an input port goes wherever the port's edges lead.
+    source : str
+        Name used in messages.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def make_slots(circuit: Circuit, targets: Sequence[tuple[str, Sequence[str]]]) -
         For uids that do not exist or do not access the variable; all of them together.
     """
     slots = Slots()
-    faults = Faults("input")
+    faults = Faults(source)
     for variable, uids in targets:
         first = slots.count.get(variable, 0)
         slots.count[variable] = first + len(uids)
@@ -56,7 +60,8 @@ def make_slots(circuit: Circuit, targets: Sequence[tuple[str, Sequence[str]]]) -
         lost = np.flatnonzero(found < 0)
         known = circuit.uids.tolist() if 0 < len(lost) and circuit.count <= 2000 else []
         texts = (
-            f"'{variable}': no component '{uids[i]}'{near(uids[i], known)}" for i in lost.tolist()
+            f"'{variable}': no component {quoted(uids[i])}{near(uids[i], known)}"
+            for i in lost.tolist()
         )
         faults.add_each(texts, len(lost))
         slot = first + np.arange(len(uids))
@@ -87,7 +92,8 @@ def _lead(
         takes = ", ".join(a.variable for a in model.accesses) or "nothing"
         uids = circuit.uids
         texts = (
-            f"'{variable}' cannot be injected into '{uids[i]}': {model.__name__} accesses {takes}"
+            f"'{variable}' cannot be injected into {quoted(uids[i])}: "
+            f"{model.__name__} accesses {takes}"
             for i in found
         )
         faults.add_each(texts, len(found))
@@ -114,18 +120,22 @@ def _through_ports(
     for links in circuit.connections:
         if links.variable != variable:
             continue
-        for k, (s, port) in enumerate(zip(slot, ports, strict=True)):
-            rows = np.flatnonzero(links.source == port)
-            if not len(rows):
-                continue
-            leads[k] = True
-            m = len(links)
-            data = {n: np.broadcast_to(c, (m,))[rows] for n, c in links.data.items()}
-            delay = np.broadcast_to(links.delay, (m,))[rows]
-            source = np.full(len(rows), s, dtype=np.int32)
+        order = np.argsort(links.source, kind="stable")
+        begin, end = (np.searchsorted(links.source[order], ports, s) for s in ("left", "right"))
+        number = end - begin
+        leads |= number > 0
+        # rows of the edges of each port, one port after the other
+        first = np.repeat(begin - np.cumsum(number) + number, number)
+        rows = order[first + np.arange(len(first))]
+        m = len(links)
+        data = {n: np.broadcast_to(c, (m,))[rows] for n, c in links.data.items()}
+        delay = np.broadcast_to(links.delay, (m,))[rows]
+        source = np.repeat(slot, number).astype(np.int32)
+        if len(rows):
             slots.connections.append(
                 Connections(variable, links.access, source, links.target[rows], delay, data)
             )
     lost = np.flatnonzero(~leads)
-    texts = (f"port '{circuit.uids[ports[i]]}' leads no '{variable}' anywhere" for i in lost)
+    uids = circuit.uids if len(lost) else ports
+    texts = (f"port {quoted(uids[ports[i]])} leads no '{variable}' anywhere" for i in lost)
     faults.add_each(texts, len(lost))

@@ -57,6 +57,15 @@ class Ring:
         self.width += padded(count)
 
     @property
+    def inputs_alone(self) -> bool:
+        """Whether the rows hold nothing but inputs, read without a delay.
+
+        Such a ring keeps its row as long as no input changes; ``where`` tells which of its two
+        rows belongs to an even and which to an odd step.
+        """
+        return self.depth == 2 and set(self.segments) == {"inputs"}
+
+    @property
     def zero(self) -> int:
         """Index of an element that stays zero."""
         return self.width - LANES
@@ -124,6 +133,7 @@ class MemoryManager:
         self.rings: dict[str, Ring] = {}
         self._buffers: dict[str, NDArray[np.floating]] = {}
         self.active: dict[str, NDArray[np.int64]] = {}
+        self.where: dict[str, NDArray[np.int64]] = {}
         for number, group in enumerate(circuit.groups):
             for variable in group.model.updates:
                 if (number, variable) not in silent:
@@ -177,6 +187,8 @@ class MemoryManager:
             self._buffers[variable] = aligned(ring.depth * ring.width + 2 * LANES, self.dtype)
             if variable in EVENT_VARIABLES:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
+            if ring.inputs_alone:
+                self.where[variable] = np.zeros(2, dtype=np.int64)
 
     def get_buffer(self, variable: str) -> NDArray[np.floating]:
         """Return the ring of a variable, (depth, width), without its guards."""
@@ -191,7 +203,9 @@ class MemoryManager:
         """Return where a variable is read at a step."""
         ring = self.rings[variable]
         address = self.get_buffer(variable).ctypes.data
-        current, size = step % ring.depth, ring.width - LANES
+        alone = self.where.get(variable)
+        current = step % ring.depth if alone is None else int(alone[step & 1])
+        size = ring.width - LANES
         return AccessBuffer(address, ring.width, current, ring.depth, size, self.dtype)
 
     def update_pointers(self, number: int, step: int) -> dict[str, int]:

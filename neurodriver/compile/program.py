@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit, Connections, Group, Port
 from ..component import EVENT_VARIABLES
 from ..kernels.component import Shape
+from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
 from ..kernels.update import update_kernel
 from .aggregators import insert_aggregators
 from .delays import longest, steps_of
-from .fusion import Fused, find_fusions, fused_kernel
+from .fusion import Fused, find_fusions
 from .gather import Edges, Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
@@ -197,7 +198,13 @@ def _shape(
             program, number, component_keys(circuit, number), capacity
         )
     return Shape(
-        model, program.dtype.name, substeps, frozenset(uniform), frozenset(published), gathers
+        model,
+        program.dtype.name,
+        substeps,
+        frozenset(uniform),
+        frozenset(published),
+        gathers,
+        frozenset(v for v, ring in memory.rings.items() if ring.inputs_alone),
     )
 
 
@@ -217,8 +224,10 @@ def _numbers(
     """Store parameters, one number where all share it; return the names of those."""
     group = program.circuit.groups[number]
     uniform = set()
-    for name, rule in group.model.params.items():
-        column = np.asarray(group.params.get(name, rule.default), dtype=np.float64)
+    fixed = group.model.fixed_params()
+    for name in fixed:
+        default = group.model.params[name].default
+        column = np.asarray(group.params.get(name, default), dtype=np.float64)
         if column.ndim == 0 or (column == column[0]).all():
             uniform.add(name)
             values[f"{prefix}param:{name}"] = float(column.reshape(-1)[0])
@@ -226,7 +235,7 @@ def _numbers(
             placed = _placed(program, number, column, capacity)
             values[f"{prefix}param:{name}"] = placed.astype(program.dtype)
     for name, text in group.model.constants.items():
-        needs = used([*group.model.params, *group.model.constants], [text])
+        needs = used([*fixed, *group.model.constants], [text])
         if uniform.issuperset(needs):
             uniform.add(name)
             values[f"{prefix}constant:{name}"] = 0.0

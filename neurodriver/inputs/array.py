@@ -22,7 +22,7 @@ class ArrayInput(Input):
         of ``uids``. An event at time t enters at step ``floor(t / dt)``, a hair's breadth below a
         step counting as the step; events of one column in one step add up.
     mode : {0, 1}
-        After the last row: 0 injects zero, 1 repeats the last row.
+        After the last row: 0 injects zero, 1 repeats the last row. Events never repeat.
     """
 
     def __init__(
@@ -47,7 +47,10 @@ class _Rows:
     """Rows of an array or of an HDF5 data set, sliced as the run goes."""
 
     def __init__(self, data: Any, count: int, where: str) -> None:
-        self.data = data if hasattr(data, "shape") else np.asarray(data, dtype=np.float64)
+        try:
+            self.data = data if hasattr(data, "shape") else np.asarray(data)
+        except ValueError:
+            raise InputError(f"{where}: data must be rows of one length") from None
         self.where = where
         if len(self.data.shape) != 2 or self.data.shape[1] != count:
             want = f"(steps, {count}): one column per uid"
@@ -61,7 +64,8 @@ class _Rows:
         if mode == 1 and total:
             begin = min(begin, total - 1)
             end = max(end, begin + 1)
-        table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+        with np.errstate(over="ignore"):  # told below
+            table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
         if not np.isfinite(table).all():
             row, column = np.argwhere(~np.isfinite(table))[0]
             raise InputError(
@@ -78,8 +82,12 @@ class _Events:
     """Events as times and columns."""
 
     def __init__(self, data: tuple[Any, Any], count: int, where: str) -> None:
-        self.time = np.asarray(data[0], dtype=np.float64)
-        self.index = np.asarray(data[1], dtype=np.int64)
+        time, index = np.asarray(data[0]), np.asarray(data[1])
+        for name, values, kinds in (("time", time, "fiu"), ("index", index, "iu")):
+            if values.size and values.dtype.kind not in kinds:
+                want = "numbers" if name == "time" else "whole numbers"
+                raise InputError(f"{where}: event {name} must be {want}, got {values.dtype}")
+        self.time, self.index = time.astype(np.float64), index.astype(np.int64)
         self.count = count
         if self.time.shape != self.index.shape or self.time.ndim != 1:
             shapes = f"{self.time.shape} and {self.index.shape}"
@@ -95,7 +103,8 @@ class _Events:
 
     def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
         if self._steps is None:
-            self._steps = np.floor(self.time / dt * (1 + 4e-16) + 1e-9).astype(np.int64)
+            steps_of = np.floor(self.time / dt * (1 + 4e-16) + 1e-9)
+            self._steps = np.minimum(steps_of, 2.0**62).astype(np.int64)
         a, b = np.searchsorted(self._steps, [first, first + steps])
         hit, row = np.unique(self._steps[a:b], return_inverse=True)
         table = np.zeros((len(hit), self.count), dtype=dtype)

@@ -19,7 +19,7 @@ class FileInput(ArrayInput):
     filename : str or Path
         For each variable a group with ``uids`` (bytes, UTF-8) and either ``data`` (steps, n), whose
         row r enters at step r, or events as ``data/time`` (s) and ``data/index`` (columns). Data
-        sets at the top level are ignored. A recording of events can be replayed.
+        sets at the top level are ignored. A recording can be replayed, also that of a killed run.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row.
     """
@@ -54,11 +54,19 @@ class FileInput(ArrayInput):
             raise InputError(f"{self.filename}: '{variable}/uids' is not UTF-8") from None
         data = group["data"]
         if not hasattr(data, "keys"):
-            return uids, data
+            valid = _valid(group, "valid_rows", len(data) if data.shape else 0)
+            return uids, data if valid is None else data[:valid]
         missing = [name for name in ("time", "index") if name not in data]
         if missing:
             raise InputError(f"{self.filename}: '{variable}/data/{missing[0]}' is missing")
-        return uids, (data["time"][()], data["index"][()])
+        valid = _valid(group, "valid_events", len(data["time"]))
+        return uids, (data["time"][:valid], data["index"][:valid])
 
     def close(self) -> None:
         self._file.close()
+
+
+def _valid(group: Any, name: str, most: int) -> int | None:
+    """Return how much of a recording is valid; None: all of it."""
+    valid = int(group[name][()]) if name in group else most
+    return valid if 0 <= valid < most else None

@@ -39,6 +39,8 @@ class RampInput(Input):
         name = f"RampInput '{variable}'"
         if not 0 < duration < np.inf:
             raise InputError(f"{name}: duration must be positive seconds, got {duration}")
+        if not np.isfinite(start_time):
+            raise InputError(f"{name}: start_time must be finite seconds, got {start_time}")
         self.start_time, self.duration = float(start_time), float(duration)
         self.start_value = values_for(start_value, self.targets[0][1], name)
         self.stop_value = values_for(stop_value, self.targets[0][1], name)
@@ -47,4 +49,5 @@ class RampInput(Input):
         time = np.arange(first, first + steps) * self.dt
         part = np.clip((time - self.start_time) / self.duration, 0.0, 1.0)[:, None]
         values = self.start_value + part * (self.stop_value - self.start_value)
+        values = np.where(part < 1, values, self.stop_value)  # exactly
         return Chunk(values.astype(self.dtype), np.arange(steps, dtype=np.int32))

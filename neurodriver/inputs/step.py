@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..errors import InputError
 from .base import Chunk, Input, values_for
 
 
@@ -32,7 +33,10 @@ class StepInput(Input):
         stop: float = np.inf,
     ) -> None:
         super().__init__([(variable, uids)])
-        self.value = values_for(value, self.targets[0][1], f"StepInput '{variable}'")
+        name = f"StepInput '{variable}'"
+        self.value = values_for(value, self.targets[0][1], name)
+        if np.isnan(start) or np.isnan(stop):
+            raise InputError(f"{name}: start and stop must be seconds, got {start} and {stop}")
         self.start, self.stop = float(start), float(stop)
 
     def open(self, dt: float, dtype: np.dtype) -> None:

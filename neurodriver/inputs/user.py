@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from .base import Chunk, Input
 
 
@@ -34,6 +35,9 @@ class UserInput(Input):
 
     def __init__(self, var_list: Sequence[tuple[str, Sequence[str]]], mode: int = 0) -> None:
         super().__init__(var_list)
+        if mode not in (0, 1):
+            name = type(self).__name__
+            raise InputError(f"{name}: mode must be 0 (zero) or 1 (repeat), got {mode!r}")
         self.mode = mode
         self.LPU_obj: Any = None
         self.variables: dict[str, dict[str, Any]] = {}
@@ -59,6 +63,11 @@ class UserInput(Input):
             self._available = self.is_input_available()
             if self._available:
                 self.update_input()
-        values = np.asarray(self.variables[self.targets[number][0]]["input"], dtype=self.dtype)
+        variable, uids = self.targets[number]
+        values = np.asarray(self.variables[variable]["input"], dtype=self.dtype)
+        if values.shape != (len(uids),) or not np.isfinite(values).all():
+            want = f"{len(uids)} finite numbers"
+            message = f"'{variable}' at step {first}: {want} are needed, got {values!r:.80}"
+            raise InputError(f"{type(self).__name__}, {message}")
         inject = self._available or self.mode == 1
         return Chunk(values[None, :].copy(), np.array([0 if inject else -1], dtype=np.int32))

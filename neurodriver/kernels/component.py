@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..compile.gather import Gather
 from ..component import EVENT_VARIABLES, NDComponent
+from ..errors import ModelError
 from .kernel import Arguments, block
 from .language import Translator, texts_of, used
 
@@ -26,6 +27,8 @@ class Shape:
         Updated variables that have a ring.
     gathers : mapping of str to Gather
         Access name -> form.
+    inputs_alone : frozenset of str
+        Variables whose rings hold nothing but inputs.
     """
 
     model: type[NDComponent]
@@ -34,6 +37,7 @@ class Shape:
     uniform: frozenset[str]
     published: frozenset[str]
     gathers: Mapping[str, Gather]
+    inputs_alone: frozenset[str] = frozenset()
 
 
 class ComponentText:
@@ -54,7 +58,12 @@ class ComponentText:
         self.arguments = arguments
         self.prefix = prefix
         self.translator = Translator(self.model, shape.dtype)
-        own = [*self.model.params, *self.model.constants]
+        params = self.model.fixed_params()
+        for access in self.model.accesses:
+            for name in used([n for n in self.model.params if n not in params], [access.each]):
+                where = f"{self.model.__name__}.accesses['{access.name}']"
+                raise ModelError(f"{where}: '{name}' is only the initial value of a state")
+        own = [*params, *self.model.constants]
         texts = list(texts_of(self.model).values())
         texts += [a.each for a in self.model.accesses]
         self.numbers = used(own, texts)
@@ -206,9 +215,7 @@ class ComponentText:
     def constants(self) -> list[str]:
         """Return the lines that compute the constants once."""
         lines: list[str] = [f"const real dt_ms = {self.arguments.scalar(self.key('dt_ms'))};"]
-        known: list[str] = []
-        for name in self.model.params:
-            known.append(name)
+        known = self.model.fixed_params()
         for name, text in self.model.constants.items():
             value = self.translator.text(text, known, f"constants['{name}']")
             needs = used(known, [text])

@@ -51,6 +51,9 @@ class SumText:
         if self.gather.back is not None:
             back = a.integer(self.component.key(f"back:{name}"))
             row = f"nd_row({ring}, nd_k - {back}, {depth}, {width})"
+            if variable in self.component.shape.inputs_alone:
+                where = a.pointer(f"where:{variable}", "const long long")
+                row = f"{ring} + {where}[nd_k & 1] * {width}"
             if self.gather.form == "aligned":
                 row += f" + {a.integer(self.component.key(f'first:{name}'))}"
             lines.append(f"const real *__restrict nd_in_{name} = {row};")

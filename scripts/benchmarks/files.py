@@ -71,10 +71,13 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
 
 def building(rounds: int) -> dict[str, Any]:
     """Return the row of building extent 30 in a process of its own."""
+    # VmHWM, not ru_maxrss: that one begins at the size of the process that started this one
     code = (
-        "import time, resource; t = time.perf_counter(); "
+        "import time; t = time.perf_counter(); "
         "from neurodriver.circuits.optic_lobe import circuit; c = circuit(30); "
-        "print(time.perf_counter() - t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)"
+        "spent = time.perf_counter() - t; "
+        "peak = [x for x in open('/proc/self/status') if x.startswith('VmHWM')][0].split()[1]; "
+        "print(spent, int(peak) * 1024 / 1e9)"
     )
     found = [
         [float(x) for x in subprocess.run([sys.executable, "-c", code], capture_output=True,
@@ -85,7 +88,7 @@ def building(rounds: int) -> dict[str, Any]:
         "case": "building extent 30, 6,022,853 edges",
         "us a step": float("nan"),
         "seconds": median([f[0] for f in found]),
-        "peer": f"peak {median([f[1] for f in found]):.2f} GiB",
+        "peer": f"peak {median([f[1] for f in found]):.2f} GB",
         "ratio": float("nan"),
         "target": "< 10 s, < 1.5 GB",
         "floor": "",
@@ -93,7 +96,7 @@ def building(rounds: int) -> dict[str, Any]:
 
 
 def starting(rounds: int) -> dict[str, Any]:
-    """Return the row of the demo's start: from the shell to the first step, kernels cached."""
+    """Return the row of the demo's start; the line it waits for comes right before step 0."""
     root = HERE.parents[1]
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -101,13 +104,19 @@ def starting(rounds: int) -> dict[str, Any]:
                    str(root / "data/circuits/optic_lobe_extent3.gexf.gz"), "--dt", "5e-3",
                    "--duration", "5e-3", "-r", "V:T4a/0/0", "-o", f"{folder}/out.h5"]  # fmt: skip
         for _ in range(rounds + 1):
-            found.append(timed(lambda: subprocess.run(command, capture_output=True, check=True)))
+            begin = time.perf_counter()
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+                line = process.stdout.readline() if process.stdout else ""
+                found.append(time.perf_counter() - begin)
+                process.communicate()
+            if "ready in" not in line or process.returncode:
+                raise RuntimeError(f"the demo did not start: {line}")
     return {
-        "case": "demo: process start to the end of one step, kernels cached",
+        "case": "demo: from the shell to the first step, kernels cached",
         "us a step": float("nan"),
         "seconds": median(found[1:]),
         "peer": "",
         "ratio": float("nan"),
-        "target": "< 1 s to the first step",
+        "target": "< 1 s",
         "floor": "",
     }

@@ -1,0 +1,103 @@
+"""Columns given directly -> Circuit: shapes, types and wiring are checked, nothing is copied."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..component import NDComponent
+from ..errors import CircuitError, Faults, near, quoted
+from .circuit import Circuit, Connections, Group, Port
+from .validate import checked
+
+Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
+
+
+def from_arrays(
+    groups: Sequence[Given], connections: Sequence[Connections], name: str, strict: bool
+) -> Circuit:
+    """Return the circuit of ``Circuit.from_arrays``."""
+    faults = Faults(name)
+    made = []
+    for model, count, params, uids in groups:
+        if not (inspect.isclass(model) and issubclass(model, NDComponent)):
+            raise CircuitError(f"{name}: expected an NDComponent subclass, got {model!r:.60}")
+        if model is Port:
+            raise CircuitError(f"{name}: ports need selectors; build from a graph instead")
+        label = model.__name__
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+            raise CircuitError(f"{name}: {label}: count must be a whole number, got {count!r:.60}")
+        columns = {k: _floats(v, f"{label}.{k}", faults) for k, v in params.items()}
+        names = None if uids is None else np.asarray(uids, dtype=np.str_)
+        made.append(Group(model, columns, int(count), names))
+    links = [_connections(given, faults) for given in connections]
+    if not faults.count:
+        circuit = Circuit(name, tuple(made), tuple(links), name)
+        _wiring(circuit, faults)
+    faults.finish()
+    return checked(circuit, strict)
+
+
+def _floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]:
+    try:
+        raw: NDArray[Any] = np.asarray(values)
+        if raw.dtype.kind not in "fiu":
+            raise TypeError
+        return raw.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        faults.add(f"{where}: must be numbers (got {values!r:.60})")
+        return np.zeros(())
+
+
+def _connections(given: Connections, faults: Faults) -> Connections:
+    """Return connections whose columns fit each other."""
+    where = f"connections {quoted(given.variable)} -> {quoted(given.access)}"
+    ends = []
+    for end in ("source", "target"):
+        column = np.asarray(getattr(given, end))
+        if column.ndim != 1 or (column.dtype.kind not in "iu" and column.size):
+            got = f"{column.dtype} of shape {column.shape}"
+            faults.add(f"{where}: {end} must be whole numbers, one per connection (got {got})")
+            column = np.zeros(0)
+        if column.dtype != np.int32:
+            column = np.clip(column, -1, 2**31 - 1).astype(np.int32)  # what is clipped is refused
+        ends.append(column)
+    m = len(ends[0])
+    if len(ends[1]) != m:
+        faults.add(f"{where}: {m} sources, but {len(ends[1])} targets")
+    columns = {"delay": given.delay, **given.data}
+    numbers = {k: _floats(v, f"{where}, '{k}'", faults) for k, v in columns.items()}
+    for key, column in numbers.items():
+        if column.shape not in ((), (m,)):
+            want = f"a number or {m} of them"
+            faults.add(f"{where}, '{key}': expected {want}, got shape {column.shape}")
+    delay = numbers.pop("delay")
+    return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers)
+
+
+def _wiring(circuit: Circuit, faults: Faults) -> None:
+    """Note connections of a variable that the source or the access of the target does not know."""
+    for links in circuit.connections:
+        say = f"connections {quoted(links.variable)} -> {quoted(links.access)}:"
+        for model in _models(circuit, links.source):
+            if links.variable not in model.updates:
+                hint = near(links.variable, model.updates)
+                known = ", ".join(model.updates) or "nothing"
+                faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
+        for model in _models(circuit, links.target):
+            # conductances may open onto a current: an Aggregator comes between
+            reads = (links.variable, "I") if links.variable == "g" else (links.variable,)
+            names = [a.name for a in model.accesses if a.variable in reads]
+            if links.access not in names:
+                known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
+                faults.add(f"{say} the target {model.__name__} accesses {known}")
+
+
+def _models(circuit: Circuit, ends: NDArray[np.int32]) -> Iterable[type[NDComponent]]:
+    ends = ends[(ends >= 0) & (ends < circuit.count)]
+    which = np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1)
+    return [circuit.groups[g].model for g in which.tolist()]
