@@ -1,6 +1,6 @@
 """Fill the README's tables: models from their classes, speed from the last run of bench.py.
 
-    python scripts/fill_readme.py [--check] [--bench out/bench.json]
+python scripts/fill_readme.py [--check] [--bench out/bench.json]
 """
 
 from __future__ import annotations
