@@ -9,8 +9,8 @@ from pathlib import Path
 from ..compile.memory import LANES
 from .kernel import Kernel
 
-TILE = 256
-"""Components whose sums wait in the cache before they are updated."""
+TILE = 128
+"""Components that are updated together: so few that loads of the next ones begin in time."""
 
 
 @dataclass(frozen=True)
