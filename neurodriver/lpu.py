@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -175,6 +176,8 @@ class LPU:
             "seed": self.seed,
             "circuit": self.circuit.name,
             "circuit_digest": self.circuit.digest,
+            "dtype": self.program.dtype.name,
+            "command": command_line(sys.argv),
             **self._attributes,
         }
         return RecordingPlan(
@@ -289,6 +292,12 @@ def as_circuit(given: Any, models: Iterable[type[NDComponent]] = ()) -> Circuit:
     if isinstance(given, str | Path):
         return Circuit.from_file(given, models)
     return Circuit.from_graph(given, models)
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
+    text = shlex.join(arguments).encode(errors="backslashreplace").decode()
+    return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
 
 
 def show(program: Program) -> None:

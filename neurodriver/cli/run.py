@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections import Counter
@@ -46,7 +45,7 @@ def command(**given: Any) -> int:
     """Simulate the circuit in FILE and record it to HDF5."""
     from ..compile.injection import make_slots
     from ..inputs import FileInput
-    from ..lpu import LPU
+    from ..lpu import LPU, command_line
     from ..recorders.hdf5 import HDF5Recorder
 
     begin = time.perf_counter()
@@ -60,7 +59,7 @@ def command(**given: Any) -> int:
     mode = 1 if given["input_mode"] == "repeat" else 0
     inputs = [FileInput(path, mode) for path in given["inputs"]]
     recorder = HDF5Recorder(output, _requests(circuit, given["record"]), given["sample_interval"])
-    command_line = click.get_current_context().obj or sys.argv
+    words = click.get_current_context().obj or sys.argv
     try:
         lpu = LPU(
             circuit,
@@ -71,7 +70,7 @@ def command(**given: Any) -> int:
             threads=given["threads"],
             seed=given["seed"],
             backend=given["backend"],
-            attributes={"command": _said(command_line), "dtype": given["dtype"]},
+            attributes={"command": command_line(words)},
         )
     except InputError:
         for one in inputs:  # which of the files is at fault
@@ -95,12 +94,6 @@ def _steps(duration: float, dt: float, interval: int) -> int:
         message = f"{duration:g} s are {steps:,} steps of {dt:g} s, allowed are {allowed}"
         raise click.BadParameter(message, param_hint="--duration")
     return steps
-
-
-def _said(arguments: list[str]) -> str:
-    """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
-    text = shlex.join(arguments).encode(errors="backslashreplace").decode()
-    return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
 
 
 def _run(lpu: Any, steps: int) -> float:

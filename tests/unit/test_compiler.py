@@ -1,0 +1,102 @@
+"""The host compiler and the cache of compiled kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neurodriver.backends import compiler
+from neurodriver.errors import CompileError
+
+ANSWER = 'extern "C" int answer() { return %d; }'
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Point the cache at an empty folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NEURODRIVER_CACHE", str(folder))
+    compiler.find_compiler.cache_clear()
+    return folder
+
+
+def libraries(folder: Path) -> list[Path]:
+    """Return the libraries in a cache."""
+    return sorted(folder.glob("*.so"))
+
+
+def test_equal_text_is_compiled_once(cache: Path) -> None:
+    """The second build finds the first one's file; another text or flag makes another."""
+    assert compiler.build([(ANSWER % 41, ())])[0].answer() == 41
+    first = libraries(cache)
+    stamp = first[0].stat().st_mtime_ns
+    assert compiler.build([(ANSWER % 41, ())])[0].answer() == 41
+    assert libraries(cache) == first and first[0].stat().st_mtime_ns == stamp
+    compiler.build([(ANSWER % 42, ()), (ANSWER % 41, ("-DOTHER",))])
+    assert len(libraries(cache)) == 3
+    assert not list(cache.glob(".build-*"))
+
+
+def test_two_processes_build_at_once(cache: Path) -> None:
+    """Processes that build the same text side by side all get a whole library."""
+    code = (
+        "from neurodriver.backends.compiler import build; "
+        f"print([lib.answer() for lib in build([({ANSWER % 7!r}, ()), ({ANSWER % 8!r}, ())])])"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [process.communicate(timeout=120)[0].strip() for process in started]
+    assert said == ["[7, 8]"] * 4
+    assert len(libraries(cache)) == 2
+
+
+def test_cache_is_private(cache: Path) -> None:
+    """The folder is made for the user alone; one that others can write into is refused."""
+    compiler.build([(ANSWER % 1, ())])
+    assert cache.stat().st_mode & 0o077 == 0
+    cache.chmod(0o777)
+    with pytest.raises(CompileError, match=r"writable by you alone; run `chmod 700"):
+        compiler.build([(ANSWER % 1, ())])
+
+
+def test_refused_text_is_told_with_the_compilers_words(cache: Path) -> None:
+    """The error holds what the compiler said and the command; nothing is left in the cache."""
+    with pytest.raises(CompileError, match="nonsense") as caught:
+        compiler.build([("/* a kernel */\nint f() { return nonsense; }", ())])
+    assert "a kernel" in str(caught.value) and "while running" in str(caught.value)
+    assert not libraries(cache) and not list(cache.glob(".build-*"))
+
+
+def test_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any compiler the error says what to install."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.delenv("NEURODRIVER_CXX", raising=False)
+    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+    with pytest.raises(CompileError, match=r"no C\+\+ compiler found.*pip install ziglang"):
+        compiler.find_compiler()
+
+
+def test_named_compiler_comes_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NEURODRIVER_CXX may hold a command with arguments; one that does not run is passed over."""
+    found = compiler.find_compiler()
+    monkeypatch.setenv("NEURODRIVER_CXX", " ".join(["env", *found.command]))
+    compiler.find_compiler.cache_clear()
+    assert compiler.find_compiler().command == ("env", *found.command)
+    monkeypatch.setenv("NEURODRIVER_CXX", "/nowhere/c++")
+    compiler.find_compiler.cache_clear()
+    assert compiler.find_compiler().command == found.command
+    assert os.environ["NEURODRIVER_CXX"] == "/nowhere/c++"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget() -> object:
+    """Let later tests find the compiler anew."""
+    yield
+    compiler.find_compiler.cache_clear()
