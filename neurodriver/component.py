@@ -299,6 +299,11 @@ def _check(cls: type[NDComponent]) -> None:
     for name in symbols:
         if symbols.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")
+    drawless = {**cls.constants, **cls.outputs}
+    drawless.update({a.name: a.each for a in cls.accesses})
+    for name, text in drawless.items():
+        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
+            raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
     for name in cls.outputs:
         if name not in cls.updates:
             hint = near(name, cls.updates)

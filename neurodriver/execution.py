@@ -12,8 +12,8 @@ from .backends.cpu import CPUBackend, Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
 from .component import EVENT_VARIABLES
-from .errors import RecordingError, near
-from .inputs.base import Input
+from .errors import InputError, RecordingError, near
+from .inputs.base import Chunk, Input
 from .recorders.base import Block, Columns, Recorder
 
 _SPARE_EVENTS = 1 << 16
@@ -57,10 +57,25 @@ class InputFeed:
         self._held.clear()
         for table, (one, number) in zip(backend.inputs, self._targets, strict=False):
             chunk = one.chunk(number, first, steps)
+            _check_chunk(chunk, table.count, steps, one)
             self._held.append(chunk)
             table.table = chunk.table.ctypes.data
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
+
+
+def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
+    """Raise where a chunk is not what compiled code can read."""
+    table, rows = chunk.table, chunk.row_of_step
+    name = type(one).__name__
+    if table.dtype != one.dtype or table.ndim != 2 or not table.flags.c_contiguous:
+        want = f"a contiguous (rows, {count}) array of {one.dtype}"
+        raise InputError(f"{name}.chunk: {want} is needed, got {table.dtype} {table.shape}")
+    if table.shape[1] != count or rows.dtype != np.int32 or rows.shape != (steps,):
+        want = f"({count} columns, {steps} steps as int32)"
+        raise InputError(f"{name}.chunk: got {table.shape} and {rows.dtype} {rows.shape}; {want}")
+    if not rows.flags.c_contiguous or (rows < -1).any() or (rows >= len(table)).any():
+        raise InputError(f"{name}.chunk: row_of_step must be -1 to {len(table) - 1}")
 
 
 class RecorderFeed:
@@ -172,8 +187,7 @@ def recorded_columns(
     if uids is None:
         shown = element >= 0
         for g, group in enumerate(circuit.groups):
-            hidden = group.name == "Aggregator" and group.count and group.uids[0][:5] == "auto_"
-            if hidden or group.model is Port:
+            if group.hidden or group.model is Port:
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
         chosen = np.flatnonzero(shown)
     else:

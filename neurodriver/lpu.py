@@ -108,6 +108,7 @@ class LPU:
         self.backend.start(self._feed.tables, probes, events)
         self._writer: Writer | None = None
         self._started = False
+        self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
         self._seconds_per_step = 0.0
 
     @property
@@ -125,7 +126,8 @@ class LPU:
 
         The order is that of the circuit; ``uids(variable)`` names the values.
         """
-        row = self.program.memory.get_buffer(variable)[self.step % self._depth(variable)]
+        depth = self._depth(variable)
+        row = self.program.memory.get_buffer(variable)[self.step % depth]
         values: np.ndarray = row[self._elements(variable)].copy()
         return values
 
@@ -139,10 +141,19 @@ class LPU:
         ring = self.program.memory.rings.get(variable)
         if ring is None:
             known = self.program.memory.rings
+            if any(variable in g.model.updates for g in self.program.circuit.groups):
+                message = f"'{variable}' is not kept, as only its Aggregator reads it; record it"
+                raise NeurodriverError(message)
             raise NeurodriverError(f"no variable '{variable}'{near(variable, known)}")
         groups = self.program.circuit.groups
-        return [g for g in range(len(groups))
-                if variable in groups[g].model.updates and str(g) in ring.segments]  # fmt: skip
+        owners = [
+            g
+            for g in range(len(groups))
+            if variable in groups[g].model.updates and str(g) in ring.segments
+        ]
+        if not owners:
+            raise NeurodriverError(f"nothing updates '{variable}'; it holds inputs alone")
+        return owners
 
     def _elements(self, variable: str) -> np.ndarray:
         return np.concatenate([self.program.elements(g, variable) for g in self._owners(variable)])
@@ -155,9 +166,6 @@ class LPU:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self._started:
             raise NeurodriverError("LPU: started already; an LPU records one run")
-        self._started = True
-        if not self.recorders:
-            return
         try:
             for tap in self._taps:
                 tap.recorder.open(self._plan(tap, steps))
@@ -165,7 +173,9 @@ class LPU:
             for tap in self._taps:
                 tap.recorder.close()
             raise
-        self._writer = Writer(self.recorders)
+        if self.recorders:
+            self._writer = Writer(self.recorders)
+        self._started = True
 
     def _plan(self, tap: RecorderFeed, steps: int | None) -> RecordingPlan:
         from . import __version__
@@ -193,6 +203,8 @@ class LPU:
         """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
         if not self._started:
             self.start()
+        if self.recorders and self._writer is None:
+            raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
         end = self.step + steps
         while self.step < end:
             done = self._call(min(end - self.step, self._chunk()))
@@ -207,7 +219,10 @@ class LPU:
         return max(1, min(int(wanted), limit))
 
     def _call(self, steps: int) -> int:
+        if self._inside:
+            raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
         first = self.step
+        self._inside = True
         self._feed.stage(self.backend, first, steps)
         at = 0
         for tap in self._taps:
@@ -223,6 +238,7 @@ class LPU:
         if self._writer is not None:
             for tap in self._taps:
                 self._writer.put(tap.recorder, tap.block(first, done))
+        self._inside = False
         return done
 
     def run(
@@ -290,8 +306,8 @@ def as_circuit(given: Any, models: Iterable[type[NDComponent]] = ()) -> Circuit:
     if isinstance(given, Circuit):
         return given
     if isinstance(given, str | Path):
-        return Circuit.from_file(given, models)
-    return Circuit.from_graph(given, models)
+        return Circuit.from_file(given, models, lenient=True)
+    return Circuit.from_graph(given, models, lenient=True)
 
 
 def command_line(arguments: list[str]) -> str:
@@ -308,7 +324,10 @@ def show(program: Program) -> None:
             for (owner, access), gather in program.gathers.items():
                 if owner == number:
                     what = f"{gather.edges:,} connections, {gather.form}"
-                    print(f"  {access}: {what}, {gather.nbytes:,} bytes", file=sys.stderr)
+                    print(
+                        f"  {access}: {what}, {gather.nbytes(program.dtype.itemsize):,} bytes",
+                        file=sys.stderr,
+                    )
         if settings.debug() > 1:
             print(unit.kernel.text, file=sys.stderr)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .errors import CompileError
+
 TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_CACHE": ("~/.cache/neurodriver", "folder of compiled kernels"),
     "NEURODRIVER_CXX": ("", "C++ compiler to use instead of the one found"),
@@ -27,7 +29,10 @@ def debug() -> int:
 
 def cache_folder() -> Path:
     """Return the folder of compiled kernels, made if need be, private to the user."""
-    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "neurodriver"
-    path = Path(os.environ.get("NEURODRIVER_CACHE") or default).expanduser()
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = Path(get("NEURODRIVER_CACHE")).expanduser()
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        advice = "name a folder of your own in NEURODRIVER_CACHE"
+        raise CompileError(f"{path}: cannot be made ({error.strerror}); {advice}") from None
     return path

@@ -32,6 +32,12 @@ def blocks(path: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.S | re.M)
 
 
+def commands(path: Path) -> list[str]:
+    """Return the command lines of a Markdown file that call ``neurodriver``."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.startswith("    neurodriver ")]
+
+
 def main() -> int:
     (ROOT / "out").mkdir(exist_ok=True)
     good = True
@@ -47,6 +53,11 @@ def main() -> int:
     for i in range(len(found)):
         text = "\n".join(found[: i + 1])
         good &= run(f"README.md, Python block {i + 1}", [sys.executable, "-"], text)
+    found = commands(ROOT / "README.md")
+    good &= bool(found)
+    for line in found:
+        words = [sys.executable, "-m", *line.split()]
+        good &= run(f"README.md: {line}", words)
     return 0 if good else 1
 
 

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 MODULE, CLASS, FUNCTION, INIT = 450, 250, 60, 40
-AIM = 300
 ROOT = Path(__file__).parents[1]
 
 

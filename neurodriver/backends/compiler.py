@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -88,9 +88,14 @@ def find_compiler() -> Compiler:
             tried.append(f"{' '.join(command)} ({error})")
             continue
         version = run.stdout.splitlines()[0] if run.stdout else "unknown"
+        trouble = _noted(command, version, TRIAL, _trouble)
+        if trouble:
+            tried.append(f"{' '.join(command)} (cannot compile C++20: {trouble:.200})")
+            continue
         if platform.machine() not in ("x86_64", "AMD64"):
             return Compiler(command, version, FLAGS, ())
-        return Compiler(command, version, (*FLAGS, WIDE), _first_accepted(command, version))
+        spelling = _noted(command, version, str(NO_GATHER), _no_gather)
+        return Compiler(command, version, (*FLAGS, WIDE), tuple(spelling.split()))
     found = f"; tried {', '.join(tried)}" if tried else ""
     raise CompileError(
         f"no C++ compiler found{found}. Install one (Debian: apt install g++), or "
@@ -98,23 +103,47 @@ def find_compiler() -> Compiler:
     )
 
 
-def _first_accepted(command: tuple[str, ...], version: str) -> tuple[str, ...]:
-    """Return the first spelling of NO_GATHER that a compiler takes; asked once per cache."""
-    key = hashlib.sha256("\0".join([*command, version, str(NO_GATHER)]).encode()).hexdigest()[:16]
-    note = settings.cache_folder() / f"flags-{key}.txt"
+TRIAL = """
+#include <atomic>
+#include <thread>
+int main() { std::atomic<unsigned> a{0}; std::thread t([&] { a = 1; a.notify_all(); });
+             a.wait(0); t.join(); }
+"""
+"""What a compiler must be able to compile."""
+
+
+def _noted(
+    command: tuple[str, ...], version: str, asked: str, ask: Callable[[tuple[str, ...]], str]
+) -> str:
+    """Return what a compiler answers to a question; asked once per cache."""
+    key = hashlib.sha256("\0".join([*command, version, asked]).encode()).hexdigest()[:16]
+    note = settings.cache_folder() / f"compiler-{key}.txt"
     if note.exists():
-        return tuple(note.read_text().split())
-    found: tuple[str, ...] = ()
-    for flags in NO_GATHER:
-        trial = [*command, "-Werror", *flags, "-x", "c++", "-", "-fsyntax-only"]
-        run = subprocess.run(trial, input="int x;", capture_output=True, text=True)
-        if run.returncode == 0:
-            found = flags
-            break
+        return note.read_text()
+    answer = ask(command)
     with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as file:
-        file.write(" ".join(found))
+        file.write(answer)
     os.replace(file.name, note)
-    return found
+    return answer
+
+
+def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
+    trial = [*command, *flags, "-x", "c++", "-", "-fsyntax-only"]
+    run = subprocess.run(trial, input=text, capture_output=True, text=True)
+    return "" if run.returncode == 0 else run.stderr.strip() or f"exit code {run.returncode}"
+
+
+def _trouble(command: tuple[str, ...]) -> str:
+    """Return why a compiler is of no use, or nothing."""
+    return _compiles(command, ["-std=c++20"], TRIAL)
+
+
+def _no_gather(command: tuple[str, ...]) -> str:
+    """Return the first spelling of NO_GATHER that a compiler takes."""
+    for flags in NO_GATHER:
+        if not _compiles(command, ["-Werror", *flags], "int x;"):
+            return " ".join(flags)
+    return ""
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as ct
 import os
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from .. import settings
 from ..compile.buffers import as_aligned
 from ..compile.memory import LANES
 from ..compile.program import Program, Unit
+from ..errors import NeurodriverError
 from ..kernels.source import source
 from .compiler import build, find_compiler
 
@@ -64,7 +66,9 @@ class _Plan(ct.Structure):
 def default_threads(program: Program) -> int:
     """Return how many threads the circuit is worth on this machine."""
     asked = settings.get("NEURODRIVER_THREADS")
-    if asked.isdigit() and int(asked) > 0:
+    if asked:
+        if not asked.isdigit() or not 1 <= int(asked) <= 1024:
+            raise NeurodriverError(f"NEURODRIVER_THREADS must be 1 to 1024, got '{asked}'")
         return int(asked)
     work = sum(float(u.cost.sum()) for u in program.units)
     return max(1, min(len(os.sched_getaffinity(0)), int(work // WORK_PER_THREAD) + 1))
@@ -120,7 +124,8 @@ class CPUBackend:
         """Fill the tables of a kernel's arguments and compute its constants."""
         memory, kernel = self.program.memory, unit.kernel
         arrays: dict[str, NDArray[Any]] = {}
-        for key, value in unit.values.items():
+        for key in kernel.pointers:
+            value = unit.values.get(key)
             if isinstance(value, np.ndarray):
                 real = value.dtype.kind == "f"
                 arrays[key] = as_aligned(value, self.dtype if real else None)
@@ -203,6 +208,10 @@ class CPUBackend:
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables])
         self._keep.append(plan)
         self._handle = self._runtime.nd_create(ct.byref(plan))
+        if self._handle is None:
+            raise NeurodriverError(f"{self.threads} threads cannot be started; ask for fewer")
+        # threads of an LPU that is dropped without close() end with it
+        self._end = weakref.finalize(self, self._runtime.nd_destroy, _ptr(self._handle))
 
     def run(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps from step ``first``; return how many were done.
@@ -210,15 +219,21 @@ class CPUBackend:
         Fewer are done only when a buffer for events is full. The interpreter's lock is free
         meanwhile.
         """
-        return int(self._runtime.nd_run(_ptr(self._handle), _i64(first), _i64(steps)))
+        return int(self._runtime.nd_run(self._open(), _i64(first), _i64(steps)))
+
+    def _open(self) -> ct.c_void_p:
+        """Return the handle of the threads."""
+        if self._handle is None:
+            raise NeurodriverError("LPU: closed; make a new one to run again")
+        return _ptr(self._handle)
 
     def worked(self) -> list[int]:
         """Return how many component updates each thread has done."""
-        handle = _ptr(self._handle)
+        handle = self._open()
         return [int(self._runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
 
     def close(self) -> None:
         """End the threads."""
         if self._handle is not None:
-            self._runtime.nd_destroy(_ptr(self._handle))
+            self._end()
             self._handle = None

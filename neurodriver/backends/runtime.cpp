@@ -71,7 +71,7 @@ struct nd_plan {
 
 namespace {
 
-const int SPINS = 4000;             /* some 20 us: longer than a step's imbalance, then sleep */
+const auto PATIENCE = std::chrono::microseconds(20);    /* of a spinning thread; then it sleeps */
 
 inline void relax()
 {
@@ -84,10 +84,13 @@ inline void relax()
 
 inline void wait_while(std::atomic<uint32_t> &word, uint32_t old)
 {
-    for (int i = 0; i < SPINS; ++i) {
-        if (word.load(std::memory_order_acquire) != old) return;
-        relax();
-    }
+    const auto begin = std::chrono::steady_clock::now();
+    do {
+        for (int i = 0; i < 32; ++i) {
+            if (word.load(std::memory_order_acquire) != old) return;
+            relax();
+        }
+    } while (std::chrono::steady_clock::now() - begin < PATIENCE);
     while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }
 
@@ -144,11 +147,18 @@ struct Simulation {
         latest.assign(plan.threads, std::vector<integer>(plan.rings, 0));
         worked.assign(plan.threads * 8, 0);
         barrier.members = (uint32_t)plan.threads;
-        for (integer t = 1; t < plan.threads; ++t)
-            workers.emplace_back([this, t] { serve(t); });
+        try {
+            for (integer t = 1; t < plan.threads; ++t)
+                workers.emplace_back([this, t] { serve(t); });
+        } catch (...) {
+            dismiss();
+            throw;
+        }
     }
 
-    ~Simulation()
+    ~Simulation() { dismiss(); }
+
+    void dismiss()
     {
         quit = true;
         order.fetch_add(1);
@@ -294,7 +304,15 @@ struct Simulation {
 
 }  // namespace
 
-extern "C" Simulation *nd_create(const nd_plan *plan) { return new Simulation(*plan); }
+/* Null where the threads cannot be started. */
+extern "C" Simulation *nd_create(const nd_plan *plan)
+{
+    try {
+        return new Simulation(*plan);
+    } catch (...) {
+        return nullptr;
+    }
+}
 
 extern "C" void nd_destroy(Simulation *s) { delete s; }
 

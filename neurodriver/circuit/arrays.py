@@ -29,8 +29,9 @@ def from_arrays(
         if model is Port:
             raise CircuitError(f"{name}: ports need selectors; build from a graph instead")
         label = model.__name__
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise CircuitError(f"{name}: {label}: count must be a whole number, got {count!r:.60}")
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            want = "count must be a whole number, at least 1"
+            raise CircuitError(f"{name}: {label}: {want}, got {count!r:.60}")
         columns = {k: _floats(v, f"{label}.{k}", faults) for k, v in params.items()}
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         made.append(Group(model, columns, int(count), names))

@@ -20,7 +20,12 @@ PORT_LABELS = {"selector": LONGEST_SELECTOR, "port_type": 60, "port_io": 60}
 """Text attributes of ports, and how much of them is looked at."""
 
 
-def assemble(records: Records, models: Iterable[type[NDComponent]], strict: bool) -> Circuit:
+def assemble(
+    records: Records,
+    models: Iterable[type[NDComponent]],
+    strict: bool,
+    lenient: bool = False,
+) -> Circuit:
     """Turn records into a checked circuit.
 
     Parameters
@@ -46,7 +51,7 @@ def assemble(records: Records, models: Iterable[type[NDComponent]], strict: bool
     number = np.full(len(records.nodes), -1, dtype=np.int64)
     rows = [row for rows in members.values() for row in rows]
     number[rows] = np.arange(len(rows))
-    connections = make_connections(records, groups, number, faults)
+    connections = make_connections(records, groups, number, faults, lenient)
     circuit = Circuit(records.source, groups, connections, records.source)
     check(circuit, faults)
     faults.finish(strict)

@@ -46,6 +46,8 @@ class Group:
         Names; ``<model>/<number>`` where none are given.
     labels : mapping of str to (n,) str array
         Text attributes (for ports: selector, port_type, port_io).
+    hidden : bool
+        Whether the components are not recorded unless they are named.
     """
 
     model: type[NDComponent]
@@ -53,6 +55,7 @@ class Group:
     count: int
     given_uids: Column | None = None
     labels: Mapping[str, Column] = field(default_factory=dict)
+    hidden: bool = False
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels"):
@@ -124,6 +127,7 @@ class Circuit:
         path: str | Path,
         models: Iterable[type[NDComponent]] = (),
         strict: bool = False,
+        lenient: bool = False,
     ) -> Circuit:
         """Read a GEXF file (1.1 to 1.3, plain or gzipped).
 
@@ -134,6 +138,9 @@ class Circuit:
             Models beside the shipped ones.
         strict : bool
             Turn warnings into errors.
+        lenient : bool
+            Ignore edges between models without a common variable, with a warning, as scripts of
+            the old library expect; an `LPU` that is given a file or a graph does.
 
         Raises
         ------
@@ -154,6 +161,7 @@ class Circuit:
         models: Iterable[type[NDComponent]] = (),
         strict: bool = False,
         name: str = "",
+        lenient: bool = False,
     ) -> Circuit:
         """Build from a directed networkx graph, which is not changed.
 
@@ -162,7 +170,7 @@ class Circuit:
         graph : networkx.DiGraph or MultiDiGraph
             Nodes are components with the attribute ``class``; edges may carry ``delay`` (s),
             ``variable``, ``weight``, ``receptor`` and a reversal potential (mV).
-        models, strict
+        models, strict, lenient
             As in ``from_file``.
         name : str
             Name used in messages.
@@ -171,7 +179,7 @@ class Circuit:
         from .records import from_networkx, no_collection
 
         with no_collection():
-            return assemble(from_networkx(graph, name), models, strict)
+            return assemble(from_networkx(graph, name), models, strict, lenient)
 
     @classmethod
     def from_arrays(

@@ -26,7 +26,7 @@ Rows = NDArray[np.int64]
 
 
 def make_connections(
-    records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults
+    records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults, lenient: bool
 ) -> tuple[Connections, ...]:
     """Turn edges into connections, one set for each variable and access.
 
@@ -38,6 +38,8 @@ def make_connections(
         Component number of each node; -1 for a node whose own fault is told already.
     faults : Faults
         Takes what is found wrong.
+    lenient : bool
+        Whether edges between models without a common variable are only warned of.
     """
     index = dict(zip(records.uids, number.tolist(), strict=True))
     lost = repeat(-2)
@@ -56,6 +58,10 @@ def make_connections(
     sets: dict[tuple[str, str], list[Rows]] = {}
     for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
         wire = resolve(groups[a].model, groups[b].model, variable, receptor)
+        if wire.unmatched and lenient:
+            between = f"{groups[a].name} -> {groups[b].name}"
+            faults.warn(f"edges {between} have no variable in common and are ignored", len(rows))
+            continue
         if wire.fault:
             faults.add_each((f"{names[r]} {wire.fault}" for r in rows.tolist()), len(rows))
             continue

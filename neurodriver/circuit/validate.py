@@ -188,6 +188,9 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
         lambda i: f"attribute 'delay': must be finite and not negative (got {delay[i]:g} s)",
     )
     for key, rule in _connection_rules(circuit, links).items():
+        if key not in links.data and rule.default is None and len(links):
+            where = f"connections '{links.variable}' into '{links.access}'"
+            faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]")
         if key in links.data:
             column = np.broadcast_to(links.data[key], (len(links),))
             note(

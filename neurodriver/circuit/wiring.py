@@ -24,12 +24,15 @@ class Wire:
         output port.
     fault, warning : str
         What is wrong, or only suspicious.
+    unmatched : bool
+        Whether the fault is that the two models have no variable in common.
     """
 
     variable: str = ""
     access: str = ""
     fault: str = ""
     warning: str = ""
+    unmatched: bool = False
 
 
 def resolve(source: Model, target: Model, variable: str = "", receptor: str = "") -> Wire:
@@ -61,7 +64,8 @@ def resolve(source: Model, target: Model, variable: str = "", receptor: str = ""
         fits = [a for a in fits if not variable or a.variable == variable]
     chosen = [a for a in fits if not receptor or a.receptor == receptor]
     if not chosen:
-        return Wire(fault=_misfit(source, target, variable, receptor if fits else ""))
+        fault = _misfit(source, target, variable, receptor if fits else "")
+        return Wire(fault=fault, unmatched=not (variable or receptor))
     warning = ""
     if len({a.variable for a in chosen}) > 1 and source is not Port:
         among = ", ".join(a.variable for a in chosen)

@@ -36,7 +36,13 @@ def command(**given: Any) -> int:
     for (number, access), gather in program.gathers.items():
         what = f"{program.circuit.groups[number].name} <- {access}"
         if gather.edges:
-            rows.append((what, f"{gather.edges:,} connections, {gather.form}", gather.nbytes))
+            rows.append(
+                (
+                    what,
+                    f"{gather.edges:,} connections, {gather.form}",
+                    gather.nbytes(program.dtype.itemsize),
+                )
+            )
     other = sum(
         value.nbytes
         for unit in program.units

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..circuit.circuit import Circuit, Connections, Group
@@ -23,25 +25,69 @@ def insert_aggregators(circuit: Circuit) -> Circuit:
     """
     groups = list(circuit.groups)
     kept: list[Connections] = []
-    direct: list[Connections] = []
+    direct: dict[str, list[Connections]] = {}
     for links in circuit.connections:
-        into_current = links.variable == "g" and links.access not in ("", "g")
-        (direct if into_current else kept).append(links)
-    for links in direct:
+        if _into_current(circuit, links):
+            direct.setdefault(links.access, []).append(links)
+        else:
+            kept.append(_undelayed(circuit, links))
+    taken = 0
+    for access, parts in direct.items():
+        links = joined(parts)
         targets, first = np.unique(links.target, return_index=True)
         _require_potential(circuit, targets)
+        free = _free_names(circuit, taken + len(targets))[taken:]
+        taken += len(targets)
         names = np.empty(len(targets), dtype=object)
-        names[np.argsort(first)] = _free_names(circuit, len(targets))
+        names[np.argsort(first)] = free
         start = sum(g.count for g in groups)
         model = shipped()["Aggregator"]
-        groups.append(Group(model, {}, len(targets), names.astype(np.str_)))
+        groups.append(Group(model, {}, len(targets), names.astype(np.str_), hidden=True))
         own = (start + np.searchsorted(targets, links.target)).astype(np.int32)
         auto = (start + np.arange(len(targets))).astype(np.int32)
         sums = Connections("g", "g", links.source, own, links.delay, links.data)
         potentials = Connections("V", "V", targets.astype(np.int32), auto)
-        currents = Connections("I", links.access, auto, targets.astype(np.int32))
+        currents = Connections("I", access, auto, targets.astype(np.int32))
         kept += [sums, potentials, currents]
     return circuit.with_parts(groups, kept)
+
+
+def _into_current(circuit: Circuit, links: Connections) -> bool:
+    """Whether conductances are connected to an access of current."""
+    if links.variable != "g" or not links.access or not len(links):
+        return False
+    owner = int(np.searchsorted(circuit.starts, links.target[0], side="right") - 1)
+    return circuit.groups[owner].model.access(links.access).variable == "I"
+
+
+def _undelayed(circuit: Circuit, links: Connections) -> Connections:
+    """Return the connections without delays of the potentials that Aggregators read."""
+    if links.variable != "V" or not links.delay.any():
+        return links
+    owner = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    sums = np.array([group.name == "Aggregator" for group in circuit.groups])
+    return replace(links, delay=np.where(sums[owner], 0.0, links.delay))
+
+
+def joined(parts: list[Connections]) -> Connections:
+    """Return several sets of connections as one, in order; NaN where a set lacks a number."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = [len(p) for p in parts]
+
+    def column(values: list[np.ndarray]) -> np.ndarray:
+        if all(v.ndim == 0 and v == values[0] for v in values):
+            return values[0]
+        return np.concatenate(
+            [np.broadcast_to(v, (n,)) for v, n in zip(values, sizes, strict=True)]
+        )
+
+    names = sorted(set().union(*[p.data for p in parts]))
+    data = {n: column([np.asarray(p.data.get(n, np.nan)) for p in parts]) for n in names}
+    source, target = (np.concatenate([getattr(p, e) for p in parts]) for e in ("source", "target"))
+    first = parts[0]
+    delay = column([p.delay for p in parts])
+    return Connections(first.variable, first.access, source, target, delay, data)
 
 
 def _require_potential(circuit: Circuit, targets: np.ndarray) -> None:

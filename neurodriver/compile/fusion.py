@@ -104,6 +104,7 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     if gather.form != "sliced" or gather.tail or capacity > WASTE * group.count:
         return None
     place = np.empty(group.count, dtype=np.int64)
-    place[links.source[order] - first] = gather.arrays["place"]
-    gather.arrays["place"] = place  # of each synapse, in the circuit's order
+    assert gather.place is not None  # the sliced form has one
+    place[links.source[order] - first] = gather.place
+    gather.place = place  # of each synapse, in the circuit's order
     return Fused(synapse, capacity, gather)

@@ -70,6 +70,8 @@ class Gather:
         Connection data that all share.
     cost : (slices,) float64
         Work of each ``LANES`` components, in entries.
+    place : (edges,) int64 or None
+        Where each connection is stored in the sliced form; for fusion, not for kernels.
     """
 
     form: str
@@ -79,11 +81,14 @@ class Gather:
     uniform: dict[str, float] = field(default_factory=dict)
     cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     tail: bool = False
+    place: NDArray[np.int64] | None = None
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays, data counted as stored (float64)."""
-        return sum(a.nbytes for a in self.arrays.values())
+    def nbytes(self, real: int) -> int:
+        """Return the bytes of the arrays when a number takes ``real`` bytes."""
+        floats = [a for a in self.arrays.values() if a.dtype.kind == "f"]
+        return sum(a.nbytes for a in self.arrays.values()) - sum(
+            a.size * (a.itemsize - real) for a in floats
+        )
 
 
 def plan(edges: Edges, count: int, zero: int, lattice: bool = True) -> Gather:
@@ -223,5 +228,5 @@ def _sliced(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: 
         arrays["tail"] = tail
     cost = depth * LANES + extra.reshape(slices, LANES).sum(axis=1) * 2.0
     made = Gather("sliced", len(rank), arrays, _back(edges), _shared(edges), cost, has_tail)
-    made.arrays["place"] = place  # where each connection went; the kernel does not read it
+    made.place = place
     return made

@@ -120,7 +120,8 @@ def compile_circuit(
     memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places)
     program = Program(full, dt, np.dtype(dtype), seed, memory, slots)
     for fused in fusions.values():
-        program.positions[fused.synapse] = fused.gather.arrays["place"].astype(np.int64)
+        assert fused.gather.place is not None
+        program.positions[fused.synapse] = fused.gather.place
     members = {f.synapse for f in fusions.values()}
     for number, group in enumerate(full.groups):
         if group.model is Port or number in members:
@@ -174,6 +175,7 @@ def _shape(
             zero = memory.rings[access.variable].zero if len(edges.target) else 0
             gathers[access.name] = plan(edges, capacity, zero, lattice=plans)
         _gather_values(gathers[access.name], access.name, values, prefix)
+        gathers[access.name].place = None
         program.gathers[number, access.name] = gathers[access.name]
     values[f"{prefix}dt_ms"] = program.dt * 1000.0 / substeps
     values["seed"] = program.seed

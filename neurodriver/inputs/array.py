@@ -39,6 +39,12 @@ class ArrayInput(Input):
             make = _Events if isinstance(data, tuple) else _Rows
             self._sources.append(make(data, len(uids), where))
 
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        for source in self._sources:
+            if isinstance(source, _Events):
+                source.forget()
+
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
         return self._sources[number].chunk(first, steps, self.dt, self.dtype, self.mode)
 
@@ -100,6 +106,10 @@ class _Events:
         order = np.argsort(self.time, kind="stable")
         self.time, self.index = self.time[order], self.index[order]
         self._steps: NDArray[np.int64] | None = None
+
+    def forget(self) -> None:
+        """Let the steps of the events be computed anew, for another dt."""
+        self._steps = None
 
     def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
         if self._steps is None:

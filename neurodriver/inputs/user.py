@@ -38,6 +38,10 @@ class UserInput(Input):
         if mode not in (0, 1):
             name = type(self).__name__
             raise InputError(f"{name}: mode must be 0 (zero) or 1 (repeat), got {mode!r}")
+        names = [variable for variable, _ in self.targets]
+        if len(set(names)) < len(names):
+            name = type(self).__name__
+            raise InputError(f"{name}: each variable once, with all its uids; got {names}")
         self.mode = mode
         self.LPU_obj: Any = None
         self.variables: dict[str, dict[str, Any]] = {}
@@ -46,6 +50,7 @@ class UserInput(Input):
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
+        self._asked = -1
         for variable, uids in self.targets:
             self.variables[variable] = {"uids": list(uids), "input": np.zeros(len(uids), dtype)}
 

@@ -74,10 +74,11 @@ class ComponentText:
         """Return an argument key of this model."""
         return self.prefix + text
 
-    def head(self) -> list[str]:
-        """Declare everything that does not depend on the component."""
+    def head(self, step: bool = True) -> list[str]:
+        """Declare everything that does not depend on the component; the step where asked for."""
         a = self.arguments
-        lines = [f"const real dt_ms = {a.scalar(self.key('dt_ms'))};", "(void)dt_ms;"]
+        length = [f"const real dt_ms = {a.scalar(self.key('dt_ms'))};", "(void)dt_ms;"]
+        lines = length if step else []
         for name in self.numbers:
             kind = "param" if name in self.model.params else "constant"
             key = self.key(f"{kind}:{name}")

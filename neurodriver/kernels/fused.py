@@ -23,7 +23,7 @@ def fused_kernel(outer: Shape, inner: Shape) -> Kernel:
     inputs = [SumText(synapse, a) for a in inner.model.accesses]
     head = [*target.head(), *sums[-1].storage()]
     head += [line for s in sums[:-1] for line in s.head()]
-    inside = [line for line in synapse.head() if "dt_ms" not in line]
+    inside = synapse.head(step=False)
     inside += [line for s in inputs for line in s.head()]
     head.append(f"const real nd_synapse_ms = {arguments.scalar('synapse.dt_ms')};")
     earlier = [s for s in sums if s.access.name != "g"]

@@ -282,4 +282,8 @@ def _requests(record: Iterable[tuple[str, Sequence[str] | None]]) -> tuple[Reque
         # A single uid would otherwise be taken for a list of letters.
         uids = (uids,) if isinstance(uids, str) else uids
         requests.append((variable, None if uids is None else tuple(str(u) for u in uids)))
+    names = [variable for variable, _ in requests]
+    for variable in names:
+        if names.count(variable) > 1:
+            raise RecordingError(f"record: '{variable}' is named twice; name all its uids at once")
     return tuple(requests)

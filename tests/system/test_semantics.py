@@ -585,8 +585,8 @@ def test_every_feature_of_the_format() -> None:
         assert {variable: ring.depth for variable, ring in rings.items()} == depths
         sums = lpu.program.gathers[3, "g"]
         assert sums.edges == 2
-        assert sums.arrays["reverse"][sums.arrays["place"]].tolist() == [65.0, 0.0]
-        assert sums.arrays["back"][sums.arrays["place"]].tolist() == [0, 1]
+        assert sums.arrays["reverse"].tolist() == [65.0, 0.0]
+        assert sums.arrays["back"].tolist() == [0, 1]
         lpu.run(steps=1000)
         recorder: Any = lpu.recorders[0]
         v, g, current = recorder.get("V"), recorder.get("g"), recorder.get("I")[:, 0]

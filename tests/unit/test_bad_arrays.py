@@ -66,7 +66,7 @@ def test_bad_connections(given: Connections, words: list[str]) -> None:
         ((IAFS, 3, IAF, ["a", "c" * 300, "b"]), ["300 characters", "256"]),
         ((IAFS, -3, IAF, None), ["count", "-3"]),
         ((IAFS, 2.5, IAF, None), ["count", "2.5"]),
-        ((IAFS, 0, IAF, None), ["empty"]),
+        ((IAFS, 0, IAF, None), ["LeakyIAF", "at least 1", "got 0"]),
         (("LeakyIAF", 3, IAF, None), ["NDComponent subclass", "'LeakyIAF'"]),
         ((NDComponent, 3, {"x": 1}, None), ["'x'"]),
     ],

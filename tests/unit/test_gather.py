@@ -92,7 +92,7 @@ def assert_whole(edges: Edges, count: int, lattice: bool = True) -> Gather:
     assert (gather.cost >= 0).all()
     assert np.all(gather.arrays.get("element", np.zeros(1)) > -LANES)  # guards are that wide
     if "place" in gather.arrays:
-        place = gather.arrays["place"]
+        place = gather.place
         assert len(np.unique(place)) == len(edges.target)
         assert np.array_equal(gather.arrays["element"][place], edges.element)
     return gather
@@ -156,14 +156,14 @@ def test_no_edges() -> None:
     """Nothing is stored."""
     gather = assert_whole(made([], []), 50)
     assert gather.form == "none"
-    assert gather.nbytes == 0
+    assert gather.nbytes(8) == 0
 
 
 @pytest.mark.parametrize("back", [0, 4])
 def test_aligned(back: int) -> None:
     """Neighbours read neighbours: only the first element is stored."""
     gather = assert_whole(made(np.arange(50), np.arange(50) + 7, np.full(50, back)), 50)
-    assert (gather.form, gather.back, gather.nbytes) == ("aligned", back, 8)
+    assert (gather.form, gather.back, gather.nbytes(8)) == ("aligned", back, 8)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_lattice_on_a_grid() -> None:
     edges, count = grid(19, 2)
     gather = assert_whole(edges, count)
     assert gather.form == "lattice"
-    assert gather.nbytes < plan(edges, count, WIDTH, lattice=False).nbytes / 3
+    assert gather.nbytes(8) < plan(edges, count, WIDTH, lattice=False).nbytes(8) / 3
     assert gather.cost.sum() < len(edges.target)
 
 
