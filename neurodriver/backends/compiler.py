@@ -128,8 +128,11 @@ def _noted(
 
 
 def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
-    trial = [*command, *flags, "-x", "c++", "-", "-fsyntax-only"]
-    run = subprocess.run(trial, input=text, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as work:
+        source, made = Path(work, "trial.cpp"), Path(work, "trial.o")
+        source.write_text(text)
+        trial = [*command, *flags, "-c", str(source), "-o", str(made)]
+        run = subprocess.run(trial, capture_output=True, text=True)
     return "" if run.returncode == 0 else run.stderr.strip() or f"exit code {run.returncode}"
 
 
