@@ -190,7 +190,7 @@ def _shape(
             if variable in EVENT_VARIABLES:
                 slices = padded(capacity) // LANES
                 values[f"{prefix}slices:{variable}"] = slices
-                # which tiles of which rows may hold something else than zeros: all, at first
+                # which slices of which rows may hold something else than zeros: all, at first
                 values[f"{prefix}written:{variable}"] = np.ones(ring.depth * slices, np.uint8)
     for state in model.states:
         if state not in published:

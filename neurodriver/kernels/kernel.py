@@ -14,7 +14,8 @@ class Kernel:
     name : str
         What it updates.
     text : str
-        Functions ``nd_constants`` and ``nd_update`` in the language common to C++ and CUDA.
+        Functions ``nd_constants``, ``nd_initial`` and ``nd_update`` in the language common to C++
+        and CUDA.
     pointers, integers, scalars : tuple of str
         Keys of what the tables of arguments hold, in order. Pointers: ``ring:V``, ``state:z``,
         ``param:x``, ``constant:x``, ``<access>:<array>``, ``keys``; integers: ``depth:V``,
