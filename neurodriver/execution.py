@@ -86,9 +86,11 @@ class RecorderFeed:
     program : Program
     recorder : Recorder
     threads : int
+    scope : str
+        Id of the LPU it records, in a joined circuit.
     """
 
-    def __init__(self, program: Program, recorder: Recorder, threads: int) -> None:
+    def __init__(self, program: Program, recorder: Recorder, threads: int, scope: str = "") -> None:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
@@ -98,12 +100,17 @@ class RecorderFeed:
         self._kept: list[Any] = []
         self._buffers: dict[str, Any] = {}
         for variable, uids in recorder.record:
-            self._add(program, variable, uids, threads)
+            columns = recorded_columns(program, variable, uids, scope)
+            self._add(program, variable, columns, threads)
 
     def _add(
-        self, program: Program, variable: str, uids: Sequence[str] | None, threads: int
+        self,
+        program: Program,
+        variable: str,
+        columns: tuple[NDArray[np.str_], NDArray[np.int64], str],
+        threads: int,
     ) -> None:
-        names, elements, unit = recorded_columns(program, variable, uids)
+        names, elements, unit = columns
         place = np.ascontiguousarray(elements, dtype=np.int32)
         self._kept.append(place)
         ring = list(program.memory.rings).index(variable)
@@ -161,9 +168,9 @@ class RecorderFeed:
 
 
 def recorded_columns(
-    program: Program, variable: str, uids: Sequence[str] | None
+    program: Program, variable: str, uids: Sequence[str] | None, scope: str = ""
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
-    """Return uids, elements and unit of what a request names.
+    """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
 
     Raises
     ------
@@ -171,9 +178,15 @@ def recorded_columns(
         For a variable that nothing updates, or uids that do not update it.
     """
     circuit, memory = program.circuit, program.memory
-    owners = [g for g, group in enumerate(circuit.groups) if variable in group.model.updates]
+    mine = circuit.members(scope)
+    groups = [
+        g
+        for g in range(len(circuit.groups))
+        if mine[circuit.starts[g] : circuit.starts[g + 1]].any()
+    ]
+    owners = [g for g in groups if variable in circuit.groups[g].model.updates]
     if not owners:
-        known = sorted({v for g in circuit.groups for v in g.model.updates})
+        known = sorted({v for g in groups for v in circuit.groups[g].model.updates})
         among = ", ".join(known) or "none"
         raise RecordingError(
             f"record: no component updates '{variable}'{near(variable, known)}; known are {among}"
@@ -184,6 +197,7 @@ def recorded_columns(
         if str(g) in memory.rings[variable].segments:
             start = int(circuit.starts[g])
             element[start : start + circuit.groups[g].count] = program.elements(g, variable)
+    element[~mine] = -1
     if uids is None:
         shown = element >= 0
         for g, group in enumerate(circuit.groups):
@@ -191,7 +205,7 @@ def recorded_columns(
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
         chosen = np.flatnonzero(shown)
     else:
-        chosen = circuit.find(uids)
+        chosen = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
         bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
@@ -199,4 +213,5 @@ def recorded_columns(
             raise RecordingError(f"record: {names}: no such component updates '{variable}'")
     if not len(chosen):
         raise RecordingError(f"record: '{variable}' has no component to record; name the uids")
-    return circuit.uids[chosen], element[chosen], unit
+    names_of = np.concatenate([g.uids for g in circuit.groups])
+    return names_of[chosen], element[chosen], unit

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -13,22 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from . import settings
 from .backends.cpu import CPUBackend
 from .circuit.circuit import Circuit
-from .compile.program import Program, compile_circuit
+from .compile.program import Program
 from .component import NDComponent
 from .errors import NeurodriverError, near
-from .execution import InputFeed, RecorderFeed
-from .initial import fill_initial
 from .inputs.base import Input
-from .recorders.base import Recorder, RecordingPlan
-from .recorders.writer import Writer
-
-CALL_SECONDS = 0.03
-"""Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
-
-_BUFFER = 64 << 20
+from .recorders.base import Recorder
+from .simulation import Attributes, Member, Simulation
 
 
 class LPU:
@@ -84,32 +75,38 @@ class LPU:
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
         self.seed = seed
-        self.step = 0
-        self.inputs = [inputs] if isinstance(inputs, Input) else list(inputs)
-        self.recorders = [recorders] if isinstance(recorders, Recorder) else list(recorders)
-        self._attributes = attributes or {}
-        targets = [target for one in self.inputs for target in one.targets]
-        recorded = frozenset(v for r in self.recorders for v, _ in r.record)
-        self.program: Program = compile_circuit(
-            self.circuit, self.dt, dtype, targets, recorded, seed, plans
+        self.inputs: list[Input] = [inputs] if isinstance(inputs, Input) else list(inputs)
+        self.recorders: list[Recorder] = (
+            [recorders] if isinstance(recorders, Recorder) else list(recorders)
         )
-        if settings.debug():
-            show(self.program)
-        self._feed = InputFeed(self.program, self.inputs)
         for one in self.inputs:
             if one.per_step:
                 one.LPU_obj = self  # type: ignore[attr-defined]
-        self.backend = CPUBackend(self.program, threads)
-        fill_initial(self.program)
-        self.backend.publish()
-        self._taps = [RecorderFeed(self.program, r, self.backend.threads) for r in self.recorders]
-        probes = [p for tap in self._taps for p in tap.probes]
-        events = [e for tap in self._taps for e in tap.events]
-        self.backend.start(self._feed.tables, probes, events)
-        self._writer: Writer | None = None
-        self._started = False
-        self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
-        self._seconds_per_step = 0.0
+        self._attributes = {**self._provenance(dtype), **(attributes or {})}
+        self.simulation = Simulation(
+            self.circuit,
+            self.dt,
+            [Member("", self.inputs, self.recorders, self._attributes)],
+            dtype=dtype,
+            threads=threads,
+            seed=seed,
+            plans=plans,
+        )
+
+    @property
+    def program(self) -> Program:
+        """The compiled circuit."""
+        return self.simulation.program
+
+    @property
+    def backend(self) -> CPUBackend:
+        """What advances it."""
+        return self.simulation.backend
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return self.simulation.step
 
     @property
     def time(self) -> float:
@@ -164,82 +161,24 @@ class LPU:
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
-        if self._started:
-            raise NeurodriverError("LPU: started already; an LPU records one run")
-        try:
-            for tap in self._taps:
-                tap.recorder.open(self._plan(tap, steps))
-        except BaseException:
-            for tap in self._taps:
-                tap.recorder.close()
-            raise
-        if self.recorders:
-            self._writer = Writer(self.recorders)
-        self._started = True
+        self.simulation.start(steps)
 
-    def _plan(self, tap: RecorderFeed, steps: int | None) -> RecordingPlan:
+    def _provenance(self, dtype: str) -> Attributes:
         from . import __version__
 
-        attributes: dict[str, str | int | float] = {
+        return {
             "software": "neurodriver",
             "version": __version__,
             "seed": self.seed,
             "circuit": self.circuit.name,
             "circuit_digest": self.circuit.digest,
-            "dtype": self.program.dtype.name,
+            "dtype": dtype,
             "command": command_line(sys.argv),
-            **self._attributes,
         }
-        return RecordingPlan(
-            self.dt,
-            steps,
-            tap.recorder.sample_interval,
-            self.program.dtype,
-            tuple(tap.columns),
-            attributes,
-        )
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
         """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
-        if not self._started:
-            self.start()
-        if self.recorders and self._writer is None:
-            raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
-        end = self.step + steps
-        while self.step < end:
-            done = self._call(min(end - self.step, self._chunk()))
-            if progress is not None:
-                progress(done)
-
-    def _chunk(self) -> int:
-        """Return how many steps the next call should take."""
-        rows = sum(tap.row_bytes // tap.recorder.sample_interval for tap in self._taps)
-        limit = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
-        wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
-        return max(1, min(int(wanted), limit))
-
-    def _call(self, steps: int) -> int:
-        if self._inside:
-            raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
-        first = self.step
-        self._inside = True
-        self._feed.stage(self.backend, first, steps)
-        at = 0
-        for tap in self._taps:
-            count = len(tap.probes)
-            tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
-            at += count
-        begin = time.perf_counter()
-        done = self.backend.run(first, steps)
-        spent = (time.perf_counter() - begin) / done
-        known = self._seconds_per_step
-        self._seconds_per_step = max(spent, known / 8) if known else spent
-        self.step += done
-        if self._writer is not None:
-            for tap in self._taps:
-                self._writer.put(tap.recorder, tap.block(first, done))
-        self._inside = False
-        return done
+        self.simulation.advance(steps, progress)
 
     def run(
         self,
@@ -267,7 +206,7 @@ class LPU:
         if steps is None or int(steps) != steps or steps < 0:
             raise NeurodriverError(f"LPU.run: steps must be a whole number >= 0, got {steps!r}")
         try:
-            if not self._started:
+            if not self.simulation.started:
                 self.start(int(steps))
             self.advance(int(steps), progress)
         finally:
@@ -276,18 +215,11 @@ class LPU:
 
     def finish(self) -> None:
         """Write out and close the recordings."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+        self.simulation.finish()
 
     def close(self) -> None:
         """Close recordings and inputs and end the threads."""
-        try:
-            self.finish()
-        finally:
-            self.backend.close()
-            for one in self.inputs:
-                one.close()
+        self.simulation.close()
 
     def __enter__(self) -> LPU:
         return self
@@ -314,22 +246,6 @@ def command_line(arguments: list[str]) -> str:
     """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
     text = shlex.join(arguments).encode(errors="backslashreplace").decode()
     return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
-
-
-def show(program: Program) -> None:
-    """Print the plan of a program, and its generated text at debug level 2."""
-    for unit in program.units:
-        print(f"{unit.kernel.name}: {unit.count:,} components", file=sys.stderr)
-        for number in unit.groups:
-            for (owner, access), gather in program.gathers.items():
-                if owner == number:
-                    what = f"{gather.edges:,} connections, {gather.form}"
-                    print(
-                        f"  {access}: {what}, {gather.nbytes(program.dtype.itemsize):,} bytes",
-                        file=sys.stderr,
-                    )
-        if settings.debug() > 1:
-            print(unit.kernel.text, file=sys.stderr)
 
 
 def _check_settings(dt: float, dtype: str, threads: int | None, seed: int, backend: str) -> None:

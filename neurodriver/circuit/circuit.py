@@ -48,6 +48,10 @@ class Group:
         Text attributes (for ports: selector, port_type, port_io).
     hidden : bool
         Whether the components are not recorded unless they are named.
+    scopes : tuple of (str, int)
+        In a circuit joined from several: their ids and numbers of components, one after the other.
+    keys : (n,) uint64 array, optional
+        Keys of the random numbers, where they are not to be made from the names here.
     """
 
     model: type[NDComponent]
@@ -56,6 +60,8 @@ class Group:
     given_uids: Column | None = None
     labels: Mapping[str, Column] = field(default_factory=dict)
     hidden: bool = False
+    scopes: tuple[tuple[str, int], ...] = ()
+    keys: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels"):
@@ -72,6 +78,14 @@ class Group:
         if self.given_uids is not None:
             return self.given_uids
         return np.strings.add(f"{self.name}/", np.arange(self.count).astype("U"))
+
+    @property
+    def full_uids(self) -> Column:
+        """Names that are unique in a joined circuit: ``<id>/<uid>``, (n,) str."""
+        if not self.scopes:
+            return self.uids
+        heads = np.array([f"{scope}/" for scope, _ in self.scopes])
+        return np.strings.add(np.repeat(heads, [n for _, n in self.scopes]), self.uids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +134,8 @@ class Circuit:
     groups: tuple[Group, ...]
     connections: tuple[Connections, ...]
     source: str = ""
+    replaced: tuple[Connections, ...] = ()
+    """Connections from input ports that lead straight to their sources now (joined circuits)."""
 
     @classmethod
     def from_file(
@@ -227,8 +243,21 @@ class Circuit:
 
     @cached_property
     def uids(self) -> Column:
-        """Names of all components in order, (count,) str."""
-        return np.concatenate([g.uids for g in self.groups]) if self.groups else np.empty(0, "U1")
+        """Names of all components in order, unique, (count,) str."""
+        parts = [g.full_uids for g in self.groups]
+        return np.concatenate(parts) if parts else np.empty(0, "U1")
+
+    def members(self, scope: str) -> NDArray[np.bool_]:
+        """Return which components belong to a circuit joined here; all for the empty name."""
+        if not scope:
+            return np.ones(self.count, dtype=bool)
+        parts = [
+            np.repeat([s == scope for s, _ in g.scopes], [n for _, n in g.scopes])
+            if g.scopes
+            else np.zeros(g.count, dtype=bool)
+            for g in self.groups
+        ]
+        return np.concatenate(parts).astype(bool)
 
     def group(self, model: str) -> Group:
         """Return the group of that model name."""

@@ -117,7 +117,7 @@ def _through_ports(
 ) -> None:
     """Repeat every edge of the ports with the slots as sources."""
     leads = np.zeros(len(ports), dtype=bool)
-    for links in circuit.connections:
+    for links in (*circuit.connections, *circuit.replaced):
         if links.variable != variable:
             continue
         order = np.argsort(links.source, kind="stable")

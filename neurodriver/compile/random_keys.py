@@ -16,6 +16,8 @@ def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
     The hash of the uid; for circuits built from arrays without uids, the global index.
     """
     group = circuit.groups[number]
+    if group.keys is not None:
+        return group.keys
     if group.given_uids is None:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)

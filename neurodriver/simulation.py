@@ -1,0 +1,206 @@
+"""``Simulation``: the step loop of one or more LPUs that one backend advances together."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from . import settings
+from .backends.cpu import CPUBackend
+from .circuit.circuit import Circuit
+from .compile.program import Program, compile_circuit
+from .errors import NeurodriverError
+from .execution import InputFeed, RecorderFeed
+from .initial import fill_initial
+from .inputs.base import Input
+from .recorders.base import Recorder, RecordingPlan
+from .recorders.writer import Writer
+
+CALL_SECONDS = 0.03
+"""Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
+
+_BUFFER = 64 << 20
+
+Attributes = dict[str, str | int | float]
+
+
+@dataclass
+class Member:
+    """One LPU's share of a simulation.
+
+    Attributes
+    ----------
+    scope : str
+        Its id in a joined circuit; empty where there is one circuit.
+    inputs : list of Input
+    recorders : list of Recorder
+    attributes : dict
+        Provenance, for its recordings.
+    """
+
+    scope: str = ""
+    inputs: list[Input] = field(default_factory=list)
+    recorders: list[Recorder] = field(default_factory=list)
+    attributes: Attributes = field(default_factory=dict)
+
+
+class Simulation:
+    """A compiled circuit with its backend, inputs and recorders.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    dt : float
+        Step in seconds.
+    members : sequence of Member
+    dtype : {"float64", "float32"}
+    threads : int, optional
+    seed : int
+    plans : bool
+        Whether special plans may be chosen.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        dt: float,
+        members: Sequence[Member],
+        *,
+        dtype: str = "float64",
+        threads: int | None = None,
+        seed: int = 0,
+        plans: bool = True,
+    ) -> None:
+        self.dt = dt
+        self.step = 0
+        self.members = list(members)
+        inputs = [(m.scope, one) for m in members for one in m.inputs]
+        targets = [
+            (variable, scoped(scope, uids)) for scope, i in inputs for variable, uids in i.targets
+        ]
+        recorded = frozenset(v for m in members for r in m.recorders for v, _ in r.record)
+        self.program: Program = compile_circuit(circuit, dt, dtype, targets, recorded, seed, plans)
+        if settings.debug():
+            show(self.program)
+        self._feed = InputFeed(self.program, [one for _, one in inputs])
+        self.backend = CPUBackend(self.program, threads)
+        fill_initial(self.program)
+        self.backend.publish()
+        self._taps = [
+            (m, RecorderFeed(self.program, r, self.backend.threads, m.scope))
+            for m in members
+            for r in m.recorders
+        ]
+        probes = [p for _, tap in self._taps for p in tap.probes]
+        events = [e for _, tap in self._taps for e in tap.events]
+        self.backend.start(self._feed.tables, probes, events)
+        self._writer: Writer | None = None
+        self.started = False
+        self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
+        self._seconds_per_step = 0.0
+
+    def start(self, steps: int | None = None) -> None:
+        """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
+        if self.started:
+            raise NeurodriverError("LPU: started already; an LPU records one run")
+        try:
+            for member, tap in self._taps:
+                tap.recorder.open(self._plan(member, tap, steps))
+        except BaseException:
+            for _, tap in self._taps:
+                tap.recorder.close()
+            raise
+        if self._taps:
+            self._writer = Writer([tap.recorder for _, tap in self._taps])
+        self.started = True
+
+    def _plan(self, member: Member, tap: RecorderFeed, steps: int | None) -> RecordingPlan:
+        return RecordingPlan(
+            self.dt,
+            steps,
+            tap.recorder.sample_interval,
+            self.program.dtype,
+            tuple(tap.columns),
+            member.attributes,
+        )
+
+    def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
+        """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
+        if not self.started:
+            self.start()
+        if self._taps and self._writer is None:
+            raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
+        end = self.step + steps
+        while self.step < end:
+            done = self._call(min(end - self.step, self.chunk()))
+            if progress is not None:
+                progress(done)
+
+    def chunk(self) -> int:
+        """Return how many steps the next call should take."""
+        rows = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
+        limit = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
+        wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
+        return max(1, min(int(wanted), limit))
+
+    def _call(self, steps: int) -> int:
+        if self._inside:
+            raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
+        first = self.step
+        self._inside = True
+        self._feed.stage(self.backend, first, steps)
+        at = 0
+        for _, tap in self._taps:
+            count = len(tap.probes)
+            tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
+            at += count
+        begin = time.perf_counter()
+        done = self.backend.run(first, steps)
+        spent = (time.perf_counter() - begin) / done
+        known = self._seconds_per_step
+        self._seconds_per_step = max(spent, known / 8) if known else spent
+        self.step += done
+        if self._writer is not None:
+            for _, tap in self._taps:
+                self._writer.put(tap.recorder, tap.block(first, done))
+        self._inside = False
+        return done
+
+    def finish(self) -> None:
+        """Write out and close the recordings."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def close(self) -> None:
+        """Close recordings and inputs and end the threads."""
+        try:
+            self.finish()
+        finally:
+            self.backend.close()
+            for member in self.members:
+                for one in member.inputs:
+                    one.close()
+
+
+def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:
+    """Return uids as a joined circuit names them."""
+    return [f"{scope}/{uid}" for uid in uids] if scope else uids
+
+
+def show(program: Program) -> None:
+    """Print the plan of a program, and its generated text at debug level 2."""
+    for unit in program.units:
+        print(f"{unit.kernel.name}: {unit.count:,} components", file=sys.stderr)
+        for number in unit.groups:
+            for (owner, access), gather in program.gathers.items():
+                if owner == number:
+                    what = f"{gather.edges:,} connections, {gather.form}"
+                    print(
+                        f"  {access}: {what}, {gather.nbytes(program.dtype.itemsize):,} bytes",
+                        file=sys.stderr,
+                    )
+        if settings.debug() > 1:
+            print(unit.kernel.text, file=sys.stderr)
