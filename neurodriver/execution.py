@@ -25,24 +25,31 @@ class InputFeed:
     Parameters
     ----------
     program : Program
-    inputs : sequence of Input
+    inputs : sequence of (scope, Input)
+        Each with the id of its LPU, empty where there is one circuit.
+
+    Attributes
+    ----------
+    asking : str
+        Id of the LPU whose input is asked for values.
     """
 
-    def __init__(self, program: Program, inputs: Sequence[Input]) -> None:
-        self.inputs = list(inputs)
+    def __init__(self, program: Program, inputs: Sequence[tuple[str, Input]]) -> None:
+        self.inputs = [one for _, one in inputs]
+        self.asking = ""
         self._places = iter(program.slots.places)
         self._rings = list(program.memory.rings)
-        self._targets: list[tuple[Input, int]] = []
+        self._targets: list[tuple[Input, int, str]] = []
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
-        for one in self.inputs:
+        for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
                 variable, first, count = next(self._places)
                 start = program.memory.rings[variable].segments["inputs"].start
                 ring = self._rings.index(variable)
-                self.tables.append(InputTable(ring, start + first, count, None, None, 0))
-                self._targets.append((one, number))
+                self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
+                self._targets.append((one, number, scope))
 
     @property
     def longest(self) -> int:
@@ -55,7 +62,8 @@ class InputFeed:
     def stage(self, backend: CPUBackend, first: int, steps: int) -> None:
         """Point the backend's tables at the values of the coming steps."""
         self._held.clear()
-        for table, (one, number) in zip(backend.inputs, self._targets, strict=False):
+        for table, (one, number, scope) in zip(backend.inputs, self._targets, strict=False):
+            self.asking = scope
             chunk = one.chunk(number, first, steps)
             _check_chunk(chunk, table.count, steps, one)
             self._held.append(chunk)

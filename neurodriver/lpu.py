@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +24,28 @@ from .errors import NeurodriverError, near
 from .inputs.base import Input
 from .recorders.base import Recorder
 from .simulation import Attributes, Member, Simulation
+
+_MANAGED: ContextVar[bool] = ContextVar("managed", default=False)
+
+
+@contextmanager
+def managed() -> Iterator[None]:
+    """Let LPUs be made without a simulation of their own: a manager gives them one."""
+    token = _MANAGED.set(True)
+    try:
+        yield
+    finally:
+        _MANAGED.reset(token)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an LPU asked to be run."""
+
+    dtype: str
+    threads: int | None
+    seed: int
+    plans: bool
 
 
 class LPU:
@@ -82,16 +108,18 @@ class LPU:
         for one in self.inputs:
             if one.per_step:
                 one.LPU_obj = self  # type: ignore[attr-defined]
-        self._attributes = {**self._provenance(dtype), **(attributes or {})}
-        self.simulation = Simulation(
-            self.circuit,
-            self.dt,
-            [Member("", self.inputs, self.recorders, self._attributes)],
-            dtype=dtype,
-            threads=threads,
-            seed=seed,
-            plans=plans,
-        )
+        self.settings = Settings(dtype, threads, seed, plans)
+        self.attributes = {**self._provenance(dtype), **(attributes or {})}
+        self._scope = ""
+        if not _MANAGED.get():
+            member = Member("", self.inputs, self.recorders, self.attributes)
+            self.simulation = Simulation(
+                self.circuit, self.dt, [member], **dataclasses.asdict(self.settings)
+            )
+
+    def join(self, simulation: Simulation, scope: str) -> None:
+        """Become part of a simulation of several LPUs, under the name ``scope``."""
+        self.simulation, self._scope = simulation, scope
 
     @property
     def program(self) -> Program:
@@ -131,7 +159,11 @@ class LPU:
     def uids(self, variable: str) -> np.ndarray:
         """Return the uids of the components that update a variable."""
         circuit = self.program.circuit
-        parts = [circuit.groups[g].uids for g in self._owners(variable)]
+        mine = circuit.members(self._scope)
+        parts = [
+            circuit.groups[g].uids[mine[circuit.starts[g] : circuit.starts[g + 1]]]
+            for g in self._owners(variable)
+        ]
         return np.concatenate(parts)
 
     def _owners(self, variable: str) -> list[int]:
@@ -153,7 +185,13 @@ class LPU:
         return owners
 
     def _elements(self, variable: str) -> np.ndarray:
-        return np.concatenate([self.program.elements(g, variable) for g in self._owners(variable)])
+        circuit = self.program.circuit
+        mine = circuit.members(self._scope)
+        parts = [
+            self.program.elements(g, variable)[mine[circuit.starts[g] : circuit.starts[g + 1]]]
+            for g in self._owners(variable)
+        ]
+        return np.concatenate(parts)
 
     def _depth(self, variable: str) -> int:
         self._owners(variable)

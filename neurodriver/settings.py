@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .errors import CompileError
+from .errors import CompileError, NeurodriverError
 
 TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_CACHE": ("~/.cache/neurodriver", "folder of compiled kernels"),
     "NEURODRIVER_CXX": ("", "C++ compiler to use instead of the one found"),
     "NEURODRIVER_THREADS": ("", "worker threads of the CPU backend; empty: by circuit size"),
+    "NEURODRIVER_TIMEOUT": ("0", "seconds to wait for another rank; 0: as long as it takes"),
     "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),
 }
 """Name -> (default, meaning)."""
@@ -25,6 +26,18 @@ def debug() -> int:
     """Return the debug level (0, 1 or 2)."""
     text = get("NEURODRIVER_DEBUG")
     return int(text) if text.isdigit() else 0
+
+
+def timeout() -> float:
+    """Return how many seconds a rank waits for another, 0 for ever."""
+    text = get("NEURODRIVER_TIMEOUT")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise NeurodriverError(f"NEURODRIVER_TIMEOUT must be seconds, at least 0, got '{text}'")
+    return seconds
 
 
 def cache_folder() -> Path:

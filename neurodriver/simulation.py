@@ -6,11 +6,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import settings
 from .backends.cpu import CPUBackend
 from .circuit.circuit import Circuit
-from .compile.program import Program, compile_circuit
+from .compile.program import Program, compile_circuit, element_of
 from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
 from .initial import fill_initial
@@ -18,12 +22,16 @@ from .inputs.base import Input
 from .recorders.base import Recorder, RecordingPlan
 from .recorders.writer import Writer
 
+if TYPE_CHECKING:
+    from .network.exchange import Exchange
+
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
 
 _BUFFER = 64 << 20
 
 Attributes = dict[str, str | int | float]
+Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 
 @dataclass
@@ -46,6 +54,16 @@ class Member:
     attributes: Attributes = field(default_factory=dict)
 
 
+class Border(Protocol):
+    """Makes what moves values between this process and others."""
+
+    exported: set[str]
+
+    def open(self, program: Program) -> Exchange:
+        """Return buffers and requests for a program."""
+        ...
+
+
 class Simulation:
     """A compiled circuit with its backend, inputs and recorders.
 
@@ -60,6 +78,10 @@ class Simulation:
     seed : int
     plans : bool
         Whether special plans may be chosen.
+    border : Border, optional
+        Where the circuit goes on in other processes.
+    relays : sequence of (variable, components, variable of the sources, sources)
+        Components that start with row 0 of others.
     """
 
     def __init__(
@@ -72,6 +94,8 @@ class Simulation:
         threads: int | None = None,
         seed: int = 0,
         plans: bool = True,
+        border: Border | None = None,
+        relays: Sequence[Relay] = (),
     ) -> None:
         self.dt = dt
         self.step = 0
@@ -80,14 +104,23 @@ class Simulation:
         targets = [
             (variable, scoped(scope, uids)) for scope, i in inputs for variable, uids in i.targets
         ]
-        recorded = frozenset(v for m in members for r in m.recorders for v, _ in r.record)
-        self.program: Program = compile_circuit(circuit, dt, dtype, targets, recorded, seed, plans)
+        recorded = {v for m in members for r in m.recorders for v, _ in r.record}
+        recorded |= border.exported if border else set()
+        self.program: Program = compile_circuit(
+            circuit, dt, dtype, targets, frozenset(recorded), seed, plans
+        )
         if settings.debug():
             show(self.program)
-        self._feed = InputFeed(self.program, [one for _, one in inputs])
+        self._feed = InputFeed(self.program, inputs)
         self.backend = CPUBackend(self.program, threads)
         fill_initial(self.program)
         self.backend.publish()
+        for variable, component, other, source in relays:
+            row = self.program.memory.get_buffer(other)[0]
+            rows = self.program.memory.get_buffer(variable)
+            rows[:, element_of(self.program, component, variable)] = row[
+                element_of(self.program, source, other)
+            ]
         self._taps = [
             (m, RecorderFeed(self.program, r, self.backend.threads, m.scope))
             for m in members
@@ -95,11 +128,20 @@ class Simulation:
         ]
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
-        self.backend.start(self._feed.tables, probes, events)
+        self._exchange = border.open(self.program) if border else None
+        tables = self._feed.tables + (self._exchange.imports if self._exchange else [])
+        exports = self._exchange.exports if self._exchange else []
+        self.backend.start(tables, probes, events, exports)
+        self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
         self.started = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
         self._seconds_per_step = 0.0
+
+    @property
+    def culprit(self) -> str:
+        """Id of the LPU whose own code ran last; empty when none did."""
+        return self._feed.asking
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
@@ -112,6 +154,8 @@ class Simulation:
             for _, tap in self._taps:
                 tap.recorder.close()
             raise
+        if self._exchange is not None:
+            self._exchange.begin()
         if self._taps:
             self._writer = Writer([tap.recorder for _, tap in self._taps])
         self.started = True
@@ -134,7 +178,13 @@ class Simulation:
             raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
         end = self.step + steps
         while self.step < end:
-            done = self._call(min(end - self.step, self.chunk()))
+            limit = min(end - self.step, self.chunk())
+            if self._exchange is not None:
+                limit = min(limit, self._exchange.left(self.step))
+            done = self._call(limit)
+            if self._exchange is not None and self.step % self._exchange.window == 0:
+                self._exchange.swap()
+            self.watch()
             if progress is not None:
                 progress(done)
 
@@ -151,6 +201,8 @@ class Simulation:
         first = self.step
         self._inside = True
         self._feed.stage(self.backend, first, steps)
+        if self._exchange is not None:
+            self._exchange.stage(self.backend, first, steps)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)
@@ -168,6 +220,17 @@ class Simulation:
         self._inside = False
         return done
 
+    def end(self) -> None:
+        """Take leave of the other processes, then close the recordings."""
+        if self._exchange is not None:
+            self._exchange.end()
+        self.finish()
+
+    def leave(self) -> None:
+        """Tell the other processes that this one goes no further."""
+        if self._exchange is not None:
+            self._exchange.leave()
+
     def finish(self) -> None:
         """Write out and close the recordings."""
         writer, self._writer = self._writer, None
@@ -180,6 +243,8 @@ class Simulation:
             self.finish()
         finally:
             self.backend.close()
+            if self._exchange is not None:
+                self._exchange.close()
             for member in self.members:
                 for one in member.inputs:
                     one.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import os
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class InputTable(ct.Structure):
     """Values that one input injects during a chunk of steps."""
 
     _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
-                ("row_of_step", _ptr), ("version", _i64)]  # fmt: skip
+                ("row_of_step", _ptr), ("version", _i64), ("back", _i64)]  # fmt: skip
 
 
 class Probe(ct.Structure):
@@ -59,8 +60,10 @@ class Events(ct.Structure):
 
 
 class _Plan(ct.Structure):
-    _fields_ = [(n, _i64) for n in ("threads", "kernels", "rings", "inputs", "probes", "events")]
-    _fields_ += [(n, _ptr) for n in ("kernel", "ring", "input", "probe", "event")]
+    _fields_ = [
+        (n, _i64) for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports")
+    ]
+    _fields_ += [(n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported")]
 
 
 def default_threads(program: Program) -> int:
@@ -179,14 +182,20 @@ class CPUBackend:
             rows = self.program.memory.get_buffer(variable)
             rows[1:] = rows[0]
 
-    def start(self, inputs: list[InputTable], probes: list[Probe], events: list[Events]) -> None:
+    def start(
+        self,
+        inputs: list[InputTable],
+        probes: list[Probe],
+        events: list[Events],
+        exports: Sequence[Probe] = (),
+    ) -> None:
         """Make the threads.
 
         Parameters
         ----------
-        inputs, probes, events : list
-            Their pointers may be changed between calls of ``run``.
-
+        inputs, probes, events, exports : list
+            Their pointers may be changed between calls of ``run``. Exports take the rows that the
+            steps of a call write, one each step.
         """
         rings = []
         memory = self.program.memory
@@ -200,11 +209,14 @@ class CPUBackend:
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
         self.events = (Events * max(len(events), 1))(*events)
+        self.exports = (Probe * max(len(exports), 1))(*exports)
         kernels = (_Kernel * max(len(self._bound), 1))(*self._bound)
         rows = (_Ring * max(len(rings), 1))(*rings)
         tables: list[ct.Array[Any]] = [kernels, rows, self.inputs, self.probes, self.events]
+        tables.append(self.exports)
         self._keep += tables
         counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
+        counts.append(len(exports))
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables])
         self._keep.append(plan)
         self._handle = self._runtime.nd_create(ct.byref(plan))

@@ -39,6 +39,7 @@ struct nd_input {                   /* values of one (variable, uids) for a chun
     const real *table;              /* (rows, count) */
     const int32_t *row_of_step;     /* row of the table at each step of the chunk, -1: zero */
     integer version;                /* changes with the table; 0: compare nothing */
+    integer back;                   /* at step k the values are put into row k - back */
 };
 
 struct nd_probe {                   /* rows of one variable, every interval-th step */
@@ -60,12 +61,13 @@ struct nd_events {                  /* non-zero elements of one variable at ever
 };
 
 struct nd_plan {
-    integer threads, kernels, rings, inputs, probes, events;
+    integer threads, kernels, rings, inputs, probes, events, exports;
     const nd_kernel *kernel;
     const nd_ring *ring;
     nd_input *input;
     nd_probe *probe;
     nd_events *event;
+    nd_probe *exported;             /* rows k + 1 of step k, for other processes; interval 1 */
 };
 }
 
@@ -217,10 +219,12 @@ struct Simulation {
         for (integer i = 0; i < plan.inputs; ++i) {
             const nd_input &in = plan.input[i];
             const nd_ring &ring = plan.ring[in.ring];
-            const integer at = ring.where ? latest[thread][in.ring] : k % ring.depth;
+            const integer row = k - in.back;
+            if (row < 0) continue;
+            const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
             const integer from = in.row_of_step[k - first];
             if (ring.active && from >= 0)
-                __atomic_store_n(&ring.active[k % ring.depth], k, __ATOMIC_RELAXED);
+                __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
             if (holds(thread, i, at, k)) continue;
             written[thread][offset[i] + at] = content(in, k);
             const Share mine = share(in.count, thread, plan.threads);
@@ -231,22 +235,33 @@ struct Simulation {
         }
     }
 
-    void sample(integer thread, integer k)
+    void copy(integer thread, const nd_probe &p, integer k, integer slot) const
+    {
+        const Share mine = share(p.count, thread, plan.threads);
+        const real *from = row(p.ring, k);
+        real *to = p.rows + slot * p.count;
+        if (p.contiguous) {
+            std::memcpy(to + mine.begin, from + p.elements[0] + mine.begin,
+                        (size_t)(mine.end - mine.begin) * sizeof(real));
+        } else {
+            for (integer c = mine.begin; c < mine.end; ++c) to[c] = from[p.elements[c]];
+        }
+    }
+
+    void sample(integer thread, integer k) const
     {
         for (integer i = 0; i < plan.probes; ++i) {
             const nd_probe &p = plan.probe[i];
-            if ((k + 1) % p.interval) continue;
-            const Share mine = share(p.count, thread, plan.threads);
-            const real *from = row(p.ring, k);
-            const integer slot = (k + 1) / p.interval - 1 - first / p.interval;
-            real *to = p.rows + slot * p.count;
-            if (p.contiguous) {
-                std::memcpy(to + mine.begin, from + p.elements[0] + mine.begin,
-                            (size_t)(mine.end - mine.begin) * sizeof(real));
-            } else {
-                for (integer c = mine.begin; c < mine.end; ++c) to[c] = from[p.elements[c]];
-            }
+            if ((k + 1) % p.interval == 0)
+                copy(thread, p, k, (k + 1) / p.interval - 1 - first / p.interval);
         }
+    }
+
+    /* Row k for others; the steps of a call give the rows first + 1 to first + done. */
+    void publish(integer thread, integer k) const
+    {
+        if (k == first) return;
+        for (integer i = 0; i < plan.exports; ++i) copy(thread, plan.exported[i], k, k - first - 1);
     }
 
     void scan(integer thread, integer k)
@@ -285,6 +300,7 @@ struct Simulation {
         integer k = first, count = 0;
         for (; k < last; ++k) {
             sample(thread, k);
+            publish(thread, k);
             scan(thread, k);
             for (integer i = 0; i < plan.kernels; ++i) {
                 const nd_kernel &kernel = plan.kernel[i];
@@ -296,6 +312,7 @@ struct Simulation {
             barrier.meet();
             if (full[k & 1].load(std::memory_order_relaxed)) { ++k; break; }
         }
+        publish(thread, k);
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
         barrier.meet();

@@ -277,7 +277,7 @@ def _edges(program: Program, number: int, access: str, variable: str) -> Edges:
         source = links.source if every else links.source[mine]
         target = (links.target if every else links.target[mine]).astype(np.int64) - start
         if not owner:
-            element = _source_elements(program, source, variable)
+            element = element_of(program, source, variable)
         else:
             element = memory.rings[variable].segments[owner].start + source.astype(np.int64)
         back = steps_of(links, program.dt) - 1
@@ -325,10 +325,8 @@ def _data(
     return out
 
 
-def _source_elements(
-    program: Program, source: NDArray[np.int32], variable: str
-) -> NDArray[np.int64]:
-    """Return where the sources stand in the variable's row."""
+def element_of(program: Program, source: NDArray[np.integer], variable: str) -> NDArray[np.int64]:
+    """Return where components stand in the rows of a variable, (len(source),) int64."""
     circuit = program.circuit
     table = np.full(len(circuit.groups), -1, dtype=np.int64)
     ring = program.memory.rings[variable]
@@ -337,7 +335,7 @@ def _source_elements(
         if segment is not None:
             table[g] = segment.start - circuit.starts[g]
     offset = np.repeat(table, [g.count for g in circuit.groups])
-    element = source + offset[source]
+    element: NDArray[np.int64] = source + offset[source]
     for g, order in program.positions.items():
         mine = (source >= circuit.starts[g]) & (source < circuit.starts[g + 1])
         if mine.any():

@@ -1,0 +1,1 @@
+"""Several LPUs: who publishes what to whom, on which rank, and how the values get there."""
