@@ -162,6 +162,7 @@ class Manager:
             raise CircuitError("Manager.spawn: there are no LPUs; add some first")
         if self._job is not None:
             raise NeurodriverError("Manager.spawn: spawned already; make a new Manager")
+        self._world.engaged = True
         try:
             self._job = Job(
                 self._world,
@@ -173,6 +174,7 @@ class Manager:
             )
         except ConstructionError as error:
             self._errors += error.errors
+            self._world.engaged = False
             raise self._failure() from error
 
     def start(
@@ -232,6 +234,7 @@ class Manager:
         failed = bool(self._errors)
         gathered = self._world.gather(self._errors, _LEAVE_SECONDS if failed else 0.0)
         self._errors = [error for errors in gathered for error in errors]
+        self._world.engaged = False
         if self._errors:
             raise self._failure()
         return self._seconds if return_timing else None

@@ -120,7 +120,7 @@ class Job:
         failed: BaseException | None = None
         try:
             given = work()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             failed = error
             self.errors.append((self._working, 0, traceback.format_exc().splitlines(True)))
         everything = self.world.gather((given, self.errors), self.seconds)

@@ -5,6 +5,7 @@ Nothing here blocks without a deadline: every wait is a loop of tests.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import sys
@@ -31,6 +32,8 @@ class World:
     rank = 0
     size = 1
     local_size = 1
+    engaged = False
+    """Whether other ranks count on this one: its process must not end without telling them."""
 
     def gather(self, value: Any, seconds: float = 0.0) -> list[Any]:
         """Return the values of all ranks, in their order, on every rank."""
@@ -98,6 +101,7 @@ class MPIWorld(World):
         self.local_size = self._comm.Split_type(MPI.COMM_TYPE_SHARED).size
         self._told: list[Any] = []
         _abort_on_uncaught(self)
+        atexit.register(self._leave_script)
 
     def gather(self, value: Any, seconds: float = 0.0) -> list[Any]:
         data = np.frombuffer(pickle.dumps(value), dtype=np.uint8)
@@ -109,6 +113,12 @@ class MPIWorld(World):
         spec = [everything, sizes, starts[:-1], self._mpi.BYTE]
         self._finish(self._comm.Iallgatherv([data, self._mpi.BYTE], spec), seconds)
         return [pickle.loads(everything[a:b].tobytes()) for a, b in pairwise(starts)]
+
+    def _leave_script(self) -> None:
+        """Where a script ends in the middle (``sys.exit``), end the others, too."""
+        if self.engaged:
+            print(f"rank {self.rank} ended before the run did", file=sys.stderr)
+            self.abort()
 
     def _finish(self, request: Any, seconds: float) -> None:
         wait_until(request.Test, seconds, "the other ranks")
