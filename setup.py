@@ -9,6 +9,7 @@ EXTRAS = {
     "gpu": ["pycuda>=2024.1", "cuda-bindings"],
     "mpi": ["mpi4py>=4"],
     "plot": ["matplotlib>=3.8"],
+    "ports": ["pandas>=2.2"],
 }
 EXTRAS["test"] = [
     "pytest>=8",
@@ -18,6 +19,7 @@ EXTRAS["test"] = [
     "ruff",
     "mypy",
     *EXTRAS["plot"],
+    *EXTRAS["ports"],
 ]
 EXTRAS["all"] = sorted({name for names in EXTRAS.values() for name in names})
 

@@ -82,6 +82,21 @@ class LPUExecutionError(NeurodriverError, RuntimeError):
         return type(self), (str(self), self.lpu, self.step, self.traceback)
 
 
+class SelectorError(NeurodriverError, ValueError):
+    """A port selector breaks the grammar, or cannot be used as it was."""
+
+
+class MixedTokensError(SelectorError, TypeError):
+    """Strings and integers at one level cannot be put in order."""
+
+
+class PortError(NeurodriverError, ValueError, AssertionError):
+    """Ports, interfaces or patterns do not fit together.
+
+    Also an ``AssertionError``, because older scripts expect one.
+    """
+
+
 class CircuitWarning(UserWarning):
     """Legal, but worth a look."""
 
