@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 from ..errors import CircuitError
 from .routes import Crossing
 
-if TYPE_CHECKING:
-    from ..ports import Pattern
-
 
 def crossings(
-    pattern: Pattern, ids: tuple[str, str], interfaces: tuple[int, int], delay: float
+    pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float
 ) -> Callable[[float], list[Crossing]]:
     """Return what a pattern connects, once dt is known.
 

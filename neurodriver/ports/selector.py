@@ -14,7 +14,6 @@ from .grammar import parse_sequence, parse_text
 from .identifiers import Identifiers, Mask, PortIndex, Rows
 from .tokens import PAD, Token
 
-
 Text = str  # a name that the attribute `Selector.str` does not hide
 
 

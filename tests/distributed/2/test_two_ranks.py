@@ -1,0 +1,32 @@
+"""Two LPUs on two ranks give the bits of one LPU in one process."""
+
+from __future__ import annotations
+
+import pytest
+from cutting import assert_equal_bits, cut, managed, network, random_parts, whole, with_crossings
+
+STEPS = 400
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("more", [0, 1, 4])
+def test_same_bits(seed: int, more: int) -> None:
+    """With latencies of one step and more, so with windows of several steps, too."""
+    circuit, inputs = network(50, seed)
+    part = random_parts(circuit, 2, seed)
+    expected = whole(with_crossings(circuit, part, more=more), inputs, STEPS)
+    man, found = managed(
+        cut(circuit, part, ["a", "b"]), inputs, STEPS, more * 1e-4, ranks={"a": 0, "b": 1}
+    )
+    assert list(man.lpus) == [["a", "b"][man.rank]]
+    assert assert_equal_bits(expected, found, all_of=False) > 100
+
+
+def test_lpus_are_dealt_by_cost() -> None:
+    """Each rank gets one of the two, and between them they record everything."""
+    circuit, inputs = network(50, 5)
+    part = random_parts(circuit, 2, 5)
+    man, found = managed(cut(circuit, part, ["a", "b"]), inputs, STEPS)
+    assert len(man.lpus) == 1
+    expected = whole(with_crossings(circuit, part), inputs, STEPS)
+    assert_equal_bits(expected, found, all_of=False)
