@@ -205,6 +205,9 @@ def recorded_columns(
         if str(g) in memory.rings[variable].segments:
             start = int(circuit.starts[g])
             element[start : start + circuit.groups[g].count] = program.elements(g, variable)
+    holder = circuit.holders(variable)
+    ports = np.flatnonzero(holder >= 0)
+    element[ports] = element[holder[ports]]
     element[~mine] = -1
     if uids is None:
         shown = element >= 0

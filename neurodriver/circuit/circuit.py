@@ -136,6 +136,8 @@ class Circuit:
     source: str = ""
     replaced: tuple[Connections, ...] = ()
     """Connections from input ports that lead straight to their sources now (joined circuits)."""
+    held: tuple[tuple[str, NDArray[np.int64], NDArray[np.int64]], ...] = ()
+    """Variable, input ports, and the components that hold what each has (joined circuits)."""
 
     @classmethod
     def from_file(
@@ -258,6 +260,21 @@ class Circuit:
             for g in self.groups
         ]
         return np.concatenate(parts).astype(bool)
+
+    def holders(self, variable: str) -> NDArray[np.int64]:
+        """Return for each port the component that holds its value of a variable, -1 elsewhere.
+
+        An output port shows what its edge brings within the shortest latency; an input port what
+        a manager's pattern brings, if it is recorded.
+        """
+        out = np.full(self.count, -1, dtype=np.int64)
+        for links in self.connections:
+            if links.variable == variable and not links.access:
+                out[links.target] = links.source
+        for name, ports, components in self.held:
+            if name == variable:
+                out[ports] = components
+        return out
 
     def group(self, model: str) -> Group:
         """Return the group of that model name."""

@@ -158,7 +158,7 @@ def join(
     imports: Sequence[Imports],
     dt: float,
     imported: int = 0,
-    held: Mapping[str, Numbers] | None = None,
+    held: Sequence[tuple[str, str, Numbers]] = (),
 ) -> Joined:
     """Join circuits into one; components of one model become one group.
 
@@ -173,7 +173,7 @@ def join(
         Step in seconds.
     imported : int
         How many values come from elsewhere.
-    held : mapping of id to (m,) int64, optional
+    held : sequence of (id, variable, (m,) int64)
         Input ports whose values have to be there to be read (recorded ones).
     """
     parts = {name: insert_aggregators(circuit) for name, circuit in circuits.items()}
@@ -189,8 +189,6 @@ def join(
         port = numbers[entry.target][entry.in_port]
         feed.source[port] = start[-2] + entry.place
         feed.steps[port] = entry.steps
-    for name, ports in (held or {}).items():
-        feed.held[numbers[name][ports]] = True
     sets: dict[tuple[str, str], list[Connections]] = {}
     replaced = []
     relays = _Relays(int(start[-1]))
@@ -203,9 +201,19 @@ def join(
             if original is not None:
                 replaced.append(original)
             sets.setdefault((moved.variable, moved.access), []).append(crossed)
+    shown = []
+    for lpu, variable, inner in held:
+        ports = numbers[lpu][inner]
+        ports = ports[feed.source[ports] >= 0]
+        imports_too = feed.variable[ports] < 0
+        shown.append((variable, ports[imports_too], feed.source[ports[imports_too]]))
+        ports = ports[~imports_too]
+        shown.append((variable, ports, relays.of(variable, ports, feed).astype(np.int64)))
     connections = [joined(p) for p in sets.values()] + relays.connections(dt)
     name = " + ".join(parts)
-    circuit = Circuit(name, (*groups, *relays.groups()), tuple(connections), name, tuple(replaced))
+    circuit = Circuit(
+        name, (*groups, *relays.groups()), tuple(connections), name, tuple(replaced), tuple(shown)
+    )
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
 
@@ -217,7 +225,6 @@ class _Feeds:
         self.source = np.full(count, -1, dtype=np.int64)
         self.steps = np.zeros(count, dtype=np.int64)  # added to those of the edge from the port
         self.variable = np.full(count, -1, dtype=np.int64)  # -1: imported, any variable
-        self.held = np.zeros(count, dtype=bool)
         self.names: list[str] = []
 
     def add(
@@ -306,7 +313,6 @@ def _crossed(
     ports = links.source[rows]
     known = np.array([n == links.variable for n in feed.names] + [True])
     straight = known[feed.variable[ports]]
-    straight &= ~feed.held[ports] | (feed.variable[ports] < 0)
     source[rows[straight]] = feed.source[ports[straight]]
     steps[rows[straight]] += feed.steps[ports[straight]]
     if not straight.all():

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..compile.aggregators import insert_aggregators
 from ..compile.join import Joined, join
 from ..compile.program import Program
@@ -160,8 +163,12 @@ class Job:
         least = 0
         if self.lpus:
             circuits = {name: insert_aggregators(lpu.circuit) for name, lpu in self.lpus.items()}
-            joined = join(circuits, routes.links, routes.imports, self.dt, routes.imported)
+            held = _recorded_ports(self.lpus)
+            feeds = routes.links, routes.imports
+            joined = join(circuits, *feeds, self.dt, routes.imported, held)
             least = least_latency(joined, self.dt)
+            if least and any(len(ports) for _, _, ports in held):
+                least = 1  # what is recorded must be there in time
         shortest = [n for n in self.world.gather(least, self.seconds) if n]
         if joined is None:
             return {}
@@ -187,6 +194,22 @@ class Job:
         for name, lpu in self.lpus.items():
             lpu.join(self.simulation, name)
         return {}
+
+
+def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.int64]]]:
+    """Return the input ports that recorders ask for: LPU, variable, component numbers."""
+    out = []
+    for name, lpu in lpus.items():
+        table = port_table(lpu.circuit, lpu.dt)
+        inputs = table.number[~table.out]
+        for recorder in lpu.recorders:
+            for variable, uids in recorder.record:
+                if uids is not None and len(inputs):
+                    found = lpu.circuit.find(uids)
+                    asked = found[np.isin(found, inputs)]
+                    if len(asked):
+                        out.append((name, variable, asked))
+    return out
 
 
 @dataclass

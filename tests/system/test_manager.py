@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cutting import assert_equal_bits, cut, managed, network, random_parts, whole, with_crossings
+from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import DT, IAF, POWER, build, node
+
+from neurodriver import LPU, MemoryRecorder, StepInput
+from neurodriver.circuit.cut import cut
+from neurodriver.manager import Manager
+from neurodriver.ports import Pattern
 
 STEPS = 300
 
@@ -47,3 +53,65 @@ def test_spikes_cross(dtype: str) -> None:
     _, alone = managed(pieces, inputs, STEPS, dtype=dtype)
     spikes = [sum(map(len, data["spike_state"].values())) for data in (found, alone)]
     assert spikes[0] > spikes[1] > 0
+
+
+def pair(record_a: list[str], record_b: list[str]) -> tuple[dict[str, MemoryRecorder], Manager]:
+    """Return a manager of two LPUs, the potential of ``a`` led to a synapse onto ``b``."""
+    port = {"class": "Port", "port_type": "gpot"}
+    a = build(
+        {
+            "a": node("LeakyIAF", IAF, initV=-65.0),
+            "out": {**port, "selector": "/a/v", "port_io": "out"},
+        },
+        [("a", "out", {"variable": "V"})],
+    )
+    b = build(
+        {
+            "in": {**port, "selector": "/b/v", "port_io": "in"},
+            "s": node("PowerGPotGPot", POWER, threshold=-70.0, reverse=-30.0),
+            "b": node("LeakyIAF", IAF),
+        },
+        [("in", "s"), ("s", "b")],
+    )
+    recorders = {
+        "a": MemoryRecorder([("V", record_a)]),
+        "b": MemoryRecorder([("V", record_b), ("g", ["s"])]),
+    }
+    man = Manager()
+    man.add(LPU, "a", a, DT, [StepInput("I", ["a"], 3.0, 0.002, 0.02)], [recorders["a"]])
+    man.add(LPU, "b", b, DT, [], [recorders["b"]])
+    pattern = Pattern("/a/v", "/b/v")
+    pattern["/a/v", "/b/v"] = 1
+    man.connect("a", "b", pattern)
+    return recorders, man
+
+
+def test_ports_are_recorded() -> None:
+    """An output port shows its source, an input port the same one step later."""
+    recorders, man = pair(["a", "out"], ["b", "in"])
+    man.spawn()
+    man.start(steps=STEPS)
+    man.wait()
+    source, out = recorders["a"].get("V").T
+    target, taken = recorders["b"].get("V").T
+    assert recorders["b"].uids("V") == ["b", "in"]
+    np.testing.assert_array_equal(out, source)
+    np.testing.assert_array_equal(taken[1:], source[:-1])
+    assert taken[0] == source[0] == -65.0
+    assert np.ptp(source) > 1
+    assert np.ptp(target) > 1
+    # the synapse reads row k of its port and writes row k + 1
+    expected = np.minimum(0.4, 0.02 * np.maximum(0.0, taken[:-1] + 70.0))
+    np.testing.assert_allclose(recorders["b"].get("g")[1:, 0], expected, rtol=1e-14)
+
+
+def test_recording_ports_changes_nothing() -> None:
+    """The bits are the same, whether somebody looks at the ports or not."""
+    runs = []
+    for ports in ([], ["in"]):
+        recorders, man = pair(["a"], ["b", *ports])
+        man.spawn()
+        man.start(steps=STEPS)
+        man.wait()
+        runs.append(recorders["b"].get("V")[:, 0])
+    np.testing.assert_array_equal(*runs)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cutting import assert_equal_bits, cut, managed, network, random_parts, whole, with_crossings
+from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
+
+from neurodriver.circuit.cut import cut
 
 STEPS = 200
 
