@@ -201,8 +201,11 @@ def recorded_columns(
         )
     unit = circuit.groups[owners[0]].model.units[variable]
     element = np.full(circuit.count, -1, dtype=np.int64)
-    for g in owners:
-        if str(g) in memory.rings[variable].segments:
+    for owner in memory.rings[variable].segments:
+        if owner != "inputs":
+            g = int(owner)
+            if circuit.groups[g].labels:
+                continue  # a port's own place holds nothing
             start = int(circuit.starts[g])
             element[start : start + circuit.groups[g].count] = program.elements(g, variable)
     holder = circuit.holders(variable)
@@ -211,6 +214,7 @@ def recorded_columns(
     element[~mine] = -1
     if uids is None:
         shown = element >= 0
+        shown[ports] = False
         for g, group in enumerate(circuit.groups):
             if group.hidden or group.model is Port:
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
