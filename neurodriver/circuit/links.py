@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..component import EVENT_VARIABLES
 from ..errors import Faults, near, quoted
-from .circuit import Connections, Group
+from .circuit import Connections, Group, Port
 from .records import Records
 from .validate import edge_name
-from .wiring import resolve
+from .wiring import INSERTED, resolve
 
 REVERSAL_NAMES = ("reverse", "Vr", "VR", "reverse_potential")
 """Attributes that give a reversal potential, in the order in which they are looked up."""
@@ -54,7 +55,9 @@ def make_connections(
     present: set[str] = set().union(*edges)
     used = {key for g in groups for a in g.model.accesses for key in a.connection}
     _warn_unused(edges, present.difference(_LABELS, _MEANT, used), faults)
-    of = np.repeat(np.arange(len(groups)), [g.count for g in groups])
+    counts = [g.count for g in groups]
+    of = np.repeat(np.arange(len(groups)), counts)
+    within = np.concatenate([np.arange(n) for n in counts] or [of])
     sets: dict[tuple[str, str], list[Rows]] = {}
     for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
         wire = resolve(groups[a].model, groups[b].model, variable, receptor)
@@ -67,13 +70,19 @@ def make_connections(
             continue
         if wire.warning:
             faults.warn(wire.warning, len(rows))
+        if groups[b].model is Port:
+            types = groups[b].labels["port_type"][within[target[rows]]]
+            _warn_ports(types, groups[a], wire.variable, bool(variable), faults)
         sets.setdefault((wire.variable, wire.access), []).append(rows)
     reversals = None
     out = []
     for (variable, access), parts in sets.items():
         rows = np.sort(np.concatenate(parts))  # the order of the file
         links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
-        data = _edge_numbers(links, names.of(rows), faults, {*_MEANT, *used})
+        meant = {*_MEANT, *used}
+        if variable in INSERTED and variable != access:
+            meant.update(INSERTED[variable].rules())
+        data = _edge_numbers(links, names.of(rows), faults, meant)
         delay = data.pop("delay", np.zeros(()))
         ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
         if variable == "g":
@@ -82,6 +91,29 @@ def make_connections(
             data["reverse"] = _reversal(data, reversals[ends[0]], faults)
         out.append(Connections(variable, access, *ends, delay, data))
     return tuple(out)
+
+
+def _warn_ports(
+    types: NDArray[np.str_], source: Group, variable: str, said: bool, faults: Faults
+) -> None:
+    """Warn of output ports of one type that publish what goes through the other one."""
+    events = variable in EVENT_VARIABLES
+    other = "gpot" if events else "spike"
+    times = int((types == other).sum())
+    if not times or (events and said):
+        return
+    graded = [v for v in source.model.updates if v not in EVENT_VARIABLES]
+    if events:
+        fix = f"set the edge's attribute 'variable' to '{graded[0]}'" if graded else ""
+    else:
+        spikes = [v for v in source.model.updates if v in EVENT_VARIABLES]
+        fix = f"set the edge's attribute 'variable' to '{spikes[0]}'" if spikes else ""
+    change = f"set the port's port_type to '{'spike' if events else 'gpot'}'"
+    faults.warn(
+        f"output ports of port_type '{other}' publish '{variable}' of {source.name}: "
+        + " or ".join(text for text in (fix, change) if text),
+        times,
+    )
 
 
 class _Names:
