@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..component import EVENT_VARIABLES
+from ..component import EVENT_VARIABLES, NDComponent
 from ..errors import Faults, near, quoted
 from .circuit import Connections, Group, Port
 from .records import Records
@@ -71,8 +71,10 @@ def make_connections(
         if wire.warning:
             faults.warn(wire.warning, len(rows))
         if groups[b].model is Port:
-            types = groups[b].labels["port_type"][within[target[rows]]]
-            _warn_ports(types, groups[a], wire.variable, bool(variable), faults)
+            ports = {
+                name: column[within[target[rows]]] for name, column in groups[b].labels.items()
+            }
+            _warn_ports(ports, groups[a].model, wire.variable, bool(variable), faults)
         sets.setdefault((wire.variable, wire.access), []).append(rows)
     reversals = None
     out = []
@@ -94,24 +96,27 @@ def make_connections(
 
 
 def _warn_ports(
-    types: NDArray[np.str_], source: Group, variable: str, said: bool, faults: Faults
+    ports: dict[str, NDArray[Any]],
+    source: type[NDComponent],
+    variable: str,
+    said: bool,
+    faults: Faults,
 ) -> None:
-    """Warn of output ports of one type that publish what goes through the other one."""
+    """Warn of output ports of one type that publish what goes through the other one.
+
+    Spikes through a gpot port may be meant where the edge says so.
+    """
     events = variable in EVENT_VARIABLES
-    other = "gpot" if events else "spike"
-    times = int((types == other).sum())
+    wrong, right = ("gpot", "spike") if events else ("spike", "gpot")
+    times = int(((ports["port_type"] == wrong) & (ports["port_io"] == "out")).sum())
     if not times or (events and said):
         return
-    graded = [v for v in source.model.updates if v not in EVENT_VARIABLES]
-    if events:
-        fix = f"set the edge's attribute 'variable' to '{graded[0]}'" if graded else ""
-    else:
-        spikes = [v for v in source.model.updates if v in EVENT_VARIABLES]
-        fix = f"set the edge's attribute 'variable' to '{spikes[0]}'" if spikes else ""
-    change = f"set the port's port_type to '{'spike' if events else 'gpot'}'"
+    fitting = [v for v in source.updates if (v in EVENT_VARIABLES) != events]
+    fix = [f"write variable='{v}' on the edges" for v in fitting[:1]]
+    fix.append(f"make it port_type '{right}'")
     faults.warn(
-        f"output ports of port_type '{other}' publish '{variable}' of {source.name}: "
-        + " or ".join(text for text in (fix, change) if text),
+        f"output ports with port_type '{wrong}' publish '{variable}' of {source.__name__}; "
+        + " or ".join(fix),
         times,
     )
 
