@@ -27,7 +27,7 @@ PARAMETERS: dict[str, dict[str, float]] = {
 SYNAPSES = sorted(
     name
     for name, model in shipped().items()
-    if ".synapses." in model.__module__ and name != "GapJunction"
+    if ".synapses." in model.__module__ and not any(a.single for a in model.accesses)
 )
 
 

@@ -251,7 +251,7 @@ def test_check_models_info_plot(circuit: Path, capsys: Capture) -> None:
     assert main(["models"]) == 0
     assert "LeakyIAF" in capsys.readouterr().out
     assert main(["models", "--markdown"]) == 0
-    assert "| LeakyIAF | " in capsys.readouterr().out
+    assert "| `LeakyIAF` | " in capsys.readouterr().out
     assert main(["models", "AlphaSynapse"]) == 0
     said = capsys.readouterr().out
     for word in ("ar [1/ms]", "required", "doi:", "z [1]", "mathematics", "spike_state"):
