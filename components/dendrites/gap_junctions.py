@@ -25,7 +25,7 @@ class GapJunctions(NDComponent):
             receptor="neighbour",
             each="conductance * (V - own)",
             connection={
-                "conductance": Parameter("mS/cm^2", at_least=0.0, doc="conductance of the junction")
+                "conductance": Parameter("mS/cm^2", at_least=0.0, doc="of the gap junction")
             },
             accumulate="double",
         ),

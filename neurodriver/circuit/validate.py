@@ -191,7 +191,8 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     for key, rule in _connection_rules(circuit, links).items():
         if key not in links.data and rule.default is None and len(links):
             where = f"connections '{links.variable}' into '{links.access}'"
-            faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]")
+            what = f" ({rule.doc})" if rule.doc else ""
+            faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]{what}")
         if key in links.data:
             column = np.broadcast_to(links.data[key], (len(links),))
             bad = np.isinf(column) | (np.isnan(column) & (rule.default is None))

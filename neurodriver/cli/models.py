@@ -135,10 +135,10 @@ def page(model: type[NDComponent]) -> list[str]:
         more = f", receptor {access.receptor}" if access.receptor else ""
         each = f", each adds {access.each}" if access.each else ""
         lines.append(f"  {access.variable}{more}{each}")
+        lines += [f"    edge's {_described(n, rule)}" for n, rule in access.connection.items()]
     lines += ["updates", *[f"  {v} [{model.units[v]}]" for v in model.updates], "parameters"]
     for name, rule in model.params.items():
-        default = "required" if rule.default is None else f"default {rule.default:g}"
-        lines.append(f"  {name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}")
+        lines.append(f"  {_described(name, rule)}")
     lines.append("states (optional parameter init<name> sets the first value)")
     for name, state in model.states.items():
         start = f"the parameter {name}" if state.initial == name else state.initial
@@ -148,3 +148,8 @@ def page(model: type[NDComponent]) -> list[str]:
     lines += [f"  {line.strip()}" for line in model.update.strip().splitlines()]
     lines += [f"  {name} = {text}" for name, text in model.outputs.items()]
     return lines
+
+
+def _described(name: str, rule: Parameter) -> str:
+    default = "required" if rule.default is None else f"default {rule.default:g}"
+    return f"{name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}"

@@ -164,7 +164,11 @@ def test_a_junction_survives_a_file(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("nodes", "edges", "message"),
     [
-        ({}, [("a", "b", {"variable": "V"})], "every edge needs the attribute 'conductance'"),
+        (
+            {},
+            [("a", "b", {"variable": "V"})],
+            r"'V' into 'I': every edge needs the attribute 'conductance' \[mS/cm\^2\] \(of the gap",
+        ),
         ({}, [("a", "b", GAP), ("b", "a", {"variable": "V"})], "'b' -> 'a', attribute 'conduc"),
         ({}, [("a", "b", {**GAP, "conductance": -1.0})], r"at least 0 \(got -1\)"),
         ({}, [("a", "b", {**GAP, "conductance": "big"})], "must be a finite number"),
