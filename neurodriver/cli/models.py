@@ -17,6 +17,8 @@ from . import options
 FOLDERS = ("axon_hillocks", "membranes", "synapses", "dendrites", "sources")
 """Kinds of models in the order of the page; others follow."""
 
+DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"
+
 
 @click.command("models")
 @click.argument("name", required=False)
@@ -78,7 +80,7 @@ def by_kind(known: dict[str, type[NDComponent]]) -> list[str]:
                     _with_unit(n, model.states[s].unit) for n, s in model.initial_names().items()
                 ),
                 "the step" if model.maximum_dt is None else f"{1000 * model.maximum_dt:g} ms",
-                re.sub(r"doi:(10\.\S+)", r"[doi:\1](https://doi.org/\1)", model.reference),
+                re.sub(DOI, r"[doi:\1](https://doi.org/\1)", model.reference),
             )
         )
     heads = ("model", "what it is", "accesses", "updates", "parameters", "optional first values",
@@ -126,6 +128,11 @@ def _read(access: Access) -> str:
     return f"`{access.variable}`{receptor}" + (f", each edge with {edge}" if edge else "")
 
 
+def _described(name: str, rule: Parameter) -> str:
+    default = "required" if rule.default is None else f"default {rule.default:g}"
+    return f"{name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}"
+
+
 def page(model: type[NDComponent]) -> list[str]:
     """Return everything that is declared about one model."""
     lines = [model.__name__, "", inspect.getdoc(model) or "", "", f"source: {model.reference}"]
@@ -148,8 +155,3 @@ def page(model: type[NDComponent]) -> list[str]:
     lines += [f"  {line.strip()}" for line in model.update.strip().splitlines()]
     lines += [f"  {name} = {text}" for name, text in model.outputs.items()]
     return lines
-
-
-def _described(name: str, rule: Parameter) -> str:
-    default = "required" if rule.default is None else f"default {rule.default:g}"
-    return f"{name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}"
