@@ -116,6 +116,8 @@ class Access:
         Numbers that every connection carries (with defaults).
     accumulate : {"real", "double"}
         Type of the sum.
+    single : bool
+        Whether it makes sense with one connection alone: a connected component has exactly one.
     """
 
     variable: str
@@ -123,6 +125,7 @@ class Access:
     each: str = ""
     connection: Mapping[str, Parameter] = field(default_factory=dict)
     accumulate: str = "real"
+    single: bool = False
 
     @property
     def name(self) -> str:

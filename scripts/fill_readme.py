@@ -1,4 +1,6 @@
-"""Fill the README's tables: models from their classes, speed from the last run of bench.py.
+"""Fill the tables of README.md and docs/models.md.
+
+Models come from their classes, speed from the last run of bench.py.
 
 python scripts/fill_readme.py [--check] [--bench out/bench.json]
 """
@@ -11,17 +13,20 @@ import re
 import sys
 from pathlib import Path
 
+from neurodriver.cli.models import by_kind
 from neurodriver.cli.models import markdown as model_table
 from neurodriver.library import shipped
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+MODELS = ROOT / "docs" / "models.md"
 
 
-def replaced(text: str, name: str, lines: list[str]) -> str:
+def replaced(text: str, name: str, lines: list[str], where: Path = README) -> str:
     """Return the text with new lines between the marks of one table."""
     pattern = rf"(<!-- {name}: [^\n]*-->\n).*?(<!-- end of {name} -->)"
     if not re.search(pattern, text, re.S):
-        raise SystemExit(f"README.md: the marks of '{name}' are missing")
+        raise SystemExit(f"{where.name}: the marks of '{name}' are missing")
     body = "".join(line + "\n" for line in lines)
     return re.sub(pattern, lambda m: m.group(1) + body + m.group(2), text, flags=re.S)
 
@@ -44,14 +49,20 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only tell whether models are current")
     parser.add_argument("--bench", type=Path)
     arguments = parser.parse_args()
-    text = README.read_text(encoding="utf-8")
-    new = replaced(text, "models", model_table(shipped()))
+    old = {path: path.read_text(encoding="utf-8") for path in (README, MODELS)}
+    new = {
+        README: replaced(old[README], "models", model_table(shipped())),
+        MODELS: replaced(old[MODELS], "models", ["", *by_kind(shipped()), ""], MODELS),
+    }
     if arguments.check:
-        print("README.md:", "current" if new == text else "run scripts/fill_readme.py")
-        return 0 if new == text else 1
+        for path in old:
+            state = "current" if new[path] == old[path] else "run scripts/fill_readme.py"
+            print(f"{path.relative_to(ROOT)}: {state}")
+        return 0 if new == old else 1
     if arguments.bench:
-        new = replaced(new, "speed", speed_table(arguments.bench))
-    README.write_text(new, encoding="utf-8")
+        new[README] = replaced(new[README], "speed", speed_table(arguments.bench))
+    for path, text in new.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 

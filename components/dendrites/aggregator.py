@@ -13,7 +13,7 @@ class Aggregator(NDComponent):
 
     reference = "Destexhe et al. 1994, J Comput Neurosci 1:195-230, doi:10.1007/BF00961734"
     accesses = (
-        "V",
+        Access("V", single=True),
         Access(
             "g",
             each="g * (V - reverse)",

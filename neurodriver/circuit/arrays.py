@@ -13,6 +13,7 @@ from ..component import NDComponent
 from ..errors import CircuitError, Faults, near, quoted
 from .circuit import Circuit, Connections, Group, Port
 from .validate import checked
+from .wiring import INSERTED
 
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
@@ -90,8 +91,8 @@ def _wiring(circuit: Circuit, faults: Faults) -> None:
                 known = ", ".join(model.updates) or "nothing"
                 faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
         for model in _models(circuit, links.target):
-            # conductances may open onto a current: an Aggregator comes between
-            reads = (links.variable, "I") if links.variable == "g" else (links.variable,)
+            # conductances and potentials may open onto a current: something comes between
+            reads = (links.variable, "I") if links.variable in INSERTED else (links.variable,)
             names = [a.name for a in model.accesses if a.variable in reads]
             if links.access not in names:
                 known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"

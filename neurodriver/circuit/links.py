@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..component import EVENT_VARIABLES, NDComponent
 from ..errors import Faults, near, quoted
-from .circuit import Connections, Group
+from .circuit import Connections, Group, Port
 from .records import Records
 from .validate import edge_name
-from .wiring import resolve
+from .wiring import INSERTED, resolve
 
 REVERSAL_NAMES = ("reverse", "Vr", "VR", "reverse_potential")
 """Attributes that give a reversal potential, in the order in which they are looked up."""
@@ -54,7 +55,9 @@ def make_connections(
     present: set[str] = set().union(*edges)
     used = {key for g in groups for a in g.model.accesses for key in a.connection}
     _warn_unused(edges, present.difference(_LABELS, _MEANT, used), faults)
-    of = np.repeat(np.arange(len(groups)), [g.count for g in groups])
+    counts = [g.count for g in groups]
+    of = np.repeat(np.arange(len(groups)), counts)
+    within = np.concatenate([np.arange(n) for n in counts] or [of])
     sets: dict[tuple[str, str], list[Rows]] = {}
     for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
         wire = resolve(groups[a].model, groups[b].model, variable, receptor)
@@ -67,13 +70,21 @@ def make_connections(
             continue
         if wire.warning:
             faults.warn(wire.warning, len(rows))
+        if groups[b].model is Port:
+            ports = {
+                name: column[within[target[rows]]] for name, column in groups[b].labels.items()
+            }
+            _warn_ports(ports, groups[a].model, wire.variable, bool(variable), faults)
         sets.setdefault((wire.variable, wire.access), []).append(rows)
     reversals = None
     out = []
     for (variable, access), parts in sets.items():
         rows = np.sort(np.concatenate(parts))  # the order of the file
         links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
-        data = _edge_numbers(links, names.of(rows), faults, {*_MEANT, *used})
+        meant = {*_MEANT, *used}
+        if variable in INSERTED and variable != access:
+            meant.update(INSERTED[variable].rules())
+        data = _edge_numbers(links, names.of(rows), faults, meant)
         delay = data.pop("delay", np.zeros(()))
         ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
         if variable == "g":
@@ -82,6 +93,32 @@ def make_connections(
             data["reverse"] = _reversal(data, reversals[ends[0]], faults)
         out.append(Connections(variable, access, *ends, delay, data))
     return tuple(out)
+
+
+def _warn_ports(
+    ports: dict[str, NDArray[Any]],
+    source: type[NDComponent],
+    variable: str,
+    said: bool,
+    faults: Faults,
+) -> None:
+    """Warn of output ports of one type that publish what goes through the other one.
+
+    Spikes through a gpot port may be meant where the edge says so.
+    """
+    events = variable in EVENT_VARIABLES
+    wrong, right = ("gpot", "spike") if events else ("spike", "gpot")
+    times = int(((ports["port_type"] == wrong) & (ports["port_io"] == "out")).sum())
+    if not times or (events and said):
+        return
+    fitting = [v for v in source.updates if (v in EVENT_VARIABLES) != events]
+    fix = [f"write variable='{v}' on the edges" for v in fitting[:1]]
+    fix.append(f"make it port_type '{right}'")
+    faults.warn(
+        f"output ports with port_type '{wrong}' publish '{variable}' of {source.__name__}; "
+        + " or ".join(fix),
+        times,
+    )
 
 
 class _Names:

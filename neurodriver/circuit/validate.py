@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..component import NDComponent, Parameter
 from ..errors import Faults, near, quoted
 from .circuit import Circuit, Connections, Group, Port
+from .wiring import INSERTED
 
 LONGEST_UID = 256
 """Longest uid in characters: names are fixed-width columns."""
@@ -61,7 +62,7 @@ def check(circuit: Circuit, faults: Faults) -> None:
     for links in circuit.connections:
         _links(circuit, links, faults)
     _port_edges(circuit, faults)
-    _aggregators(circuit, faults)
+    _single_accesses(circuit, faults)
 
 
 def _shapes(group: Group, faults: Faults) -> None:
@@ -190,13 +191,16 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     for key, rule in _connection_rules(circuit, links).items():
         if key not in links.data and rule.default is None and len(links):
             where = f"connections '{links.variable}' into '{links.access}'"
-            faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]")
+            what = f" ({rule.doc})" if rule.doc else ""
+            faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]{what}")
         if key in links.data:
             column = np.broadcast_to(links.data[key], (len(links),))
-            note(
-                np.isinf(column) | (np.isnan(column) & (rule.default is None)),
-                lambda i, c=column, k=key: f"attribute '{k}': must be finite (got {c[i]:g})",  # type: ignore[misc]
+            bad = np.isinf(column) | (np.isnan(column) & (rule.default is None))
+            bad |= (column < rule.at_least) | (column > rule.at_most) | (column <= rule.above)
+            say = f"attribute '{key}': must be " + " and ".join(
+                dict.fromkeys(("finite", rule.allowed()))
             )
+            note(bad, lambda i, c=column, s=say: f"{s} (got {c[i]:g})")  # type: ignore[misc]
 
 
 def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Parameter]:
@@ -210,6 +214,8 @@ def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Paramet
             for access in model.accesses:
                 if access.name == links.access and access.variable == links.variable:
                     rules.update(access.connection)
+                elif access.name == links.access and links.variable in INSERTED:
+                    rules.update(INSERTED[links.variable].rules())
     return rules
 
 
@@ -233,21 +239,28 @@ def _port_edges(circuit: Circuit, faults: Faults) -> None:
                 faults.warn(f"edges that {verb} a port with port_io '{io}'", times)
 
 
-def _aggregators(circuit: Circuit, faults: Faults) -> None:
-    """Every Aggregator that is given needs one ``V`` for the driving force of its synapses."""
+def _single_accesses(circuit: Circuit, faults: Faults) -> None:
+    """A connected component has one edge, no more and no less, into each ``single`` access.
+
+    An Aggregator, say, needs the one potential that drives its synapses.
+    """
     for g, group in enumerate(circuit.groups):
-        if group.name != "Aggregator":
+        single = [a for a in group.model.accesses if a.single]
+        if not single:
             continue
         start = int(circuit.starts[g])
-        count = {name: np.zeros(group.count, dtype=np.int64) for name in ("V", "g")}
+        names = [a.name for a in group.model.accesses]
+        count = {name: np.zeros(group.count, dtype=np.int64) for name in names}
         for links in circuit.connections:
             if links.access in count:
                 mine = links.target[(links.target >= start) & (links.target < start + group.count)]
                 np.add.at(count[links.access], mine - start, 1)
-        bad = np.flatnonzero((count["g"] > 0) & (count["V"] != 1))
-        texts = (
-            f"{node_name(group.uids[i])} (Aggregator): needs one edge that carries 'V' from the "
-            f"component it drives (got {count['V'][i]})"
-            for i in bad
-        )
-        faults.add_each(texts, len(bad))
+        connected = np.sum(list(count.values()), axis=0) > 0
+        for access in single:
+            found = count[access.name]
+            bad = np.flatnonzero(connected & (found != 1))
+            say = f"({group.name}): needs one edge that carries '{access.variable}' "
+            say += f"into '{access.name}'" if access.receptor else "from the component it drives"
+            told = bad[: faults.room()]
+            texts = [f"{node_name(group.uids[i])} {say} (got {found[i]})" for i in told]
+            faults.add_each(texts, len(bad))

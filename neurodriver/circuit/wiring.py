@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..component import NDComponent
+from ..component import NDComponent, Parameter
 from ..errors import near
+from ..library import shipped
 from .circuit import Port
 
 Model = type[NDComponent]
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """A component that comes between, where the target accesses ``I`` and the edge carries more.
+
+    Attributes
+    ----------
+    model : str
+        A shipped model that updates ``I``.
+    access : str
+        Its access of what the edge carries.
+    own : str
+        Its access of the target's potential.
+    prefix : str
+        Its name is ``<prefix>_<n>``.
+    """
+
+    model: str
+    access: str
+    own: str
+    prefix: str
+
+    def rules(self) -> Mapping[str, Parameter]:
+        """Return the numbers that every edge carries."""
+        return shipped()[self.model].access(self.access).connection
+
+
+INSERTED = {
+    "g": Inserted("Aggregator", "g", "V", "auto"),
+    "V": Inserted("GapJunctions", "neighbour", "own", "gap"),
+}
+"""What comes between an edge's variable and an access of ``I``."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +55,8 @@ class Wire:
     variable : str
         What flows; empty when there is a fault.
     access : str
-        Access of the target. ``I`` with the variable ``g`` asks for an Aggregator; empty for an
-        output port.
+        Access of the target; empty for an output port. One of ``I`` with another variable asks for
+        what ``INSERTED`` says.
     fault, warning : str
         What is wrong, or only suspicious.
     unmatched : bool
@@ -47,7 +82,8 @@ def resolve(source: Model, target: Model, variable: str = "", receptor: str = ""
     Notes
     -----
     Without ``variable`` the first of the target's accesses that the source updates is taken. A
-    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator.
+    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator;
+    a potential ``V``, where the edge says so, through GapJunctions.
     """
     if source is Port and target is Port:
         return Wire(fault="connects a port with a port; put a component between them")
@@ -61,6 +97,10 @@ def resolve(source: Model, target: Model, variable: str = "", receptor: str = ""
             fits = [a for a in target.accesses if a.variable == "I"]
             if fits:
                 return Wire("g", fits[0].name)
+        if not fits and variable == "V" and {"V"} <= {*source.updates} & {*target.updates}:
+            fits = [a for a in target.accesses if a.variable == "I"]
+            if fits:
+                return Wire("V", fits[0].name)
         fits = [a for a in fits if not variable or a.variable == variable]
     chosen = [a for a in fits if not receptor or a.receptor == receptor]
     if not chosen:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import inspect
+import re
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from ..component import NDComponent
+from ..component import Access, NDComponent, Parameter
 from ..errors import ModelError, near
 from . import options
+
+FOLDERS = ("axon_hillocks", "membranes", "synapses", "dendrites", "sources")
+"""Kinds of models in the order of the page; others follow."""
+
+DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"
 
 
 @click.command("models")
 @click.argument("name", required=False)
-@click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
+@click.option("--markdown", is_flag=True, help="Print all models, by kind, as Markdown.")
 @options.own_models
 def command(**given: Any) -> int:
     """List the models, or tell all about the model NAME."""
@@ -23,7 +31,7 @@ def command(**given: Any) -> int:
     known = models(options.load_models(given["model_files"]))
     name = given["name"]
     if name is None:
-        for line in markdown(known) if given["markdown"] else listing(known):
+        for line in by_kind(known) if given["markdown"] else listing(known):
             click.echo(line)
         return 0
     if name not in known:
@@ -37,7 +45,7 @@ def command(**given: Any) -> int:
 
 def summary(model: type[NDComponent]) -> str:
     """Return the first line of a model's documentation."""
-    return (inspect.getdoc(model) or "").split("\n")[0]
+    return (inspect.getdoc(model) or "").split("\n")[0].replace("``", "`")
 
 
 def listing(known: dict[str, type[NDComponent]]) -> list[str]:
@@ -47,18 +55,82 @@ def listing(known: dict[str, type[NDComponent]]) -> list[str]:
 
 
 def markdown(known: dict[str, type[NDComponent]]) -> list[str]:
-    """Return the table of models as Markdown."""
-    lines = [
-        "| model | what it is | accesses | updates | parameters |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+    """Return the models as one table in Markdown: names, what they are, variables, parameters."""
+    rows = []
     for name, model in known.items():
-        reads = ", ".join(a.variable for a in model.accesses)
-        params = ", ".join(model.params)
-        lines.append(
-            f"| {name} | {summary(model)} | {reads} | {', '.join(model.updates)} | {params} |"
+        reads = ", ".join(dict.fromkeys(a.variable for a in model.accesses))
+        rows.append(
+            (name, summary(model), reads, ", ".join(model.updates), ", ".join(model.params))
         )
-    return lines
+    return _table(("model", "what it is", "accesses", "updates", "parameters"), rows)
+
+
+def by_kind(known: dict[str, type[NDComponent]]) -> list[str]:
+    """Return all that users set, as a table in Markdown for each kind (folder) of models."""
+    kinds: dict[str, list[tuple[str, ...]]] = {}
+    for name, model in sorted(known.items(), key=lambda item: (_rank(item[1]), item[0].lower())):
+        kinds.setdefault(_kind(model), []).append(
+            (
+                f"`{name}`",
+                summary(model),
+                ", ".join(_read(a) for a in model.accesses),
+                ", ".join(_with_unit(v, model.units[v]) for v in model.updates),
+                ", ".join(_parameter(n, rule) for n, rule in model.params.items()),
+                ", ".join(
+                    _with_unit(n, model.states[s].unit) for n, s in model.initial_names().items()
+                ),
+                "the step" if model.maximum_dt is None else f"{1000 * model.maximum_dt:g} ms",
+                re.sub(DOI, r"[doi:\1](https://doi.org/\1)", model.reference),
+            )
+        )
+    heads = ("model", "what it is", "accesses", "updates", "parameters", "optional first values",
+             "largest sub-step", "source")  # fmt: skip
+    lines: list[str] = []
+    for kind, rows in kinds.items():
+        lines += [f"## {kind}", "", *_table(heads, rows), ""]
+    return lines[:-1]
+
+
+def _rank(model: type[NDComponent]) -> tuple[bool, int, str]:
+    """Return what orders the kinds: neurons first, models of one's own last."""
+    own = ".components." not in model.__module__
+    folder = model.__module__.rpartition(".")[0].rpartition(".")[2]
+    known = folder in FOLDERS
+    return own, FOLDERS.index(folder) if known else len(FOLDERS), "" if own else folder
+
+
+def _kind(model: type[NDComponent]) -> str:
+    """Return what the folder of a model says that it holds."""
+    package = sys.modules.get(model.__module__.rpartition(".")[0])
+    if package is None or ".components." not in model.__module__:
+        return "Own models"
+    return (inspect.getdoc(package) or package.__name__).split("\n")[0].rstrip(".")
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    heads = tuple(heads)
+    lines = [heads, ("---",) * len(heads), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines]
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"`{name}`" if unit in ("", "1") else f"`{name}` {unit}"
+
+
+def _parameter(name: str, rule: Parameter) -> str:
+    default = "" if rule.default is None else f" (default {rule.default:g})"
+    return _with_unit(name, rule.unit) + default
+
+
+def _read(access: Access) -> str:
+    receptor = f" (receptor `{access.receptor}`)" if access.receptor else ""
+    edge = ", ".join(_parameter(n, rule) for n, rule in access.connection.items())
+    return f"`{access.variable}`{receptor}" + (f", each edge with {edge}" if edge else "")
+
+
+def _described(name: str, rule: Parameter) -> str:
+    default = "required" if rule.default is None else f"default {rule.default:g}"
+    return f"{name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}"
 
 
 def page(model: type[NDComponent]) -> list[str]:
@@ -70,10 +142,10 @@ def page(model: type[NDComponent]) -> list[str]:
         more = f", receptor {access.receptor}" if access.receptor else ""
         each = f", each adds {access.each}" if access.each else ""
         lines.append(f"  {access.variable}{more}{each}")
+        lines += [f"    edge's {_described(n, rule)}" for n, rule in access.connection.items()]
     lines += ["updates", *[f"  {v} [{model.units[v]}]" for v in model.updates], "parameters"]
     for name, rule in model.params.items():
-        default = "required" if rule.default is None else f"default {rule.default:g}"
-        lines.append(f"  {name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}")
+        lines.append(f"  {_described(name, rule)}")
     lines.append("states (optional parameter init<name> sets the first value)")
     for name, state in model.states.items():
         start = f"the parameter {name}" if state.initial == name else state.initial

@@ -327,6 +327,14 @@ def driven() -> dict[str, tuple[dict[str, Any], dict[str, float]]]:
         "SynapseGABA": (AMPA, {"spike_state": 1.0}),
         "SynapseNMDA": (NMDA, {"spike_state": 1.0, "V": -40.0}),
         "SigmoidSynapse": (SIGMOID, {"V": -42.0}),
+        "Rinzel": ({}, {"I": 12.0}),
+        "Wilson": ({}, {"I": 60.0}),
+        "ExpSynapse": ({"gmax": 0.1, "tau": 4.0, "a": 0.5}, {"spike_state": 1.0}),
+        "AlphaSynapse2": ({"gmax": 0.1, "ar": 0.9, "ad": 0.2}, {"spike_state": 1.0}),
+        "power_gpot_gpot_sig": (
+            {"threshold": -45.0, "slope": 0.1, "saturation": 9.0},
+            {"V": -42.0},
+        ),
     }
 
 

@@ -11,36 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Attributes = Mapping[str, Any]
+from models import MODELS, Attributes
+
 Edge = tuple[str, str, Mapping[str, Any]]
 
-ACCESSES = {
-    "LeakyIAF": ("I",),
-    "HodgkinHuxley2": ("I",),
-    "MorrisLecar": ("I",),
-    "GradedNeuron": ("r", "I"),
-    "AlphaSynapse": ("spike_state",),
-    "SynapseAMPA": ("spike_state",),
-    "PowerGPotGPot": ("V",),
-    "Aggregator": ("V", "g"),
-}
-UPDATES = {
-    "LeakyIAF": ("spike_state", "V"),
-    "HodgkinHuxley2": ("spike_state", "V"),
-    "MorrisLecar": ("V",),
-    "GradedNeuron": ("V", "r"),
-    "AlphaSynapse": ("g",),
-    "SynapseAMPA": ("g",),
-    "PowerGPotGPot": ("g",),
-    "Aggregator": ("I",),
-}
-LONGEST_SUBSTEP = {
-    "LeakyIAF": 1e-4,
-    "HodgkinHuxley2": 1e-5,
-    "MorrisLecar": 1e-5,
-    "AlphaSynapse": 1e-4,
-    "SynapseAMPA": 1e-4,
-}
 REVERSAL = ("reverse", "Vr", "VR", "reverse_potential")
 
 
@@ -51,8 +25,9 @@ class Wire:
     source: str
     variable: str
     back: int
-    weight: float
-    reverse: float
+    weight: float = 1.0
+    reverse: float = 0.0
+    conductance: float = 0.0
 
 
 class Naive:
@@ -70,29 +45,44 @@ class Naive:
         self.dt = dt
         self.nodes: dict[str, Attributes] = dict(nodes)
         self.wires: dict[str, list[Wire]] = {uid: [] for uid in nodes}
-        inserted: dict[str, str] = {}
+        inserted: dict[tuple[str, str], str] = {}
         for source, target, data in edges:
-            kind = nodes[target]["class"]
-            shared = [v for v in ACCESSES[kind] if v in UPDATES[nodes[source]["class"]]]
-            wire = Wire(source, "", self.rows_back(data), data.get("weight", 1.0),
-                        self.reversal(data, nodes[source]))  # fmt: skip
-            if shared:
-                wire.variable = data.get("variable", shared[0])
-                self.wires[target].append(wire)
-                continue
-            wire.variable = "g"
-            if target not in inserted:
-                inserted[target] = f"auto_{len(inserted)}"
-                self.nodes[inserted[target]] = {"class": "Aggregator"}
-                self.wires[inserted[target]] = [Wire(target, "V", 0, 1.0, 0.0)]
-            self.wires[inserted[target]].append(wire)
-        for target, uid in inserted.items():
-            self.wires[target].append(Wire(uid, "I", 0, 1.0, 0.0))
+            self.connect(source, target, data, inserted)
+        for kind in ("Aggregator", "GapJunctions"):  # after all direct currents, in this order
+            for (name, target), uid in inserted.items():
+                if name == kind:
+                    self.wires[target].append(Wire(uid, "I", 0))
         self.state = {uid: self.start(data) for uid, data in self.nodes.items()}
         self.history: dict[tuple[str, str], list[float]] = {}
         for uid, data in self.nodes.items():
-            for variable in UPDATES[data["class"]]:
+            for variable in MODELS[data["class"]].updates:
                 self.history[variable, uid] = [self.first(uid, variable)]
+
+    def connect(
+        self, source: str, target: str, data: Attributes, inserted: dict[tuple[str, str], str]
+    ) -> None:
+        """Add the connection of an edge; what is no current goes through a component between."""
+        accesses = MODELS[self.nodes[target]["class"]].accesses
+        shared = [v for v in accesses if v in MODELS[self.nodes[source]["class"]].updates]
+        back, reverse = self.rows_back(data), self.reversal(data, self.nodes[source])
+        wire = Wire(
+            source, "", back, data.get("weight", 1.0), reverse, data.get("conductance", 0.0)
+        )
+        variable = data.get("variable")
+        if shared and variable in (None, *shared):
+            wire.variable = variable or shared[0]
+            self.wires[target].append(wire)
+            return
+        wire.variable = variable or "g"
+        kind, prefix, own = "Aggregator", "auto", "V"
+        if wire.variable == "V":
+            kind, prefix, own = "GapJunctions", "gap", "own"
+        if (kind, target) not in inserted:
+            uid = f"{prefix}_{sum(k == kind for k, _ in inserted)}"
+            inserted[kind, target] = uid
+            self.nodes[uid] = {"class": kind}
+            self.wires[uid] = [Wire(target, own, 0)]
+        self.wires[inserted[kind, target]].append(wire)
 
     def rows_back(self, data: Mapping[str, Any]) -> int:
         """Return the latency of an edge in steps, less the step that every edge takes."""
@@ -110,18 +100,11 @@ class Naive:
     @staticmethod
     def start(p: Attributes) -> dict[str, float]:
         """Return the states of a component before step 0."""
-        kind = p["class"]
-        if kind == "LeakyIAF":
-            return {"V": p.get("initV", p["resting_potential"])}
-        if kind == "MorrisLecar":
-            return {"V": p.get("initV", -70.0), "n": p.get("initn", 0.3525)}
-        if kind == "HodgkinHuxley2":
-            v = p.get("initV", -65.0)
-            gates = {"n": 0.0, "m": 0.0, "h": 0.92}
-            return {"V": v, "before": v, **{x: p.get(f"init{x}", gates[x]) for x in gates}}
-        if kind == "GradedNeuron":
-            return {"V": p.get("initV", p["bias"])}
-        return dict.fromkeys(("z", "dz", "d2z", "s"), 0.0)
+        x = {}
+        for name, value in MODELS[p["class"]].start.items():
+            begin = p[value] if isinstance(value, str) else value
+            x[name] = p.get(f"init{name}", begin)
+        return {**x, "before": x["V"]} if "V" in x else x
 
     def first(self, uid: str, variable: str) -> float:
         """Return row 0: the potential and its rectified value start, all else is 0."""
@@ -138,7 +121,7 @@ class Naive:
         for k in range(steps):
             new = {}
             for uid, p in self.nodes.items():
-                inputs = {v: self.total(uid, v, k) for v in ACCESSES[p["class"]]}
+                inputs = {v: self.total(uid, v, k) for v in MODELS[p["class"]].accesses}
                 for variable in inputs:
                     inputs[variable] += injected.get((variable, uid), [0.0] * (k + 1))[k]
                 new[uid] = self.advance(uid, p, inputs)
@@ -152,9 +135,11 @@ class Naive:
         for wire in self.wires[uid]:
             if wire.variable != variable:
                 continue
-            value = self.at(variable, wire.source, k - wire.back)
+            value = self.at("V" if variable == "own" else variable, wire.source, k - wire.back)
             if kind == "Aggregator" and variable == "g":
                 value *= self.total(uid, "V", k) - wire.reverse
+            if kind == "GapJunctions" and variable == "V":
+                value = wire.conductance * (value - self.total(uid, "own", k))
             if kind == "GradedNeuron" and variable == "r":
                 value *= wire.weight
             total += value
@@ -162,7 +147,7 @@ class Naive:
 
     def substeps(self, kind: str) -> tuple[int, float]:
         """Return the number of sub-steps of a step and their length in ms."""
-        longest = LONGEST_SUBSTEP.get(kind, self.dt)
+        longest = MODELS[kind].longest or self.dt
         ratio = self.dt / longest
         count = 1 if self.dt <= longest else math.ceil(ratio)
         if count > 1 and abs(ratio - round(ratio)) < 1e-5:
@@ -171,83 +156,11 @@ class Naive:
 
     def advance(self, uid: str, p: Attributes, inputs: dict[str, float]) -> dict[str, float]:
         """Return the new values of one component's variables."""
-        kind, x = p["class"], self.state[uid]
-        count, h = self.substeps(kind)
-        if kind == "Aggregator":
-            return {"I": -inputs["g"]}
-        if kind == "PowerGPotGPot":
-            drive = max(0.0, inputs["V"] - p["threshold"]) ** p["power"]
-            return {"g": min(p["saturation"], p["slope"] * drive)}
-        if kind == "GradedNeuron":
-            rate = h / max(p["time_constant"], h)
-            x["V"] += rate * (p["bias"] - x["V"] + inputs["r"] + inputs["I"])
-            return {"V": x["V"], "r": max(x["V"], 0.0)}
+        model, x = MODELS[p["class"]], self.state[uid]
+        count, h = self.substeps(p["class"])
         spiked = 0.0
-        for substep in range(count):
-            fired = substep == 0 and inputs.get("spike_state", 0.0) > 0
-            if kind == "LeakyIAF":
-                spiked = max(spiked, leaky_iaf(x, p, inputs["I"], h))
-            elif kind == "HodgkinHuxley2":
-                spiked = max(spiked, hodgkin_huxley2(x, p, inputs["I"], h))
-            elif kind == "MorrisLecar":
-                morris_lecar(x, p, inputs["I"], h)
-            elif kind == "AlphaSynapse":
-                alpha(x, p, fired, h)
-            else:
-                x["s"] = x["s"] * math.exp(-h / p["st"]) + fired
-        if kind == "AlphaSynapse":
-            return {"g": p["gmax"] * x["z"]}
-        if kind == "SynapseAMPA":
-            return {"g": p["gmax"] * x["s"]}
-        return {"V": x["V"], "spike_state": spiked} if kind != "MorrisLecar" else {"V": x["V"]}
-
-
-def leaky_iaf(x: dict[str, float], p: Attributes, current: float, h: float) -> float:
-    """Relax towards the potential that the current would reach; fire and reset at threshold."""
-    b = math.exp(-h / (p["capacitance"] * p["resistance"]))
-    x["V"] = x["V"] * b + (p["resistance"] * current + p["resting_potential"]) * (1 - b)
-    if x["V"] < p["threshold"]:
-        return 0.0
-    x["V"] = p["reset_potential"]
-    return 1.0
-
-
-def quotient(u: float, limit: float, factor: float) -> float:
-    """Return ``-factor u / (exp(-u / 10) - 1)``, and its limit where that is 0 / 0."""
-    below = math.exp(-u / 10) - 1
-    return limit if abs(below) <= 1e-7 else -factor * u / below
-
-
-def hodgkin_huxley2(x: dict[str, float], p: Attributes, current: float, h: float) -> float:
-    """Take one explicit Euler step; tell a local maximum above -30 mV."""
-    v, n, m, gate = x["V"], x["n"], x["m"], x["h"]
-    rates = {
-        "n": (quotient(v + 55, 0.1, 0.01), 0.125 * math.exp(-(v + 65) / 80)),
-        "m": (quotient(v + 40, 1.0, 0.1), 4 * math.exp(-(v + 65) / 18)),
-        "h": (0.07 * math.exp(-(v + 65) / 20), 1 / (math.exp(-(v + 35) / 10) + 1)),
-    }
-    ionic = p["g_Na"] * m**3 * gate * (v - p["E_Na"]) + p["g_K"] * n**4 * (v - p["E_K"])
-    x["V"] = v + h * (current - ionic - p["g_L"] * (v - p["E_L"]))
-    for name, (up, down) in rates.items():
-        x[name] += h * ((1 - x[name]) * up - x[name] * down)
-    top = x["before"] <= v and v >= x["V"] and v > -30
-    x["before"] = v
-    return float(top)
-
-
-def morris_lecar(x: dict[str, float], p: Attributes, current: float, h: float) -> None:
-    """Take one explicit Euler step."""
-    v, n = x["V"], x["n"]
-    n_inf = 0.5 * (1 + math.tanh((v - p["V3"]) / p["V4"]))
-    m_inf = 0.5 * (1 + math.tanh((v - p["V1"]) / p["V2"]))
-    leak = p["g_L"] * (v - p["V_L"]) + p["g_K"] * n * (v - p["V_K"])
-    x["V"] = v + h * (current - leak - p["g_Ca"] * m_inf * (v - p["V_Ca"]) + p["offset"])
-    x["n"] = n + h * p["phi"] * math.cosh((v - p["V3"]) / (2 * p["V4"])) * (n_inf - n)
-
-
-def alpha(x: dict[str, float], p: Attributes, fired: bool, h: float) -> None:
-    """Take one step with the lagging second derivative."""
-    z, dz, d2z = x["z"], x["dz"], x["d2z"]
-    x["z"] = max(0.0, z + h * dz)
-    x["dz"] = dz + h * d2z + (p["ar"] * p["ad"] if fired else 0.0)
-    x["d2z"] = -(p["ar"] + p["ad"]) * dz - p["ar"] * p["ad"] * z
+        for number in range(count if model.substep else 0):
+            assert model.substep is not None
+            spiked = max(spiked, model.substep(x, p, inputs, h, number == 0))
+        new = model.give(x, p, inputs)
+        return {"spike_state": spiked, **new} if "spike_state" in model.updates else new

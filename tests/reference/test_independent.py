@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive import UPDATES, Edge, Naive
+from models import MODELS
+from naive import Edge, Naive
 from support import HH2, IAF, ML, graph, node, simulate
 
 from neurodriver import ArrayInput
@@ -19,6 +20,19 @@ which a few spikes of a neuron magnify."""
 STEPS = 200
 SEEDS = range(16)
 
+GATES = {"n": 0.1559, "m": 0.0101, "h": 0.9659, "a": 0.5404, "b": 0.2885}
+SQUID = ("HodgkinHuxley", "HodgkinHuxley2", "ConnorStevens", "Rinzel", "Wilson")
+IAFS = ("LeakyIAF", "LeakyIAF_bias", "LeakyIAFwithRefractoryPeriod")
+EVENTS = (
+    "AlphaSynapse",
+    "AlphaSynapse2",
+    "SynapseAMPA",
+    "SynapseGABA",
+    "ExpSynapse",
+    "SynapseNMDA",
+)
+GRADED = ("PowerGPotGPot", "SigmoidSynapse")
+
 Nodes = dict[str, dict[str, Any]]
 
 
@@ -29,12 +43,19 @@ def random_node(kind: str, rng: np.random.Generator) -> dict[str, Any]:
         return float(value * rng.uniform(1 - spread, 1 + spread))
 
     start = {"initV": float(rng.uniform(-70, -50))} if rng.random() < 0.5 else {}
-    if kind == "LeakyIAF":
+    if kind in IAFS:
         given = {**IAF, "resistance": near(10.0), "capacitance": near(0.5)}
-        return node(kind, given, threshold=float(rng.uniform(-62, -50)), **start)
+        more = {"bias_current": near(0.5)} if kind != "LeakyIAF" else {}
+        if kind == "LeakyIAFwithRefractoryPeriod":
+            del given["resistance"]
+            more.update(time_constant=near(5.0), refractory_period=near(1.95, 0.01))
+        return node(kind, given, threshold=float(rng.uniform(-62, -50)), **start, **more)
     if kind == "HodgkinHuxley2":
         gates = {"initn": 0.3, "initm": 0.05, "inith": 0.6} if rng.random() < 0.7 else {}
         return node(kind, {k: near(v, 0.02) for k, v in HH2.items()}, **start, **gates)
+    if kind in SQUID:
+        names = {"HodgkinHuxley": "nmh", "ConnorStevens": "nmhab"}.get(kind, "")
+        return node(kind, {x: near(GATES[x]) for x in names}, **start)
     if kind == "MorrisLecar":
         return node(kind, {k: near(v, 0.05) for k, v in ML.items()}, phi=near(0.05), **start)
     if kind == "GradedNeuron":
@@ -42,10 +63,17 @@ def random_node(kind: str, rng: np.random.Generator) -> dict[str, Any]:
         given = {"time_constant": float(rng.uniform(0.05, 5.0)), "bias": float(rng.normal())}
         return node(kind, given, **start)
     reverse = {"reverse": float(rng.uniform(-90, 20))}
-    if kind == "AlphaSynapse":
+    if kind in ("AlphaSynapse", "AlphaSynapse2"):
         return node(kind, {"gmax": near(0.2), "ar": near(0.9), "ad": near(0.4)}, **reverse)
-    if kind == "SynapseAMPA":
+    if kind == "ExpSynapse":
+        return node(kind, {"gmax": near(0.2), "tau": near(3.0), "a": near(2.0)}, **reverse)
+    if kind == "SynapseNMDA":
+        return node(kind, {"gmax": near(0.2), "st": near(9.0), "Mg": near(1.0)}, **reverse)
+    if kind in EVENTS:
         return node(kind, {"gmax": near(0.05), "st": near(3.0)}, **reverse)
+    if kind == "SigmoidSynapse":
+        given = {"threshold": near(-55.0), "slope": near(0.1), "gmax": near(0.02), "scale": 1.5}
+        return node(kind, given, **reverse)
     power = float(rng.choice([1.0, 1.5, 2.0]))
     given = {"threshold": near(-58.0), "slope": near(0.01), "power": power, "saturation": 0.2}
     return node("PowerGPotGPot", given, **reverse)
@@ -53,25 +81,31 @@ def random_node(kind: str, rng: np.random.Generator) -> dict[str, Any]:
 
 def random_circuit(rng: np.random.Generator, dt: float) -> tuple[Nodes, list[Edge]]:
     """Return nodes of all models and edges with random delays, some of them parallel."""
-    kinds = list(rng.permutation([k for k in UPDATES if k != "Aggregator"]))
+    kinds = list(rng.permutation([k for k in MODELS if k not in ("Aggregator", "GapJunctions")]))
     nodes: Nodes = {}
     for kind in kinds:
-        for i in range(int(rng.integers(2, 7))):
+        for i in range(int(rng.integers(1, 5))):
             nodes[f"{kind}_{i}"] = random_node(str(kind), rng)
     of = {k: [uid for uid, p in nodes.items() if p["class"] == k] for k in kinds}
-    spiking = of["LeakyIAF"] + of["HodgkinHuxley2"]
+    spiking = [uid for k in (*IAFS, *SQUID) for uid in of[k]]
     neurons = spiking + of["MorrisLecar"]
+    events = [uid for k in EVENTS for uid in of[k]]
+    graded = [uid for k in GRADED for uid in of[k]]
 
     def delay(longest: float) -> dict[str, float]:
         return {"delay": float(rng.uniform(0, longest) * dt)} if rng.random() < 0.7 else {}
 
     edges: list[Edge] = []
-    for uid in of["AlphaSynapse"] + of["SynapseAMPA"]:
+    for uid in events:
         for _ in range(rng.integers(1, 4)):
-            edges.append((str(rng.choice(spiking)), uid, delay(25)))
-    for uid in of["PowerGPotGPot"]:
+            edges.append((str(rng.choice(spiking)), uid, {"variable": "spike_state", **delay(25)}))
+    for uid in graded + of["SynapseNMDA"]:
         edges.append((str(rng.choice(neurons)), uid, {"variable": "V", **delay(10)}))
-    for uid in of["AlphaSynapse"] + of["SynapseAMPA"] + of["PowerGPotGPot"]:
+    for _ in range(4):
+        a, b = (str(uid) for uid in rng.choice(neurons, 2))
+        gap = {"variable": "V", "conductance": float(rng.uniform(0, 0.3)), **delay(3)}
+        edges.append((a, b, gap))
+    for uid in events + graded:
         for _ in range(rng.integers(1, 3)):
             target = str(rng.choice(neurons))
             name = str(rng.choice(["reverse", "Vr", "VR", "reverse_potential"]))
@@ -94,12 +128,12 @@ def random_inputs(nodes: Nodes, rng: np.random.Generator) -> dict[tuple[str, str
     out = {}
     for uid, p in nodes.items():
         kind = p["class"]
-        if kind in ("LeakyIAF", "HodgkinHuxley2", "MorrisLecar"):
-            high = {"LeakyIAF": 6.0, "HodgkinHuxley2": 30.0, "MorrisLecar": 20.0}[kind]
+        if kind in (*IAFS, *SQUID, "MorrisLecar"):
+            high = 6.0 if kind in IAFS else {"MorrisLecar": 20.0, "Wilson": 80.0}.get(kind, 30.0)
             out["I", uid] = rng.uniform(0.0, high) * rng.uniform(0.5, 1.0, STEPS)
         elif kind == "GradedNeuron" and rng.random() < 0.5:
             out["I", uid] = rng.normal(0.0, 1.0, STEPS)
-        elif kind in ("AlphaSynapse", "SynapseAMPA") and rng.random() < 0.5:
+        elif kind in EVENTS and rng.random() < 0.5:
             out["spike_state", uid] = (rng.random(STEPS) < 0.03).astype(float)
     return out
 
@@ -141,6 +175,10 @@ def test_random_circuit(seed: int) -> None:
         expected = np.array([naive.history[variable, uid][:STEPS] for uid in names]).T
         moved = np.ptp(expected, axis=0) > 0
         assert moved.any(), f"{variable} never moved"
+        still = [u for u, did in zip(names, moved, strict=True) if not did]
+        assert variable != "V" or all(u.startswith("GradedNeuron") for u in still)
+        gaps = [u for u in names if u.startswith("gap_")]
+        assert variable != "I" or not set(gaps) <= set(still)
         if variable == "spike_state":
             assert np.array_equal(data[variable], expected)
         else:

@@ -251,11 +251,14 @@ def test_check_models_info_plot(circuit: Path, capsys: Capture) -> None:
     assert main(["models"]) == 0
     assert "LeakyIAF" in capsys.readouterr().out
     assert main(["models", "--markdown"]) == 0
-    assert "| LeakyIAF | " in capsys.readouterr().out
+    assert "| `LeakyIAF` | " in capsys.readouterr().out
     assert main(["models", "AlphaSynapse"]) == 0
     said = capsys.readouterr().out
     for word in ("ar [1/ms]", "required", "doi:", "z [1]", "mathematics", "spike_state"):
         assert word in said
+    assert main(["models", "GapJunctions"]) == 0
+    said = capsys.readouterr().out
+    assert "edge's conductance [mS/cm^2] of the gap junction; at least 0; required" in said
     assert main(["models", "AlphaSynapses"]) == 1
     shown(capsys, 1, "did you mean 'AlphaSynapse'?")
     assert main(["info"]) == 0

@@ -1,0 +1,1 @@
+"""Sources: components that need no input."""
