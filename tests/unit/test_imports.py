@@ -14,7 +14,7 @@ BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas")
 H5PY = {
     "recorders/hdf5.py",
     "recorders/preallocated.py",
-    "results.py",
+    "results/recording.py",
     "plot.py",
     "inputs/file.py",
     "cli/info.py",

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from neurodriver.errors import NeurodriverError
-from neurodriver.plot import COLOURS, _averaged, _spread, _thin, plot_recording
+from neurodriver.plot import plot_recording
 from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
 from neurodriver.results import open_recording
+from neurodriver.view.style import COLOURS
+from neurodriver.view.thinning import averaged, spread, thin
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -92,17 +94,17 @@ def test_units_and_uids_are_written(tmp_path: Path) -> None:
 
 
 def test_large_recording_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neurodriver.plot.MOST_POINTS", 100)
-    monkeypatch.setattr("neurodriver.plot.MOST_ROWS", 10)
+    monkeypatch.setattr("neurodriver.view.thinning.MOST_POINTS", 100)
+    monkeypatch.setattr("neurodriver.view.thinning.MOST_ROWS", 10)
     path = make(tmp_path / "run.h5", neurons=3, cells=45, steps=1234)
     with open_recording(path) as recording:
         data = recording.data("V")
-        time, values = _thin(recording.time("V"), data)
+        time, values = thin(recording.time("V"), data)
         assert len(time) == len(values) <= 102
         np.testing.assert_array_equal(values.min(axis=0), data[:].min(axis=0))
         np.testing.assert_array_equal(values.max(axis=0), data[:].max(axis=0))
         whole = recording.data("g")[:]
-        image = _averaged(recording.data("g"))
+        image = averaged(recording.data("g"))
         assert image.shape == (95, 9)
         np.testing.assert_allclose(image[0, 0], whole[:13, :5].mean())
         np.testing.assert_allclose(image[-1, -1], whole[1222:, 40:].mean())
@@ -123,7 +125,7 @@ def test_empty_recording(tmp_path: Path) -> None:
 
 def test_labels_are_kept_apart() -> None:
     for heights in ([0.5] * 12, [0.0, 0.01, 0.02], [1.0, 0.99, 0.98], [0.1, 0.9]):
-        placed = _spread(np.array(heights), 0.078)
+        placed = spread(np.array(heights), 0.078)
         assert np.all(np.diff(np.sort(placed)) > 0.0779)
         assert placed.min() > -0.01 and placed.max() <= 0.99
 

@@ -45,7 +45,11 @@ def test_header(finished: Path) -> None:
         assert recording.uids("V") == UIDS.tolist()
         assert recording.unit("V") == "mV" and recording.unit("spike_state") == ""
         assert recording.is_events("spike_state") and not recording.is_events("V")
-        assert "V, spike_state" in repr(recording)
+        text = repr(recording)
+        assert "0.004 s, dt 0.0001 s\n" in text and "incomplete" not in text
+        assert "Variable V (mV): 10 rows, 0.0003 to 0.0039 s x 4 uids (n0, n1, µ2, ...)" in text
+        assert "Events spike_state: 4 events of 4 uids" in text
+    assert repr(recording).endswith("run.h5' (closed)")
 
 
 def test_times(finished: Path) -> None:
@@ -54,7 +58,7 @@ def test_times(finished: Path) -> None:
 
 
 def test_slices_are_those_of_the_array(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neurodriver.results.SLAB_BYTES", 96)  # three rows
+    monkeypatch.setattr("neurodriver.results.variable.SLAB_BYTES", 96)  # three rows
     keys = [
         np.s_[:], np.s_[3], np.s_[-1], np.s_[2:7], np.s_[::3], np.s_[8:2:-2], np.s_[7:2],
         np.s_[...], np.s_[:, 0], np.s_[2:4, ::-1], np.s_[5, 0], np.s_[[1, 5]], VALUES[:, 0] > 30,
