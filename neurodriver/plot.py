@@ -12,7 +12,8 @@ import numpy as np
 
 from .errors import NeurodriverError, near
 from .results import Events, Recording, Variable, open_recording
-from .view.panels import Panel
+from .view.movie import Movie
+from .view.panels import MOST_TRACES, Panel
 from .view.style import STYLE, matplotlib
 
 if TYPE_CHECKING:
@@ -56,20 +57,72 @@ def plot_recording(
         Without matplotlib, for a variable or uid that was not recorded, and when the file
         cannot be written.
     """
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(matplotlib().rc_context(STYLE))
-        if not isinstance(recording, Recording):
-            recording = stack.enter_context(open_recording(recording))
-        window = (0.0, max(recording.duration, recording.dt)) if between is None else between
-        if not (np.isfinite(window).all() and window[0] < window[1]):
-            raise NeurodriverError(f"a time window from {window[0]:g} to {window[1]:g} s is empty")
-        parts = _parts(recording, variables, uids, between)
+    with _opened(recording) as opened, matplotlib().rc_context(STYLE):
+        window = _window(opened, between)
+        parts = _parts(opened, variables, uids, between)
         figure = _draw(parts, window, title)
         try:
             figure.savefig(figure_path, dpi=150)
         except (OSError, ValueError) as error:
             raise NeurodriverError(f"{figure_path}: cannot be written: {error}") from error
     return Path(figure_path)
+
+
+def plot_movie(
+    recording: str | os.PathLike[str] | Recording,
+    movie_path: str | os.PathLike[str],
+    variables: Sequence[str] | None = None,
+    uids: Sequence[str] | None = None,
+    title: str | None = None,
+    between: tuple[float, float] | None = None,
+    interval: float | None = None,
+    fps: float = 10.0,
+) -> Path:
+    """Draw a recording as a movie: lines and rasters that grow, many columns as an image.
+
+    Parameters
+    ----------
+    recording, variables, uids, title, between
+        As those of `plot_recording`.
+    movie_path : path
+        Its ending chooses the kind: ``.gif``, or with ffmpeg ``.mp4``, ``.webm``, ``.avi``.
+    interval : float, optional
+        Simulated time between frames, s; by default a hundred frames.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    Path
+        ``movie_path``.
+    """
+    with _opened(recording) as opened:
+        begin, end = _window(opened, between)
+        parts = _parts(opened, variables, uids, between)
+        movie = Movie(len(parts), 1, (8.0, 0.8 + 2.1 * len(parts)), title=title)
+        for part in parts:
+            rows = isinstance(part, Variable)
+            many = "image" if len(part.uids) > MOST_TRACES else "waveform"
+            movie.add(part, many if rows else "raster", title=part.name)
+        movie.save(movie_path, interval, fps, start=begin, stop=end - opened.dt)
+    return Path(movie_path)
+
+
+def _opened(
+    recording: str | os.PathLike[str] | Recording,
+) -> contextlib.AbstractContextManager[Recording]:
+    """Open what is not open; what was open before stays so."""
+    if isinstance(recording, Recording):
+        return contextlib.nullcontext(recording)
+    return open_recording(recording)
+
+
+def _window(recording: Recording, between: tuple[float, float] | None) -> tuple[float, float]:
+    """Return begin and end of what is shown, s."""
+    begin, end = (0.0, max(recording.duration, recording.dt)) if between is None else between
+    if not (np.isfinite([begin, end]).all() and begin < end):
+        raise NeurodriverError(f"a time window from {begin:g} to {end:g} s is empty")
+    return begin, end
 
 
 def _parts(

@@ -105,24 +105,11 @@ class Recording:
         self._told = {"dt": dt, "sample_interval": sample_interval}
         self._start = start_time
         try:
-            self._root = self._at(group)
+            self._root = _at(self._file, group, self.path)
             self._read_header()
         except BaseException:
             self._file.close()
             raise
-
-    def _at(self, group: str) -> Any:
-        """Return the group that holds the recording."""
-        try:
-            root = self._file[group]
-        except (KeyError, OSError) as error:
-            raise RecordingError(
-                f"{self.path}: nothing at '{group}'{near(group, self._file)}; "
-                f"there is: {', '.join(self._file) or 'nothing'}"
-            ) from error
-        if not isinstance(root, h5py.Group):
-            raise RecordingError(f"{self.path}: '{group}' is no group")
-        return root
 
     def _read_header(self) -> None:
         groups = {k: g for k, g in _members(self._root) if isinstance(g, h5py.Group)}
@@ -211,7 +198,7 @@ class Recording:
 
     def is_events(self, variable: str) -> bool:
         """Tell whether a variable is stored as events instead of rows."""
-        return isinstance(self._data(variable), h5py.Group)
+        return isinstance(self.dataset(variable), h5py.Group)
 
     def uids(self, variable: str) -> list[str]:
         """Return the uids of the columns of a variable."""
@@ -222,7 +209,7 @@ class Recording:
 
     def unit(self, variable: str) -> str:
         """Return the unit of a variable, empty if the file does not tell."""
-        return str(_plain(self._data(variable).attrs.get("units", "")))
+        return str(_plain(self.dataset(variable).attrs.get("units", "")))
 
     def time(self, variable: str) -> npt.NDArray[np.float64]:
         """Return the times of the rows of a variable, (rows,) float64, s.
@@ -243,7 +230,7 @@ class Recording:
         uids : str or sequence of str, optional
             The columns, in the order wanted; all by default.
         """
-        dataset = self._data(variable)
+        dataset = self.dataset(variable)
         if isinstance(dataset, h5py.Group):
             raise RecordingError(f"{self.path}: '{variable}' is stored as events; use spikes()")
         if dataset.ndim != 2:
@@ -264,7 +251,7 @@ class Recording:
 
     def as_events(self, variable: str = "spike_state") -> Events:
         """Return a variable as events; what is stored as rows is searched for values not zero."""
-        data, group = self._data(variable), self._group(variable)
+        data, group = self.dataset(variable), self._group(variable)
         labels = self._labels(variable)
         if not isinstance(data, h5py.Group):
             # Older files, and recorded inputs, hold spikes as rows.
@@ -316,7 +303,8 @@ class Recording:
             )
         return self._root[variable]
 
-    def _data(self, variable: str) -> Any:
+    def dataset(self, variable: str) -> Any:
+        """Return the object of h5py that holds a variable: a data set, or a group of events."""
         return self._group(variable)["data"]
 
     def _labels(self, variable: str) -> Labels:
@@ -334,6 +322,20 @@ class Recording:
             return lambda low, high: sample_times(low, high - low, s, dt)
         begin = start or 0.0
         return lambda low, high: begin + np.arange(low, high, dtype=np.float64) * step
+
+
+def _at(file: Any, group: str, path: Path) -> Any:
+    """Return the group of a file that holds the recording."""
+    try:
+        root = file[group]
+    except (KeyError, OSError) as error:
+        raise RecordingError(
+            f"{path}: nothing at '{group}'{near(group, file)}; "
+            f"there is: {', '.join(file) or 'nothing'}"
+        ) from error
+    if not isinstance(root, h5py.Group):
+        raise RecordingError(f"{path}: '{group}' is no group")
+    return root
 
 
 def _members(group: Any) -> Iterator[tuple[str, Any]]:

@@ -255,6 +255,11 @@ class Variable(Traces):
         low, high = (self._row_at(bound) for bound in (start, stop))
         return self._part(first=self._first + low, rows=max(high - low, 0))
 
+    def rows(self, first: int, last: int) -> Variable:
+        """Return the rows from a first to before a last one; they are not read yet."""
+        first, last, _ = slice(first, last).indices(self._rows)
+        return self._part(first=self._first + first, rows=max(last - first, 0))
+
     def _row_at(self, bound: float) -> int:
         """Return the first row not before a time."""
         bound -= TOLERANCE * self.dt

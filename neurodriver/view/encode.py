@@ -73,6 +73,8 @@ def choose_codec(path: Path, wanted: str | None, available: set[str]) -> str:
     if kind not in CODECS:
         known = ", ".join(CODECS)
         raise NeurodriverError(f"{path}: '{kind}' is no movie{near(kind, CODECS)}; known: {known}")
+    if wanted == "h264":  # the name of the standard; encoders have others
+        wanted = None if CODECS[kind][0] == "libx264" else "libx264"
     fitting = CODECS[kind]
     known_codecs = {name for names in CODECS.values() for name in names}
     # An encoder that no table names is the user's own choice.
@@ -172,7 +174,7 @@ def _write_gif(target: Path, figure: Figure, frames: Iterable[Any], fps: float, 
             canvas.draw()
             count += 1
             picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
-            yield picture.quantize(256, dither=Image.Dither.NONE)
+            yield picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
     figure.set_dpi(dpi)
     taken = images()

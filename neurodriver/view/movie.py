@@ -223,18 +223,25 @@ class Movie:
         figure = Figure(figsize=self.figsize, layout="constrained")
         FigureCanvasAgg(figure)
         rows, columns = self.layout()
-        scenes: list[Scene] = []
-        self.refused = []
+        made: list[tuple[Scene, dict[str, Any]]] = []
         for i, request in enumerate(self._requests):
             axis = figure.add_subplot(rows, columns, i + 1, projection=request.kind.projection)
             options = dict(request.options)
-            scene = request.kind(axis, request.sources, options)
-            self.refused += apply(axis, scene.artist, options, self.fontsize)
-            scenes.append(scene)
+            made.append((request.kind(axis, request.sources, options), options))
+        scenes = [scene for scene, _ in made]
+        begin, end = min(s.start for s in scenes), max(s.stop for s in scenes)
+        self.refused = []
+        for scene, options in made:
+            if scene.over_time:
+                scene.axis.set_xlim(begin, end if end > begin else begin + 1.0)
+            self.refused += apply(scene.axis, scene.artist, options, self.fontsize)
         if self.title:
             figure.suptitle(self.title, fontsize=self.fontsize + 1, fontweight="bold")
         self._clock = figure.text(0.005, 0.005, "", fontsize=8) if self.clock else None
         self.check(self.refused)
+        # Panels stay where they are: laying out each frame takes longer than drawing it.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         return figure, scenes
 
     def check(self, refused: list[str]) -> None:

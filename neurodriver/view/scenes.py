@@ -40,6 +40,7 @@ class Scene(ABC):
     sources_needed = 1
     takes: tuple[str, ...] = ()
     projection: str | None = None
+    over_time = False  # time runs along the horizontal axis
     start = 0.0
     stop = 0.0
     artist: Any = None
@@ -70,6 +71,7 @@ class Waveform(Scene):
     """
 
     takes = ("fmt",)
+    over_time = True
 
     def prepare(self, sources: Sequence[Any]) -> None:
         self.signal = signal = as_signal(sources[0])
@@ -83,7 +85,6 @@ class Waveform(Scene):
         self.artist = self.lines[0] if len(self.lines) == 1 else None
         low, high = signal.limits()
         margin = 0.05 * (high - low) or 1.0
-        self.axis.set_xlim(self.start, max(self.stop, self.start + signal.step))
         self.axis.set_ylim(low - margin, high + margin)
         self.axis.set(xlabel="time (s)", ylabel=signal.label)
         self._begin()
@@ -147,6 +148,8 @@ class Profile(Scene):
 class Raster(Scene):
     """A mark per spike up to the time shown; component i lies at height i + 1."""
 
+    over_time = True
+
     def prepare(self, sources: Sequence[Any]) -> None:
         self.spikes = spikes = as_spikes(sources[0])
         self.start, self.stop = spikes.start, spikes.stop
@@ -156,7 +159,6 @@ class Raster(Scene):
             [], [], "|", color="#222222", markersize=float(np.clip(height, 0.8, 14))
         )
         self.axis.set_ylim(0.5, spikes.count + 0.5)
-        self.axis.set_xlim(self.start, self.stop if self.stop > self.start else self.start + 1.0)
         self.axis.set_yticks([])
         self.axis.set(xlabel="time (s)", ylabel="components")
 
@@ -267,6 +269,10 @@ class Quiver(Grid):
 
     def make(self) -> None:
         scale = self.options.get("scale") or self.largest()
+        rows, columns = self.shape
+        self.axis.set_xlim(-1, columns)
+        self.axis.set_ylim(-1, rows)
+        self.axis.set_aspect("equal")
         self.artist = self.axis.quiver(*self._arrows(self.start), scale=scale, scale_units="x")
 
     def _arrows(self, time: float) -> list[Array]:

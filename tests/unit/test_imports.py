@@ -17,6 +17,7 @@ H5PY = {
     "results/recording.py",
     "plot.py",
     "inputs/file.py",
+    "compat/simpleio.py",
     "cli/info.py",
 }
 """The modules that may import h5py; two of them only when they are used."""
