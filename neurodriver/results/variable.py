@@ -245,7 +245,7 @@ class Variable(Traces):
         if isinstance(key, str):
             return self._part(columns=self._labels.columns(key, self._columns), single=True)
         if isinstance(key, (list, tuple, np.ndarray)) and _are_names(key):
-            return self._part(columns=self._labels.columns(list(key), self._columns))
+            return self._part(columns=self._labels.columns(list(key), self._columns), single=False)
         if self._single:
             key = (*key, 0) if isinstance(key, tuple) else (key, 0)
         return self._values(key)

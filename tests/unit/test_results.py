@@ -218,6 +218,7 @@ def test_variables_by_name_and_uid(finished: Path) -> None:
             np.testing.assert_array_equal(one[key], VALUES[:, 2][key])
         np.testing.assert_array_equal(V[["n3", "n0"]][2:4], VALUES[2:4, [3, 0]])
         np.testing.assert_array_equal(V[["n3", "n0"]]["n0"][:], VALUES[:, 0])
+        assert one[["µ2"]].shape == (10, 1)
         assert repr(one) == "Variable V (mV): 10 rows, 0.0003 to 0.0039 s x 1 uids (µ2)"
         with pytest.raises(RecordingError, match=r"'n1' is not among the 2 uids chosen of 'V'"):
             V[["n3", "n0"]]["n1"]
