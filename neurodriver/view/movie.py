@@ -181,7 +181,7 @@ class Movie:
         self, path: str | os.PathLike[str], time: float | None = None, dpi: float = 150.0
     ) -> Path:
         """Write one frame as a picture: that of a time, s, or the last."""
-        figure = self.show(self.times(start=time, stop=time)[-1] if time is not None else self.end)
+        figure = self.show(self.end if time is None else time)
         try:
             figure.savefig(path, dpi=dpi)
         except (OSError, ValueError) as error:

@@ -316,6 +316,9 @@ def test_logs_go_to_file_and_screen(
     thing.log_info("unheard")
     thing.log_critical("end")
     assert path.read_text() == "LPU 0: end\n"  # the file is begun anew, the format is the new one
+    capsys.readouterr()
+    logging.setup_logger(screen=True, fmt="{message}").error("once")
+    assert capsys.readouterr().out == "once\n"  # the first screen is gone
 
 
 def test_logs_need_a_file_for_mpi_and_a_place(tmp_path: Path, clean_logs: None) -> None:

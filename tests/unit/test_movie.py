@@ -129,6 +129,7 @@ def test_a_dome_shows_the_nearest_component() -> None:
     lat, long = np.array([0.0, np.pi / 2, np.pi / 2]), np.array([0.0, 0.0, np.pi])
     movie = Movie(figsize=(3, 3))
     movie.add(Signal(values, 0.0, DT), "dome", lat=lat, long=long, norm=(-70, 0))
+    first = np.array(movie.figure.axes[0].collections[0]._facecolor3d)  # as matplotlib made them
     for row in (1, 0):
         (surface,) = movie.show(row * DT).axes[0].collections
         faces = np.asarray(surface._facecolor3d).reshape(59, 59, 4)
@@ -138,6 +139,7 @@ def test_a_dome_shows_the_nearest_component() -> None:
         assert faces[-1, 29, 0] == pytest.approx(levels[2])  # the rim, at angle pi
         assert (faces[..., 3] == 1).all()
         np.testing.assert_array_equal(faces[..., 0], faces[..., 2])
+    np.testing.assert_array_equal(faces.reshape(-1, 4), first)
 
 
 def test_times_of_frames(recording: Any) -> None:

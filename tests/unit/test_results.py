@@ -235,6 +235,8 @@ def test_a_time_window_holds_its_begin_and_not_its_end(finished: Path) -> None:
             part = V.between(low, high)
             np.testing.assert_array_equal(part[:], VALUES[held])
             np.testing.assert_allclose(part.time, times[held])
+        later = V.between(np.nextafter(times[2], 1), np.nextafter(times[5], 1))
+        np.testing.assert_array_equal(later[:], VALUES[2:5])  # a bound off by a rounding
         bounds = [0.0, 3 * 0.0001 + 1e-19, 0.1 * 0.011, 0.0019, 0.004]
         parts = [V.between(a, b)["n1"][:] for a, b in itertools.pairwise(bounds)]
         np.testing.assert_array_equal(np.concatenate(parts), VALUES[:, 1])
