@@ -40,6 +40,48 @@ class RecordingError(NeurodriverError, OSError):
     __str__ = Exception.__str__
 
 
+class LPUExecutionError(NeurodriverError, RuntimeError):
+    """An LPU failed while it ran.
+
+    Parameters
+    ----------
+    message : str, optional
+        What to say; made of the rest by default.
+    lpu : str, optional
+        Id of the LPU.
+    step : int, optional
+        Step at which it failed.
+    traceback : str or sequence of str, optional
+        Where it failed, as the process of the LPU tells it.
+
+    Attributes
+    ----------
+    lpu, step, traceback
+        As given; ``traceback`` is a tuple of lines.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        lpu: str | None = None,
+        step: int | None = None,
+        traceback: str | Iterable[str] = (),
+    ) -> None:
+        lines = traceback.splitlines(keepends=True) if isinstance(traceback, str) else traceback
+        self.lpu = lpu
+        self.step = step
+        self.traceback = tuple(lines)
+        if not message and lpu is not None:
+            where = f" at step {step}" if step is not None else ""
+            cause = self.traceback[-1].strip() if self.traceback else "no cause told"
+            message = f"LPU '{lpu}' failed{where}: {cause}"
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        # Processes send it to each other.
+        return type(self), (str(self), self.lpu, self.step, self.traceback)
+
+
 class CircuitWarning(UserWarning):
     """Legal, but worth a look."""
 
