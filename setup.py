@@ -8,8 +8,10 @@ ROOT = Path(__file__).parent
 EXTRAS = {
     "gpu": ["pycuda>=2024.1", "cuda-bindings"],
     "mpi": ["mpi4py>=4"],
-    "plot": ["matplotlib>=3.8"],
+    "plot": ["matplotlib>=3.8", "pillow>=10"],
+    "movie": ["matplotlib>=3.8", "pillow>=10", "imageio-ffmpeg"],
     "ports": ["pandas>=2.2"],
+    "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
 }
 EXTRAS["test"] = [
     "pytest>=8",
@@ -19,7 +21,7 @@ EXTRAS["test"] = [
     "ruff",
     "mypy",
     *EXTRAS["plot"],
-    *EXTRAS["ports"],
+    *EXTRAS["results"],
 ]
 EXTRAS["all"] = sorted({name for names in EXTRAS.values() for name in names})
 

@@ -21,4 +21,12 @@ from .lpu import LPU as LPU
 from .plot import plot_recording as plot_recording
 from .recorders import HDF5Recorder as HDF5Recorder
 from .recorders import MemoryRecorder as MemoryRecorder
+from .results import Events as Events
 from .results import Recording as Recording
+from .results import Variable as Variable
+from .results import open_recording as open_recording
+from .view import Movie as Movie
+
+open = open_recording
+# After `from neurodriver import *`, open() is still Python's own.
+__all__ = [name for name in globals() if not name.startswith("_") and name != "open"]

@@ -14,9 +14,10 @@ BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas")
 H5PY = {
     "recorders/hdf5.py",
     "recorders/preallocated.py",
-    "results.py",
+    "results/recording.py",
     "plot.py",
     "inputs/file.py",
+    "compat/simpleio.py",
     "cli/info.py",
 }
 """The modules that may import h5py; two of them only when they are used."""

@@ -9,13 +9,18 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
+from neurodriver import plot
+from neurodriver.__main__ import main
 from neurodriver.errors import NeurodriverError
-from neurodriver.plot import COLOURS, _averaged, _spread, _thin, plot_recording
+from neurodriver.plot import plot_recording
 from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
 from neurodriver.results import open_recording
+from neurodriver.view.style import COLOURS
+from neurodriver.view.thinning import averaged, spread, thin
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -92,17 +97,17 @@ def test_units_and_uids_are_written(tmp_path: Path) -> None:
 
 
 def test_large_recording_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neurodriver.plot.MOST_POINTS", 100)
-    monkeypatch.setattr("neurodriver.plot.MOST_ROWS", 10)
+    monkeypatch.setattr("neurodriver.view.thinning.MOST_POINTS", 100)
+    monkeypatch.setattr("neurodriver.view.thinning.MOST_ROWS", 10)
     path = make(tmp_path / "run.h5", neurons=3, cells=45, steps=1234)
     with open_recording(path) as recording:
         data = recording.data("V")
-        time, values = _thin(recording.time("V"), data)
+        time, values = thin(recording.time("V"), data)
         assert len(time) == len(values) <= 102
         np.testing.assert_array_equal(values.min(axis=0), data[:].min(axis=0))
         np.testing.assert_array_equal(values.max(axis=0), data[:].max(axis=0))
         whole = recording.data("g")[:]
-        image = _averaged(recording.data("g"))
+        image = averaged(recording.data("g"))
         assert image.shape == (95, 9)
         np.testing.assert_allclose(image[0, 0], whole[:13, :5].mean())
         np.testing.assert_allclose(image[-1, -1], whole[1222:, 40:].mean())
@@ -123,7 +128,7 @@ def test_empty_recording(tmp_path: Path) -> None:
 
 def test_labels_are_kept_apart() -> None:
     for heights in ([0.5] * 12, [0.0, 0.01, 0.02], [1.0, 0.99, 0.98], [0.1, 0.9]):
-        placed = _spread(np.array(heights), 0.078)
+        placed = spread(np.array(heights), 0.078)
         assert np.all(np.diff(np.sort(placed)) > 0.0779)
         assert placed.min() > -0.01 and placed.max() <= 0.99
 
@@ -166,3 +171,86 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_importing_draws_in_nothing() -> None:
     script = "import neurodriver.plot, sys; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def drawn(path: Path, **what: Any) -> Any:
+    """The figure of a recording, before it is a picture."""
+    with open_recording(path) as recording:
+        window = plot._window(recording, what.get("between"))
+        parts = plot._parts(recording, what.get("variables"), what.get("uids"), what.get("between"))
+        return plot._draw(parts, window, None)
+
+
+def test_lines_and_marks_are_the_values(tmp_path: Path) -> None:
+    """What the artists hold is what the file holds, in ms."""
+    path = make(tmp_path / "run.h5")
+    figure = drawn(path, variables=["V", "spike_state"])
+    with open_recording(path) as recording:
+        values, spikes = recording["V"][:], recording.spikes()
+    traces, raster = figure.axes
+    assert len(traces.lines) == 5
+    for i, line in enumerate(traces.lines):
+        np.testing.assert_array_equal(line.get_ydata(), values[:, i])
+        np.testing.assert_allclose(line.get_xdata(), np.arange(400.0))
+    assert len(raster.lines) == 5
+    for i, marks in enumerate(raster.lines):
+        np.testing.assert_allclose(marks.get_xdata(), spikes[f"n{i}"] * 1e3)
+        assert len(marks.get_xdata()) >= 7 and set(marks.get_ydata()) == {i}
+
+
+def test_a_time_window(tmp_path: Path) -> None:
+    """Only rows and events of the window are drawn, and the axis shows it."""
+    path = make(tmp_path / "run.h5")
+    figure = drawn(path, uids=["n3", "n1"], between=(0.1, 0.2))
+    traces, raster = figure.axes
+    assert traces.get_xlim() == (100, 200)
+    np.testing.assert_allclose(traces.lines[0].get_xdata(), np.arange(100.0, 200.0))
+    with open_recording(path) as recording:
+        np.testing.assert_array_equal(traces.lines[0].get_ydata(), recording["V"]["n3"][100:200])
+        spikes = recording["spike_state"]["n3"]
+    inside = spikes[(spikes >= 0.1) & (spikes < 0.2)]
+    assert len(inside) >= 2
+    np.testing.assert_allclose(raster.lines[0].get_xdata(), inside * 1e3)
+    for window in ((0.2, 0.2), (0.3, 0.2), (0, float("inf"))):
+        with pytest.raises(NeurodriverError, match="time window"):
+            plot_recording(path, tmp_path / "x.png", between=window)
+
+
+def test_spikes_of_an_old_file_are_a_raster(tmp_path: Path) -> None:
+    """Rows of zeros and ones are marks, not traces."""
+    rows = np.zeros((50, 3))
+    rows[[3, 10, 40], [0, 2, 2]] = 1
+    with h5py.File(tmp_path / "old.h5", "w") as file:
+        file.create_dataset("metadata", (), "i4").attrs.update({"dt": DT, "start_time": 0.0})
+        file["spike_state/uids"], file["spike_state/data"] = [b"a", b"b", b"c"], rows
+    (axis,) = drawn(tmp_path / "old.h5").axes
+    np.testing.assert_allclose(axis.lines[2].get_xdata(), [10, 40])
+    assert len(axis.lines[1].get_xdata()) == 0
+
+
+def test_the_heat_map_holds_the_values(tmp_path: Path) -> None:
+    path = make(tmp_path / "run.h5")
+    figure = drawn(path, variables=["g"])
+    with open_recording(path) as recording:
+        np.testing.assert_allclose(figure.axes[0].images[0].get_array(), recording["g"][:].T)
+
+
+def test_the_command_draws_figures_and_movies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options of the command line reach the figure: window, variable, uid, movie."""
+    from PIL import Image
+
+    path = make(tmp_path / "run.h5")
+    said = ["plot", str(path), "-v", "V", "-u", "n2", "--from", "0.1", "--to", "0.2"]
+    assert main([*said, "-o", str(tmp_path / "a.svg")]) == 0
+    text = (tmp_path / "a.svg").read_text()
+    assert "n2" in text and "n3" not in text and "180" in text and "spike" not in text
+    movie = tmp_path / "a.gif"
+    assert main([*said, "--movie", str(movie), "--interval", "0.02", "--fps", "20"]) == 0
+    with Image.open(movie) as image:
+        assert image.n_frames == 5 and image.info["duration"] == 50
+    capsys.readouterr()
+    assert main(said) == 2 and "--movie" in capsys.readouterr().err
+    assert main([*said[:-1], "0.05", "-o", "x.png"]) == 1
+    assert "from 0.1 to 0.05 s is empty" in capsys.readouterr().err

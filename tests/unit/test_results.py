@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
+import neurodriver
 from neurodriver.errors import NeurodriverError, RecordingError
 from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
-from neurodriver.results import Recording, open_recording
+from neurodriver.results import Events, Recording, Variable, open_recording
 
 DT = 1e-4
 UIDS = np.array(["n0", "n1", "µ2", "n3"])
@@ -45,7 +47,11 @@ def test_header(finished: Path) -> None:
         assert recording.uids("V") == UIDS.tolist()
         assert recording.unit("V") == "mV" and recording.unit("spike_state") == ""
         assert recording.is_events("spike_state") and not recording.is_events("V")
-        assert "V, spike_state" in repr(recording)
+        text = repr(recording)
+        assert "0.004 s, dt 0.0001 s\n" in text and "incomplete" not in text
+        assert "Variable V (mV): 10 rows, 0.0003 to 0.0039 s x 4 uids (n0, n1, µ2, ...)" in text
+        assert "Events spike_state: 4 events of 4 uids" in text
+    assert repr(recording).endswith("run.h5' (closed)")
 
 
 def test_times(finished: Path) -> None:
@@ -54,7 +60,7 @@ def test_times(finished: Path) -> None:
 
 
 def test_slices_are_those_of_the_array(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neurodriver.results.SLAB_BYTES", 96)  # three rows
+    monkeypatch.setattr("neurodriver.results.variable.SLAB_BYTES", 96)  # three rows
     keys = [
         np.s_[:], np.s_[3], np.s_[-1], np.s_[2:7], np.s_[::3], np.s_[8:2:-2], np.s_[7:2],
         np.s_[...], np.s_[:, 0], np.s_[2:4, ::-1], np.s_[5, 0], np.s_[[1, 5]], VALUES[:, 0] > 30,
@@ -193,3 +199,131 @@ def test_missing_parts(finished: Path) -> None:
             recording.spikes()
         with pytest.raises(RecordingError, match="'V/uids' is missing"):
             recording.uids("V")
+
+
+def test_variables_by_name_and_uid(finished: Path) -> None:
+    """rec["V"] is an array with names; a uid gives one axis, a list of uids two."""
+    with neurodriver.open(finished) as recording:
+        assert list(recording) == ["V", "spike_state"] and len(recording) == 2
+        assert "V" in recording and "W" not in recording
+        V = recording["V"]
+        assert isinstance(V, Variable) and V.shape == (10, 4) and V.ndim == 2
+        assert (V.name, V.unit, V.uids) == ("V", "mV", UIDS.tolist())
+        assert V.dt == pytest.approx(INTERVAL * DT)
+        np.testing.assert_allclose(V.time, np.arange(3, STEPS, 4) * DT, rtol=1e-15)
+        one = V["µ2"]
+        assert one.shape == (10,) and one.uids == ["µ2"] and one.ndim == 1
+        np.testing.assert_array_equal(one, VALUES[:, 2])
+        for key in (np.s_[3], np.s_[-2:], np.s_[::-3], np.s_[...], [1, 5], VALUES[:, 0] > 30):
+            np.testing.assert_array_equal(one[key], VALUES[:, 2][key])
+        np.testing.assert_array_equal(V[["n3", "n0"]][2:4], VALUES[2:4, [3, 0]])
+        np.testing.assert_array_equal(V[["n3", "n0"]]["n0"][:], VALUES[:, 0])
+        assert one[["µ2"]].shape == (10, 1)
+        assert repr(one) == "Variable V (mV): 10 rows, 0.0003 to 0.0039 s x 1 uids (µ2)"
+        with pytest.raises(RecordingError, match=r"'n1' is not among the 2 uids chosen of 'V'"):
+            V[["n3", "n0"]]["n1"]
+        with pytest.raises(RecordingError, match=r"no column 'n9' in 'V'"):
+            V["n9"]
+
+
+def test_a_time_window_holds_its_begin_and_not_its_end(finished: Path) -> None:
+    """Windows that touch share no row and lose none, whatever the rounding of their bounds."""
+    with neurodriver.open(finished) as recording:
+        V, times = recording["V"], np.arange(3, STEPS, 4) * DT
+        for low, high in ((0, 1), (times[2], times[5]), (0.00029, 0.0031), (0.1, 0.2), (0.003, 0)):
+            held = (times >= low - 1e-9) & (times < high - 1e-9)
+            part = V.between(low, high)
+            np.testing.assert_array_equal(part[:], VALUES[held])
+            np.testing.assert_allclose(part.time, times[held])
+        later = V.between(np.nextafter(times[2], 1), np.nextafter(times[5], 1))
+        np.testing.assert_array_equal(later[:], VALUES[2:5])  # a bound off by a rounding
+        bounds = [0.0, 3 * 0.0001 + 1e-19, 0.1 * 0.011, 0.0019, 0.004]
+        parts = [V.between(a, b)["n1"][:] for a, b in itertools.pairwise(bounds)]
+        np.testing.assert_array_equal(np.concatenate(parts), VALUES[:, 1])
+        np.testing.assert_array_equal(V["n1"].between(0.001, 0.002).between(0.0015)[:], [31, 41])
+
+
+def test_events_by_uid_and_window(finished: Path) -> None:
+    """rec["spike_state"] gives times by uid; numbers count within what was chosen."""
+    with neurodriver.open(finished) as recording:
+        events = recording["spike_state"]
+        assert isinstance(events, Events) and len(events) == 4 and events.unit == "s"
+        np.testing.assert_array_equal(events["n1"], np.array([2, 3]) * DT)
+        some = events[["n3", "n1"]]
+        assert some.uids == ["n3", "n1"] and len(some) == 3
+        np.testing.assert_array_equal(some.index, [1, 1, 0])
+        np.testing.assert_array_equal(some.time, np.array([2, 3, 17]) * DT)
+        np.testing.assert_array_equal(events.between(3 * DT, 17 * DT).index, [0, 1])
+        np.testing.assert_array_equal(some.between(3 * DT)["n3"], [17 * DT])
+        assert repr(some) == "Events spike_state: 3 events of 2 uids (n3, n1)"
+        with pytest.raises(RecordingError, match="'n0' is not among the 2 uids chosen"):
+            some["n0"]
+
+
+def test_rows_of_spikes_are_read_slab_by_slab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dense spikes of an old file become the same events however they are read."""
+    monkeypatch.setattr("neurodriver.results.events.SLAB_BYTES", 96)  # three rows
+    write_old(tmp_path / "old.h5", {"dt": DT, "sample_interval": 2, "start_time": 0.0}, True)
+    with neurodriver.open(tmp_path / "old.h5") as recording:
+        row, column = np.nonzero(VALUES % 7 == 0)
+        time, index = recording.events()
+        np.testing.assert_array_equal(index, column)
+        np.testing.assert_allclose(time, (2 * row + 1) * DT, rtol=1e-12)
+        assert isinstance(recording["spike_state"], Variable) and len(row) > 3
+
+
+def test_what_a_file_does_not_tell_can_be_told(tmp_path: Path) -> None:
+    """An input file has no metadata: time step, interval and start come from the caller."""
+    path = tmp_path / "input.h5"
+    write_old(path, {}, spike_rows=True)
+    with h5py.File(path, "r+") as file:
+        del file["metadata"]
+    with pytest.raises(RecordingError, match=r"'dt'.*is missing.*open\(path, dt=\.\.\.\)"):
+        neurodriver.open(path)
+    with neurodriver.open(path, dt=1e-3) as recording:
+        np.testing.assert_allclose(recording["V"].time, np.arange(10) * 1e-3)
+        assert recording.complete and recording.duration == pytest.approx(10e-3)
+    with neurodriver.open(path, dt=1e-3, sample_interval=5, start_time=1.0) as recording:
+        np.testing.assert_allclose(recording["V"].time, 1 + np.arange(10) * 5e-3)
+    with pytest.raises(RecordingError, match="have to be positive"):
+        neurodriver.open(path, dt=-1.0)
+
+
+def test_recordings_behind_links(finished: Path, tmp_path: Path) -> None:
+    """One file may link the recordings of several LPUs; each is opened by its group."""
+    with h5py.File(tmp_path / "all.h5", "w") as file:
+        file["medulla"] = h5py.ExternalLink("run.h5", "/")
+        file["gone"] = h5py.ExternalLink("no.h5", "/")
+    with pytest.raises(RecordingError, match=r"holds several recordings.*group=: medulla$"):
+        neurodriver.open(tmp_path / "all.h5")
+    with neurodriver.open(tmp_path / "all.h5", group="medulla") as recording:
+        np.testing.assert_array_equal(recording["V"][:], VALUES)
+        np.testing.assert_array_equal(recording.spikes()["n3"], [17 * DT])
+    for group in ("gone", "medula"):
+        with pytest.raises(RecordingError, match=f"nothing at '{group}'.*there is: gone, medulla"):
+            neurodriver.open(tmp_path / "all.h5", group=group)
+
+
+def test_a_closed_recording_says_so(finished: Path) -> None:
+    with neurodriver.open(finished) as recording:
+        V = recording["V"]
+    with pytest.raises(RecordingError, match="the recording is closed"):
+        V[:]
+
+
+def test_columns_and_uids_that_do_not_fit(finished: Path) -> None:
+    with h5py.File(finished, "r+") as file:
+        del file["V/uids"]
+        file["V/uids"] = np.array([b"a", b"b"])
+    with neurodriver.open(finished) as recording:
+        with pytest.raises(RecordingError, match=r"run\.h5: 'V' has 4 columns and 2 uids"):
+            recording["V"]
+
+
+def test_star_import_leaves_the_open_of_python_alone() -> None:
+    names: dict[str, object] = {}
+    exec("from neurodriver import *", names)
+    assert "open" not in names and names["Recording"] is Recording
+    assert neurodriver.open is open_recording

@@ -1,0 +1,1 @@
+"""Small aids of the old library, under their old names."""

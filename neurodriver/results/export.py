@@ -1,0 +1,197 @@
+"""A recording -> objects of xarray, pandas and Neo, with times, uids and units."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import NeurodriverError, RecordingError
+from .events import Events
+from .variable import Traces, Variable
+
+if TYPE_CHECKING:
+    import neo
+    import pandas
+    import xarray
+
+    from .recording import Recording
+
+
+def needed(package: str, extra: str = "results") -> Any:
+    """Import an optional package, or say how to get it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        name = package.partition(".")[0]
+        raise NeurodriverError(
+            f'{name} cannot be imported ({error}); pip install "neurodriver[{extra}]"'
+        ) from error
+
+
+def to_xarray(recording: Recording, variables: str | Sequence[str] | None = None) -> xarray.Dataset:
+    """Return variables as a Dataset whose rows are read when they are used.
+
+    Parameters
+    ----------
+    recording : Recording
+        Has to stay open until the values have been read, for instance by ``load()``.
+    variables : str or sequence of str, optional
+        All by default.
+
+    Returns
+    -------
+    xarray.Dataset
+        Variables of rows have the dimensions ``time`` (s) and ``uid``, and the attribute
+        ``units``. A variable with other uids or times than the first one has dimensions of its
+        own, ``uid_g`` for ``g``. Events are ``spike_state_time`` (s) and ``spike_state_index``,
+        the position in the coordinate ``spike_state_uid``; they are read at once.
+    """
+    xr = needed("xarray")
+    data: dict[str, Any] = {}
+    known: dict[str, Any] = {}
+    for name in _chosen(recording, variables):
+        part = recording[name]
+        if isinstance(part, Events):
+            time, index = part.read()
+            at = f"{name}_event"
+            data[f"{name}_time"] = (at, time, {"units": "s"})
+            data[f"{name}_index"] = (at, index, {"description": f"position in {name}_uid"})
+            known[f"{name}_uid"] = np.array(part.uids, dtype=str)
+            continue
+        rows = _dimension(known, "time", name, part.time)
+        columns = _dimension(known, "uid", name, np.array(part.uids, dtype=str))
+        lazy = _lazy(xr, part)
+        data[name] = xr.Variable((rows, columns), lazy, {"units": part.unit})
+    units = {k: {"units": "s"} if k.startswith("time") else {} for k in known}
+    coordinates = {k: (k, values, units[k]) for k, values in known.items()}
+    return xr.Dataset(data, coordinates, _attributes(recording))
+
+
+def to_pandas(
+    recording: Recording, variable: str, uids: str | Sequence[str] | None = None
+) -> pandas.DataFrame:
+    """Return a variable as a table.
+
+    Parameters
+    ----------
+    recording : Recording
+    variable : str
+    uids : str or sequence of str, optional
+        The components, in the order wanted; all by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of rows: index ``time`` (s), a column per uid, unit in ``attrs["units"]``. Of events: the
+        columns ``time`` (s) and ``uid`` (categorical), a line per event.
+    """
+    pd = needed("pandas")
+    part: Any = recording[variable]
+    if uids is not None:
+        part = part[[uids] if isinstance(uids, str) else list(uids)]
+    if isinstance(part, Events):
+        time, index = part.read()
+        frame = pd.DataFrame({"time": time, "uid": pd.Categorical.from_codes(index, part.uids)})
+    else:
+        rows = pd.Index(part.time, name="time")
+        frame = pd.DataFrame(part[:], index=rows, columns=pd.Index(part.uids, name="uid"))
+    frame.attrs = {"units": part.unit, **_attributes(recording)}
+    return frame
+
+
+def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -> neo.Block:
+    """Return variables as a Block of one segment; everything is read.
+
+    Parameters
+    ----------
+    recording : Recording
+    variables : str or sequence of str, optional
+        All by default.
+
+    Returns
+    -------
+    neo.Block
+        An AnalogSignal per variable of rows, its uids in ``array_annotations["uid"]``; a
+        SpikeTrain per component of ``spike_state`` and of every other variable of events, with
+        the annotations ``uid`` and ``variable``. A unit that Neo cannot read makes a signal
+        without dimension, with the annotation ``unit``.
+    """
+    neo, quantities = needed("neo"), needed("quantities")
+    block = neo.Block(name=recording.path.stem, file_origin=str(recording.path))
+    block.annotate(**_attributes(recording))
+    segment = neo.Segment(name="run")
+    block.segments.append(segment)
+    end = recording.duration
+    for name in _chosen(recording, variables):
+        part = recording[name]
+        if name == "spike_state" and isinstance(part, Variable):
+            part = recording.as_events(name)
+        if isinstance(part, Events):
+            for uid, times in part.trains().items():
+                train = neo.SpikeTrain(times, t_stop=end, units="s", name=uid)
+                train.annotate(uid=uid, variable=name)
+                segment.spiketrains.append(train)
+            continue
+        units, told = _unit(quantities, part.unit)
+        start = part.times(0, 1)[0] if len(part) else 0.0
+        signal = neo.AnalogSignal(
+            part[:],
+            units=units,
+            t_start=start * quantities.s,
+            sampling_period=part.dt * quantities.s,
+            name=name,
+            array_annotations={"uid": np.array(part.uids, dtype=str)},
+            **told,
+        )
+        segment.analogsignals.append(signal)
+    return block
+
+
+def _chosen(recording: Recording, variables: str | Sequence[str] | None) -> Sequence[str]:
+    if variables is None:
+        return recording.variables
+    return [variables] if isinstance(variables, str) else list(variables)
+
+
+def _dimension(known: dict[str, Any], kind: str, variable: str, values: Any) -> str:
+    """Return the name of the dimension with these coordinates, and note them."""
+    for name in (kind, f"{kind}_{variable}"):
+        if np.array_equal(known.setdefault(name, values), values):
+            return name
+    raise RecordingError(f"'{variable}' stands for a variable and for a dimension; export it alone")
+
+
+def _attributes(recording: Recording) -> dict[str, Any]:
+    return {**recording.attributes, "source": str(recording.path)}
+
+
+def _unit(quantities: Any, text: str) -> tuple[Any, dict[str, str]]:
+    """Return a unit of `quantities`, and annotations that tell one it does not know."""
+    if not text:
+        return quantities.dimensionless, {}
+    try:
+        return quantities.CompoundUnit(text) if "/" in text else quantities.Quantity(1, text), {}
+    except (LookupError, ValueError, SyntaxError):
+        return quantities.dimensionless, {"unit": text}
+
+
+def _lazy(xr: Any, traces: Traces) -> Any:
+    """Wrap rows as xarray wraps its files: read when they are used."""
+    indexing = needed("xarray.core.indexing")
+
+    class Rows(xr.backends.BackendArray):  # type: ignore[misc]
+        """The one protocol of xarray for values that are read later."""
+
+        shape, dtype = traces.shape, traces.dtype
+
+        def __getitem__(self, key: Any) -> Any:
+            support = indexing.IndexingSupport.BASIC
+            return indexing.explicit_indexing_adapter(key, self.shape, support, self._rows)
+
+        def _rows(self, key: tuple[Any, ...]) -> Any:
+            return traces[key]
+
+    return indexing.LazilyIndexedArray(Rows())

@@ -1,0 +1,3 @@
+"""What figures and movies are made of."""
+
+from .movie import Movie as Movie

@@ -1,0 +1,254 @@
+"""Variables of recordings -> a movie of panels that follow the time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import NeurodriverError, near
+from .encode import write_movie
+from .scenes import Scene, apply, kind_of
+from .style import STYLE, matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FRAMES = 100
+"""Frames of a movie whose interval is not told."""
+
+CLOSE = 1e-6
+"""A last frame may lie this part of an interval behind the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One panel as it was asked for."""
+
+    kind: type[Scene]
+    sources: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+class Movie:
+    """Panels over the same time, written as a movie; one frame is in memory at a time.
+
+    Parameters
+    ----------
+    rows, cols : int, optional
+        Layout of the panels; by default as many columns as make the grid nearly square.
+    figsize : (float, float)
+        Width and height, inches.
+    fontsize : float
+        Of titles and labels, points.
+    title : str, optional
+        Text above the panels.
+    clock : bool
+        Tell the time of each frame.
+
+    Examples
+    --------
+    >>> movie = Movie()  # doctest: +SKIP
+    >>> movie.add(recording["V"][["n0", "n1"]], "waveform", title="Potentials")  # doctest: +SKIP
+    >>> movie.add(recording["spike_state"], "raster")  # doctest: +SKIP
+    >>> movie.save("run.gif", interval=2e-3)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        rows: int | None = None,
+        cols: int | None = None,
+        figsize: tuple[float, float] = (9.0, 5.0),
+        fontsize: float = 10.0,
+        title: str | None = None,
+        clock: bool = True,
+    ) -> None:
+        self.rows = rows
+        self.cols = cols
+        self.figsize = figsize
+        self.fontsize = fontsize
+        self.title = title
+        self.clock = clock
+        self.refused: list[str] = []
+        self._requests: list[_Request] = []
+        self._made: tuple[Figure, list[Scene]] | None = None
+
+    def add(self, source: Any, kind: str = "waveform", **options: Any) -> None:
+        """Add a panel.
+
+        Parameters
+        ----------
+        source : Variable, Events, or a pair of Variables
+            What it shows; ``hsv`` and ``quiver`` need a pair for the two directions.
+        kind : {'waveform', 'raster', 'image', 'hsv', 'quiver', 'dome', 'profile', 'blank'}
+            ``waveform``: lines that grow; ``raster``: spikes; ``image``: a pixel per component;
+            ``hsv``, ``quiver``: a vector per place; ``dome``: a half sphere; ``profile``: the
+            values over the components.
+        **options
+            ``shape`` (rows, columns) of grids, ``clim`` of an image, ``fmt`` of lines, ``lat``,
+            ``long`` and ``norm`` of a dome, ``top`` of hsv; all else is a setter of the axes or
+            of the artist of matplotlib: ``title``, ``ylim``, ``yticks``, ``cmap``.
+
+        Raises
+        ------
+        NeurodriverError
+            For a kind that does not exist. What does not fit is told when the figure is made.
+        """
+        sources = tuple(source) if isinstance(source, (tuple, list)) else (source,)
+        self._requests.append(_Request(kind_of(kind), sources, dict(options)))
+        self._made = None
+
+    @property
+    def figure(self) -> Figure:
+        """The figure of matplotlib, made when it is first asked for."""
+        return self._make()[0]
+
+    @property
+    def scenes(self) -> list[Scene]:
+        """The panels in the order in which they were added."""
+        return self._make()[1]
+
+    def times(
+        self, interval: float | None = None, start: float | None = None, stop: float | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the times of the frames, s: from the first to the last time of any panel.
+
+        Parameters
+        ----------
+        interval : float, optional
+            Simulated time between frames, s; by default 100 frames.
+        start, stop : float, optional
+            First and last time, s.
+        """
+        begin = min((s.start for s in self.scenes), default=0.0) if start is None else start
+        end = max((s.stop for s in self.scenes), default=0.0) if stop is None else stop
+        step = (end - begin) / (FRAMES - 1) if interval is None else interval
+        if end <= begin:
+            return np.array([begin], dtype=np.float64)
+        if not 0 < step < np.inf:
+            raise NeurodriverError(f"the interval of frames has to be positive, got {step:g} s")
+        count = int(np.floor((end - begin) / step + CLOSE)) + 1
+        return begin + step * np.arange(count, dtype=np.float64)
+
+    def show(self, time: float) -> Figure:
+        """Let all panels show a time, s; return the figure."""
+        figure, scenes = self._make()
+        for scene in scenes:
+            scene.show(time)
+        if self._clock is not None:
+            self._clock.set_text(f"t = {time:.4g} s")
+        return figure
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        interval: float | None = None,
+        fps: float = 10.0,
+        codec: str | None = None,
+        dpi: float = 80.0,
+        start: float | None = None,
+        stop: float | None = None,
+    ) -> int:
+        """Write the movie; return its number of frames.
+
+        Parameters
+        ----------
+        path : path
+            ``.gif`` needs nothing more; ``.mp4``, ``.mkv``, ``.avi``, ``.webm``, ``.ogv`` need
+            ffmpeg.
+        interval : float, optional
+            Simulated time between frames, s.
+        fps : float
+            Frames a second.
+        codec : str, optional
+            Encoder of ffmpeg.
+        dpi : float
+            Pixels per inch.
+        start, stop : float, optional
+            Time window, s.
+        """
+        if not 0 < fps < np.inf:
+            raise NeurodriverError(f"fps has to be positive, got {fps:g}")
+        times = self.times(interval, start, stop)
+        return write_movie(path, self.figure, self._frames(times), fps, dpi, codec)
+
+    def save_frame(
+        self, path: str | os.PathLike[str], time: float | None = None, dpi: float = 150.0
+    ) -> Path:
+        """Write one frame as a picture: that of a time, s, or the last."""
+        figure = self.show(self.end if time is None else time)
+        try:
+            figure.savefig(path, dpi=dpi)
+        except (OSError, ValueError) as error:
+            raise NeurodriverError(f"{path}: cannot be written: {error}") from error
+        return Path(path)
+
+    @property
+    def end(self) -> float:
+        """Last time that a panel can show, s."""
+        return max((s.stop for s in self.scenes), default=0.0)
+
+    def _frames(self, times: Sequence[float] | npt.NDArray[np.float64]) -> Iterator[float]:
+        for time in times:
+            self.show(float(time))
+            yield float(time)
+
+    def layout(self) -> tuple[int, int]:
+        """Return rows and columns of the grid of panels."""
+        count = len(self._requests)
+        if self.rows and self.cols and self.rows * self.cols >= count:
+            return self.rows, self.cols
+        if self.rows and not self.cols:
+            return self.rows, -(-count // self.rows)
+        columns = self.cols if self.cols and not self.rows else int(np.ceil(np.sqrt(count)))
+        return -(-count // columns), columns
+
+    def _make(self) -> tuple[Figure, list[Scene]]:
+        if self._made is None:
+            if not self._requests:
+                raise NeurodriverError("a movie needs a panel: add(variable, kind)")
+            with matplotlib().rc_context(STYLE):
+                self._made = self._draw()
+        return self._made
+
+    def _draw(self) -> tuple[Figure, list[Scene]]:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=self.figsize, layout="constrained")
+        FigureCanvasAgg(figure)
+        rows, columns = self.layout()
+        made: list[tuple[Scene, dict[str, Any]]] = []
+        for i, request in enumerate(self._requests):
+            axis = figure.add_subplot(rows, columns, i + 1, projection=request.kind.projection)
+            options = dict(request.options)
+            made.append((request.kind(axis, request.sources, options), options))
+        scenes = [scene for scene, _ in made]
+        begin, end = min(s.start for s in scenes), max(s.stop for s in scenes)
+        self.refused = []
+        for scene, options in made:
+            if scene.over_time:
+                scene.axis.set_xlim(begin, end if end > begin else begin + 1.0)
+            self.refused += apply(scene.axis, scene.artist, options, self.fontsize)
+        if self.title:
+            figure.suptitle(self.title, fontsize=self.fontsize + 1, fontweight="bold")
+        self._clock = figure.text(0.005, 0.005, "", fontsize=8) if self.clock else None
+        self.check(self.refused)
+        # Panels stay where they are: laying out each frame takes longer than drawing it.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        return figure, scenes
+
+    def check(self, refused: list[str]) -> None:
+        """Refuse options that nothing takes."""
+        if refused:
+            known = {name for r in self._requests for name in r.kind.takes}
+            raise NeurodriverError(
+                f"no panel takes the option '{refused[0]}'{near(refused[0], known)}; "
+                "options are those of add() and setters of matplotlib"
+            )

@@ -1,0 +1,126 @@
+"""Variables and events of recordings -> what a moving panel shows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import NeurodriverError
+from ..results import Events, Variable
+
+SLAB = 2_000_000
+"""Values that are read at once."""
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal:
+    """Rows at equal distances in time, read when they are needed.
+
+    Parameters
+    ----------
+    values : array-like (rows, n)
+        A `Variable`, an array, anything that gives rows when sliced.
+    start : float
+        Time of the first row, s.
+    step : float
+        Time between rows, s.
+    label : str
+        Name and unit.
+    """
+
+    values: Any
+    start: float
+    step: float
+    label: str = ""
+
+    @property
+    def stop(self) -> float:
+        """Time of the last row, s."""
+        return self.start + (len(self.values) - 1) * self.step
+
+    def row_at(self, time: float) -> int:
+        """Return the row nearest to a time, the first and the last one beyond the ends."""
+        row = round((time - self.start) / self.step)
+        return min(max(row, 0), len(self.values) - 1)
+
+    def at(self, time: float) -> Array:
+        """Return the values at a time, (n,)."""
+        return np.asarray(self.values[self.row_at(time)], np.float64)
+
+    def limits(self, first: int = 0) -> tuple[float, float]:
+        """Return the least and the largest finite value from a row on, read slab by slab."""
+        low, high = np.inf, -np.inf
+        slab = max(1, SLAB // max(1, self.values.shape[1]))
+        for begin in range(first, len(self.values), slab):
+            part = np.asarray(self.values[begin : begin + slab], np.float64)
+            part = part[np.isfinite(part)]
+            if part.size:
+                low, high = min(low, float(part.min())), max(high, float(part.max()))
+        return (low, high) if low <= high else (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spikes:
+    """Events of some components, in memory.
+
+    Parameters
+    ----------
+    time : ndarray (m,) of float64
+        Ascending, s.
+    index : ndarray (m,) of int32
+        Number of the component, from 0.
+    count : int
+        Components.
+    start, stop : float
+        First and last time of the recording, s.
+    """
+
+    time: Array
+    index: Array
+    count: int
+    start: float
+    stop: float
+
+
+def as_signal(part: Any) -> Signal:
+    """Return a variable as rows in time.
+
+    Raises
+    ------
+    NeurodriverError
+        When it has no row, or is stored as events.
+    """
+    if isinstance(part, Signal):
+        return part
+    if not isinstance(part, Variable):
+        raise NeurodriverError(f"{part!r}: rows are needed, a Variable of a recording")
+    if not len(part):
+        raise NeurodriverError(f"'{part.name}': no rows to show")
+    part = part[part.uids]  # two axes, also for one component
+    label = f"{part.name} ({part.unit})" if part.unit else part.name
+    return Signal(part, float(part.times(0, 1)[0]), part.dt, label)
+
+
+def as_spikes(part: Any) -> Spikes:
+    """Return events, or the values of rows that are not zero, as spikes."""
+    if isinstance(part, Spikes):
+        return part
+    if isinstance(part, Events):
+        time, index = part.read()
+        ends = (float(time[0]), float(time[-1])) if len(time) else (0.0, 0.0)
+        return Spikes(time, index, len(part.uids), min(0.0, ends[0]), ends[1])
+    signal = as_signal(part)
+    times: list[Array] = [np.empty(0)]
+    columns: list[Array] = [np.empty(0, np.int32)]
+    slab = max(1, SLAB // max(1, signal.values.shape[1]))
+    for first in range(0, len(signal.values), slab):
+        row, column = np.nonzero(signal.values[first : first + slab])
+        times.append(signal.start + (first + row) * signal.step)
+        columns.append(column.astype(np.int32))
+    time, index = np.concatenate(times), np.concatenate(columns)
+    return Spikes(time, index, signal.values.shape[1], signal.start, signal.stop)
