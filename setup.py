@@ -20,6 +20,8 @@ EXTRAS["test"] = [
     "mpmath",
     "ruff",
     "mypy",
+    "openmpi",  # mpiexec without a system package
+    *EXTRAS["mpi"],
     *EXTRAS["plot"],
     *EXTRAS["results"],
 ]

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import inspect
 import sys
-import threading
-import time
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import settings
 from .errors import CircuitError, LPUExecutionError, NeurodriverError
 from .lpu import LPU
-from .network.exchange import Left
 from .network.job import ConstructionError, Error, Job, Order
 from .network.mpi import World, world
 from .network.patterns import crossings
 from .network.routes import Crossing
+from .network.run import Run
 
-_WATCH_SECONDS = 0.02
 _LEAVE_SECONDS = 15.0
 
 
@@ -68,12 +64,9 @@ class Manager:
         self._orders: dict[str, Order] = {}
         self._connections: list[Callable[[float], list[Crossing]]] = []
         self._job: Job | None = None
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        self._run: Run | None = None
         self._errors: list[Error] = []
-        self._looked = 0.0
         self._seconds = 0.0
-        self._steps: int | None = None
 
     def __len__(self) -> int:
         return len(self._orders)
@@ -191,20 +184,18 @@ class Manager:
         """
         if self._job is None:
             self.spawn()
-        if self._thread is not None:
+        assert self._job is not None
+        if self._run is not None:
             raise NeurodriverError("Manager.start: started already; make a new Manager")
         if steps != float("inf") and (steps != int(steps) or steps < 0):
             message = f"steps must be a whole number, got {steps!r}"
             raise NeurodriverError(f"Manager.start: {message}")
-        self._steps = None if steps == float("inf") else int(steps)
-        self._thread = threading.Thread(
-            target=self._run, args=(progress,), name="neurodriver-run", daemon=True
-        )
-        self._thread.start()
+        self._run = Run(self._job, None if steps == float("inf") else int(steps), progress)
 
     def stop(self) -> None:
         """End the run at the next call into compiled code; recordings are closed."""
-        self._stopping.set()
+        if self._run is not None:
+            self._run.stopping.set()
 
     quit = stop
 
@@ -221,18 +212,19 @@ class Manager:
         LPUExecutionError
             On every rank, when an LPU of any rank has failed.
         """
-        thread = self._thread
-        if thread is None:
+        run = self._run
+        if run is None:
             raise NeurodriverError("Manager.wait: not started; call start(steps=...) first")
         try:
-            while thread.is_alive():
-                thread.join(0.1)
+            while not run.join(0.1):
+                pass
         except KeyboardInterrupt:
-            self._stopping.set()
-            thread.join(_LEAVE_SECONDS)
+            run.stopping.set()
+            run.join(_LEAVE_SECONDS)
             raise
-        failed = bool(self._errors)
-        gathered = self._world.gather(self._errors, _LEAVE_SECONDS if failed else 0.0)
+        self._seconds = run.seconds
+        failed = bool(run.errors)
+        gathered = self._world.gather(run.errors, _LEAVE_SECONDS if failed else 0.0)
         self._errors = [error for errors in gathered for error in errors]
         self._world.engaged = False
         if self._errors:
@@ -255,51 +247,3 @@ class Manager:
         error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
         error.known_to_all_ranks = True  # type: ignore[attr-defined]
         return error
-
-    def _run(self, progress: Callable[[int], None] | None) -> None:
-        """Body of the thread."""
-        assert self._job is not None
-        simulation = self._job.simulation
-        if simulation is None:
-            return
-        simulation.watch = self._watch
-        begin = time.perf_counter()
-        try:
-            simulation.start(self._steps)
-            begin = time.perf_counter()
-            if self._steps is None:
-                while True:
-                    simulation.advance(1 << 20, progress)
-            simulation.advance(self._steps, progress)
-            self._seconds = time.perf_counter() - begin
-            simulation.end()
-        except Left:
-            simulation.leave()
-        except BaseException as error:
-            lines = traceback.format_exception(error)
-            name = simulation.culprit or next(iter(self._job.lpus))
-            self._errors.append((name, simulation.step, lines))
-            self._world.tell(name)
-            simulation.leave()
-        finally:
-            self._seconds = self._seconds or time.perf_counter() - begin
-            self._close()
-
-    def _close(self) -> None:
-        assert self._job is not None and self._job.simulation is not None
-        simulation = self._job.simulation
-        try:
-            simulation.close()
-        except Exception as error:
-            lines = traceback.format_exception(error)
-            self._errors.append((next(iter(self._job.lpus)), simulation.step, lines))
-
-    def _watch(self) -> None:
-        """Leave the run when asked to, here or by another rank."""
-        if self._stopping.is_set():
-            raise Left("stopped")
-        now = time.perf_counter()
-        if now - self._looked > _WATCH_SECONDS:
-            self._looked = now
-            if self._world.heard() is not None:
-                raise Left("another rank has failed")

@@ -1,0 +1,96 @@
+"""The run of one rank's simulation in a thread of its own, with its errors."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+from .exchange import Left
+from .job import Error, Job
+
+_WATCH_SECONDS = 0.02
+
+
+class Run:
+    """Advances a job in the background.
+
+    Parameters
+    ----------
+    job : Job
+    steps : int or None
+        None: until it is told to stop.
+    progress : callable, optional
+        Told the number of steps done by each call into compiled code.
+
+    Attributes
+    ----------
+    stopping : Event
+        Set to end the run at the next call.
+    errors : list of (id, step, lines)
+    seconds : float
+        Time that the steps took.
+    """
+
+    def __init__(
+        self, job: Job, steps: int | None, progress: Callable[[int], None] | None = None
+    ) -> None:
+        self.job = job
+        self.stopping = threading.Event()
+        self.errors: list[Error] = []
+        self.seconds = 0.0
+        self._steps = steps
+        self._progress = progress
+        self._looked = 0.0
+        self._thread = threading.Thread(target=self._run, name="neurodriver-run", daemon=True)
+        self._thread.start()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end; return whether it has come."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        simulation = self.job.simulation
+        if simulation is None:
+            return
+        simulation.watch = self._watch
+        begin = time.perf_counter()
+        try:
+            simulation.start(self._steps)
+            begin = time.perf_counter()
+            if self._steps is None:
+                while True:
+                    simulation.advance(1 << 20, self._progress)
+            simulation.advance(self._steps, self._progress)
+            self.seconds = time.perf_counter() - begin
+            simulation.end()
+        except Left:
+            simulation.leave()
+        except BaseException as error:
+            self._note(error, simulation.culprit)
+            self.job.world.tell(self.errors[-1][0])
+            simulation.leave()
+        finally:
+            self.seconds = self.seconds or time.perf_counter() - begin
+            try:
+                simulation.close()
+            except Exception as error:
+                self._note(error, "")
+
+    def _note(self, error: BaseException, culprit: str) -> None:
+        assert self.job.simulation is not None
+        lines = traceback.format_exception(error)
+        name = culprit or next(iter(self.job.lpus))
+        self.errors.append((name, self.job.simulation.step, lines))
+
+    def _watch(self) -> None:
+        """Leave the run when asked to, here or by another rank."""
+        if self.stopping.is_set():
+            raise Left("stopped")
+        now = time.perf_counter()
+        if now - self._looked > _WATCH_SECONDS:
+            self._looked = now
+            if self.job.world.heard() is not None:
+                raise Left("another rank has failed")
