@@ -223,16 +223,29 @@ struct Simulation {
             if (row < 0) continue;
             const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
             const integer from = in.row_of_step[k - first];
-            if (ring.active && from >= 0)
-                __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
-            if (holds(thread, i, at, k)) continue;
+            const bool told = holds(thread, i, at, k);
+            if (told && ring.active && from >= 0) mark(ring, row);
+            if (told) continue;
             written[thread][offset[i] + at] = content(in, k);
             const Share mine = share(in.count, thread, plan.threads);
             real *to = ring.data + at * ring.width + in.first + mine.begin;
             const size_t bytes = (size_t)(mine.end - mine.begin) * sizeof(real);
             if (from < 0) std::memset(to, 0, bytes);
             else std::memcpy(to, in.table + from * in.count + mine.begin, bytes);
+            if (ring.active && from >= 0 && any(to, mine.end - mine.begin)) mark(ring, row);
         }
+    }
+
+    static void mark(const nd_ring &ring, integer row)
+    {
+        __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
+    }
+
+    static bool any(const real *x, integer n)
+    {
+        bool found = false;
+        for (integer j = 0; j < n; ++j) found |= x[j] != 0;
+        return found;
     }
 
     void copy(integer thread, const nd_probe &p, integer k, integer slot) const

@@ -25,7 +25,6 @@ from ..backends.cpu import CPUBackend, InputTable, Probe
 from ..compile.delays import steps_of
 from ..compile.join import Joined, port_sources
 from ..compile.program import Program, element_of
-from ..component import EVENT_VARIABLES
 from ..errors import NeurodriverError
 from .mpi import World, wait_until
 from .routes import Block, Routes
@@ -113,6 +112,14 @@ class Exchange:
             )
         ]
         self._initial: list[NDArray[Any]] = []
+        self._starts: list[int] = []
+        self._sends = [self._places(buffers, routes.outgoing) for buffers in self._out]
+        self._takes = [
+            [address for address, _ in self._places(buffers, routes.incoming)]
+            for buffers in self._into
+        ]
+        self._zeros = np.zeros(self.window, np.int32)
+        self._counted = np.arange(self.window, dtype=np.int32)
         self._held: list[Any] = []
         self.exports = self._make_exports()
         self.imports, self._sources = self._make_imports(joined)
@@ -167,6 +174,12 @@ class Exchange:
             out.append(buffers[block.rank][begin:end].reshape(self.window, len(block)))
         return out
 
+    def _places(
+        self, buffers: dict[int, NDArray[Any]], blocks: Sequence[Block]
+    ) -> list[tuple[int, int]]:
+        """Return address and bytes of a row of the part of each block in its message."""
+        return [(v.ctypes.data, v.strides[0]) for v in self._views(buffers, blocks)]
+
     def begin(self) -> None:
         """Exchange row 0, and let every earlier row of the imports be like it."""
         memory = self._program.memory
@@ -177,6 +190,7 @@ class Exchange:
         self._finish()
         views = self._views(self._into[0], self._routes.incoming)
         self._initial = [view[:1].copy() for view in views]
+        self._starts = [values.ctypes.data for values in self._initial]
         names = list(memory.rings)
         for table, source in zip(self.imports, self._sources, strict=True):
             rows = memory.get_buffer(names[table.ring])
@@ -191,30 +205,17 @@ class Exchange:
         """Point the backend's tables at what came, and its exports at what goes next."""
         window, row = divmod(first, self.window)
         slot = self._message % self._slots
-        exports = zip(
-            backend.exports, self._views(self._out[slot], self._routes.outgoing), strict=False
-        )
-        for probe, view in exports:
-            probe.rows = view[row:].ctypes.data
-        early = window < self._slots
+        for i, (address, stride) in enumerate(self._sends[slot]):
+            backend.exports[i].rows = address + row * stride
         # the message that came `slots` windows ago lies where this window's will come
-        views = self._initial if early else self._views(self._into[slot], self._routes.incoming)
-        tables = backend.inputs[len(backend.inputs) - len(self.imports) :]
-        rows = np.zeros(steps, np.int32) if early else np.arange(row, row + steps, dtype=np.int32)
-        self._held = [*self._held[: len(self.exports)], rows, views]
-        for table, source in zip(tables, self._sources, strict=True):
-            view = views[source]
-            table.table = view.ctypes.data
-            mine = rows
-            if table.ring in self._event_rings:
-                busy: NDArray[np.bool_] = np.count_nonzero(view, axis=1) > 0
-                mine = np.where(busy[rows], rows, -1).astype(np.int32)
-                self._held.append(mine)
-            table.row_of_step = mine.ctypes.data
-
-    @property
-    def _event_rings(self) -> set[int]:
-        return {i for i, v in enumerate(self._program.memory.rings) if v in EVENT_VARIABLES}
+        early = window < self._slots
+        takes = self._starts if early else self._takes[slot]
+        rows = self._zeros if early else self._counted
+        at = len(backend.inputs) - len(self.imports)
+        for i, source in enumerate(self._sources):
+            table = backend.inputs[at + i]
+            table.table = takes[source]
+            table.row_of_step = rows.ctypes.data + (0 if early else row * rows.itemsize)
 
     def swap(self) -> None:
         """Exchange at the end of a window.
