@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -58,6 +58,8 @@ class Border(Protocol):
     """Makes what moves values between this process and others."""
 
     exported: set[str]
+    depth: Mapping[str, Callable[[int], int]]
+    """Variable -> rows of a ring, from the rows that it needs."""
 
     def open(self, program: Program) -> Exchange:
         """Return buffers and requests for a program."""
@@ -106,8 +108,9 @@ class Simulation:
         ]
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
         recorded |= border.exported if border else set()
+        depth = border.depth if border else {}
         self.program: Program = compile_circuit(
-            circuit, dt, dtype, targets, frozenset(recorded), seed, plans
+            circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth
         )
         if settings.debug():
             show(self.program)
@@ -182,7 +185,7 @@ class Simulation:
             if self._exchange is not None:
                 limit = min(limit, self._exchange.left(self.step))
             done = self._call(limit)
-            if self._exchange is not None and self.step % self._exchange.window == 0:
+            if self._exchange is not None and self.step % self._exchange.timing.window == 0:
                 self._exchange.swap()
             self.watch()
             if progress is not None:
@@ -202,7 +205,7 @@ class Simulation:
         self._inside = True
         self._feed.stage(self.backend, first, steps)
         if self._exchange is not None:
-            self._exchange.stage(self.backend, first, steps)
+            self._exchange.stage(self.backend, first)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)

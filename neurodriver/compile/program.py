@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +93,7 @@ def compile_circuit(
     recorded: frozenset[str] = frozenset(),
     seed: int = 0,
     plans: bool = True,
+    depth: Mapping[str, Callable[[int], int]] | None = None,
 ) -> Program:
     """Compile a circuit.
 
@@ -110,10 +111,14 @@ def compile_circuit(
         Seed of the random numbers.
     plans : bool
         Whether special plans (lattice, fusion) may be chosen; the results are the same.
+    depth : mapping of variable to callable, optional
+        Number of rows of a ring from the number it needs, where it needs more.
     """
     full = insert_aggregators(circuit)
     slots = make_slots(full, targets)
     depths = longest(full, dt)
+    for variable, rows in (depth or {}).items():
+        depths[variable] = rows(depths.get(variable, 1) + 1) - 1
     fusions = find_fusions(full, dt, slots) if plans else {}
     silent = frozenset((f.synapse, "g") for f in fusions.values() if "g" not in recorded)
     places = {f.synapse: f.capacity for f in fusions.values()}

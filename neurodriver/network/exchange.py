@@ -15,22 +15,21 @@ more exchange with each peer that is still there; so all leave, and none waits f
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..backends.cpu import CPUBackend, InputTable, Probe
+from ..backends.cpu import CPUBackend
 from ..compile.delays import steps_of
-from ..compile.join import Joined, port_sources
-from ..compile.program import Program, element_of
+from ..compile.join import Joined
+from ..compile.program import Program
 from ..errors import NeurodriverError
-from .mpi import World, wait_until
-from .routes import Block, Routes
-
-HEAD = 8
-"""Elements before the values of a message; the first one is the status."""
+from .buffers import Sends, Takes
+from .mpi import Channel, World, wait_until
+from .routes import Routes
 
 LONGEST = 1024
 """Most steps of a window."""
@@ -40,6 +39,43 @@ GOOD, LEAVING = 0.0, 1.0
 
 class Left(NeurodriverError):
     """Another rank has left the run."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When values go.
+
+    Attributes
+    ----------
+    window : int
+        Steps between exchanges.
+    lag : {0, 1}
+        Windows between an exchange and the first use of what it brings.
+    """
+
+    window: int
+    lag: int
+
+    @classmethod
+    def of(cls, least: int) -> Timing:
+        """Return the timing for the shortest latency from imports over all ranks, in steps."""
+        lag = 1 if least >= 3 else 0
+        return cls(min((least + 1) // (1 + lag), LONGEST), lag)
+
+    @property
+    def slots(self) -> int:
+        """Sets of buffers: one is under way while another is in use."""
+        return 1 + self.lag
+
+    @property
+    def back(self) -> int:
+        """At step k, row k - back of the imports is needed and not yet there."""
+        return self.slots * self.window - 2
+
+    def depth(self, rows: int) -> int:
+        """Return how many rows a ring keeps whose rows are sent or received in place."""
+        windows = max(-(-rows // self.window), self.slots, 2)
+        return self.window * int(2 ** math.ceil(math.log2(windows)))
 
 
 def least_latency(joined: Joined, dt: float) -> int:
@@ -56,8 +92,24 @@ def least_latency(joined: Joined, dt: float) -> int:
     return least
 
 
+def imported_variables(joined: Joined) -> set[str]:
+    """Return the variables that connections read from the imports."""
+    if joined.imports < 0:
+        return set()
+    first, last = joined.circuit.starts[joined.imports : joined.imports + 2]
+    return {
+        links.variable
+        for links in joined.circuit.connections
+        if ((links.source >= first) & (links.source < last)).any()
+    }
+
+
 class Exchange:
     """Buffers and requests of one rank.
+
+    Small blocks are gathered into one message for each peer and window. A large block goes row by
+    row, straight from the ring where its elements lie side by side there, and straight into the
+    ring of the receiver where one variable of it is read and rows need no note of their spikes.
 
     Parameters
     ----------
@@ -66,15 +118,13 @@ class Exchange:
     joined : Joined
     program : Program
         The compiled joint circuit.
-    least : int
-        Shortest latency from imports over all ranks, in steps.
+    timing : Timing
     seconds : float
         How long to wait for another rank.
 
     Attributes
     ----------
-    window : int
-        Steps between exchanges.
+    timing : Timing
     imports : list of InputTable
     exports : list of Probe
     """
@@ -85,137 +135,50 @@ class Exchange:
         routes: Routes,
         joined: Joined,
         program: Program,
-        least: int,
+        timing: Timing,
         seconds: float,
     ) -> None:
-        self.lag = 1 if least >= 3 else 0
-        self.window = min((least + 1) // (1 + self.lag), LONGEST)
+        self.timing = timing
         self.seconds = seconds
+        self.spent = 0.0
         self._world = world
-        self._routes, self._program = routes, program
-        self._slots = 1 + self.lag
+        self._program = program
         self._message = 0
         self._peers = sorted({b.rank for b in (*routes.incoming, *routes.outgoing)})
         self._gone: set[int] = set()
-        self._pending: int | None = None
-        # one set of buffers under way while another is in use
-        self._out = self._buffers(routes.outgoing)
-        self._into = self._buffers(routes.incoming)
-        self._channels = [
-            {p: world.channel(p, out[p], into[p]) for p in self._peers}
-            for out, into in zip(self._out, self._into, strict=True)
-        ]
-        self._elements = [
-            element_of(program, component, block.variable)
-            for block, component in zip(
-                routes.outgoing, _components(routes, joined, program.dt), strict=True
+        self._pending: list[tuple[int, Channel]] = []
+        self.sends = Sends(routes, joined, program, timing)
+        self.takes = Takes(routes, joined, program, timing)
+        self._heads = [
+            {p: world.channel(p, [out[p]], [into[p]]) for p in self._peers}
+            for out, into in zip(
+                self.sends.messages(self._peers), self.takes.messages(self._peers), strict=True
             )
         ]
-        self._initial: list[NDArray[Any]] = []
-        self._starts: list[int] = []
-        self._sends = [self._places(buffers, routes.outgoing) for buffers in self._out]
-        self._takes = [
-            [address for address, _ in self._places(buffers, routes.incoming)]
-            for buffers in self._into
-        ]
-        self._zeros = np.zeros(self.window, np.int32)
-        self._counted = np.arange(self.window, dtype=np.int32)
-        self._held: list[Any] = []
-        self.exports = self._make_exports()
-        self.imports, self._sources = self._make_imports(joined)
-
-    def _buffers(self, blocks: Sequence[Block]) -> list[dict[int, NDArray[Any]]]:
-        size = dict.fromkeys(self._peers, HEAD)
-        for block in blocks:
-            size[block.rank] += self.window * len(block)
-        dtype = self._program.dtype
-        return [{p: np.zeros(n, dtype) for p, n in size.items()} for _ in range(self._slots)]
-
-    def _make_exports(self) -> list[Probe]:
-        rings = list(self._program.memory.rings)
-        out = []
-        for block, element in zip(self._routes.outgoing, self._elements, strict=True):
-            place = np.ascontiguousarray(element, dtype=np.int32)
-            self._held.append(place)
-            straight = bool((np.diff(place) == 1).all())
-            ring = rings.index(block.variable)
-            out.append(Probe(ring, len(place), place.ctypes.data, straight, 1, None, self.window))
-        return out
-
-    def _make_imports(self, joined: Joined) -> tuple[list[InputTable], list[int]]:
-        """Return a table for every block and every variable that a connection reads it as."""
-        tables: list[InputTable] = []
-        sources: list[int] = []
-        rings = self._program.memory.rings
-        at = int(joined.circuit.starts[joined.imports])
-        back = self._slots * self.window - 2
-        for number, block in enumerate(self._routes.incoming):
-            read = {
-                links.variable
-                for links in joined.circuit.connections
-                if ((links.source >= at) & (links.source < at + len(block))).any()
-            }
-            first = at - int(joined.circuit.starts[joined.imports])
-            for variable in sorted(read):
-                start = rings[variable].segments[str(joined.imports)].start + first
-                ring = list(rings).index(variable)
-                tables.append(InputTable(ring, start, len(block), None, None, 0, back))
-                sources.append(number)
-            at += len(block)
-        return tables, sources
-
-    def _views(self, buffers: dict[int, NDArray[Any]], blocks: Sequence[Block]) -> list[Any]:
-        """Return the part of each block in its message, (window, n)."""
-        used = dict.fromkeys(self._peers, HEAD)
-        out = []
-        for block in blocks:
-            begin = used[block.rank]
-            used[block.rank] = end = begin + self.window * len(block)
-            out.append(buffers[block.rank][begin:end].reshape(self.window, len(block)))
-        return out
-
-    def _places(
-        self, buffers: dict[int, NDArray[Any]], blocks: Sequence[Block]
-    ) -> list[tuple[int, int]]:
-        """Return address and bytes of a row of the part of each block in its message."""
-        return [(v.ctypes.data, v.strides[0]) for v in self._views(buffers, blocks)]
+        self._rows: dict[tuple[int, int], Channel] = {}
+        self.exports = self.sends.probes
+        self.imports = self.takes.tables
 
     def begin(self) -> None:
         """Exchange row 0, and let every earlier row of the imports be like it."""
-        memory = self._program.memory
-        views = self._views(self._out[0], self._routes.outgoing)
-        for view, block, element in zip(views, self._routes.outgoing, self._elements, strict=True):
-            view[0] = memory.get_buffer(block.variable)[0][element]
-        self._start(GOOD)
-        self._finish()
-        views = self._views(self._into[0], self._routes.incoming)
-        self._initial = [view[:1].copy() for view in views]
-        self._starts = [values.ctypes.data for values in self._initial]
-        names = list(memory.rings)
-        for table, source in zip(self.imports, self._sources, strict=True):
-            rows = memory.get_buffer(names[table.ring])
-            rows[:, table.first : table.first + table.count] = self._initial[source]
-        self._message = 0
+        out, into = self.sends.initial(self._peers), self.takes.initial(self._peers)
+        channels = [(p, self._world.channel(p, [out[p]], [into[p]])) for p in self._peers]
+        for _, channel in channels:
+            channel.start()
+        self._wait(channels)
+        for _, channel in channels:
+            channel.free()
+        self.takes.begin(into)
 
     def left(self, step: int) -> int:
         """Return how many steps may be done before the next exchange."""
-        return self.window - step % self.window
+        return self.timing.window - step % self.timing.window
 
-    def stage(self, backend: CPUBackend, first: int, steps: int) -> None:
+    def stage(self, backend: CPUBackend, first: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
-        window, row = divmod(first, self.window)
-        slot = self._message % self._slots
-        for i, (address, stride) in enumerate(self._sends[slot]):
-            backend.exports[i].rows = address + row * stride
-        # the message that came `slots` windows ago lies where this window's will come
-        early = window < self._slots
-        takes = self._starts if early else self._takes[slot]
-        rows = self._zeros if early else self._counted
-        at = len(backend.inputs) - len(self.imports)
-        for i, source in enumerate(self._sources):
-            table = backend.inputs[at + i]
-            table.table = takes[source]
-            table.row_of_step = rows.ctypes.data + (0 if early else row * rows.itemsize)
+        window, row = divmod(first, self.timing.window)
+        self.sends.stage(backend, window, row)
+        self.takes.stage(backend, window, row)
 
     def swap(self) -> None:
         """Exchange at the end of a window.
@@ -225,11 +188,13 @@ class Exchange:
         Left
             When another rank has left; call ``leave`` then.
         """
-        if self.lag:
+        begin = time.perf_counter()
+        if self.timing.lag:
             self._finish()
         self._start(GOOD)
-        if not self.lag:
+        if not self.timing.lag:
             self._finish()
+        self.spent += time.perf_counter() - begin
 
     def end(self) -> None:
         """Exchange for the last time, at the end of the run.
@@ -255,49 +220,57 @@ class Exchange:
 
     def close(self) -> None:
         """Let go of the requests."""
-        for channels in self._channels:
+        for channels in self._heads:
             for channel in channels.values():
                 channel.free()
-        self._channels = []
+        for channel in self._rows.values():
+            channel.free()
+        self._heads, self._rows = [], {}
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one window sends and receives."""
+        return self.sends.bytes + self.takes.bytes
 
     def _start(self, status: float) -> None:
-        slot = self._message % self._slots
+        number = self._message
+        slot = number % self.timing.slots
         for peer in self._peers:
             if peer not in self._gone:
-                self._out[slot][peer][0] = status
-                self._channels[slot][peer].start()
-        self._pending = slot
+                self.sends.heads[slot][peer][0] = status
+                for channel in (self._heads[slot][peer], self._row_channel(peer, number)):
+                    channel.start()
+                    self._pending.append((peer, channel))
         self._message += 1
 
+    def _row_channel(self, peer: int, number: int) -> Channel:
+        """Return the requests for the rows of large blocks after a window."""
+        period = math.lcm(self.sends.period, self.takes.period)
+        key = peer, number % period
+        if key not in self._rows:
+            rows = self.sends.rows(peer, number), self.takes.rows(peer, number)
+            self._rows[key] = self._world.channel(peer, *rows)
+        return self._rows[key]
+
     def _finish(self) -> None:
-        """Wait for the message under way, if there is one."""
-        slot, self._pending = self._pending, None
-        if slot is None:
+        """Wait for the messages under way, if there are any."""
+        pending, self._pending = self._pending, []
+        if not pending:
             return
-        waiting = [p for p in self._peers if p not in self._gone]
-
-        def ready() -> bool:
-            waiting[:] = [p for p in waiting if not self._channels[slot][p].done()]
-            return not waiting
-
-        peers = list(waiting)
-        wait_until(ready, self.seconds, f"rank {', '.join(map(str, peers))}")
-        gone = {p for p in peers if self._into[slot][p][0] != GOOD}
+        slot = (self._message - 1) % self.timing.slots
+        self._wait(pending)
+        peers = {peer for peer, _ in pending}
+        gone = {p for p in peers if self.takes.heads[slot][p][0] != GOOD}
         if gone:
             self._gone |= gone
             raise Left(f"rank {', '.join(map(str, sorted(gone)))} has left the run")
 
+    def _wait(self, pending: Sequence[tuple[int, Channel]]) -> None:
+        waiting = list(pending)
 
-def _components(routes: Routes, joined: Joined, dt: float) -> list[NDArray[np.int64]]:
-    """Return the joint numbers of the components behind the exported ports, block by block."""
-    known = {name: port_sources(part, dt) for name, part in joined.parts.items()}
-    out = []
-    for block in routes.outgoing:
-        component = np.empty(len(block), dtype=np.int64)
-        for lpu in np.unique(block.lpus).tolist():
-            mine = block.lpus == lpu
-            source = known[lpu]
-            at = np.searchsorted(source.port, block.ports[mine])
-            component[mine] = joined.numbers[lpu][source.component[at]]
-        out.append(component)
-    return out
+        def ready() -> bool:
+            waiting[:] = [(p, c) for p, c in waiting if not c.done()]
+            return not waiting
+
+        peers = sorted({peer for peer, _ in pending})
+        wait_until(ready, self.seconds, f"rank {', '.join(map(str, peers))}")

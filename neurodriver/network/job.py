@@ -18,7 +18,7 @@ from ..lpu import LPU, managed
 from ..simulation import Member, Simulation
 from .deal import deal
 from .directory import PortTable, port_table
-from .exchange import Exchange, least_latency
+from .exchange import Exchange, Timing, imported_variables, least_latency
 from .mpi import World
 from .routes import Crossing, Routes, make_routes
 
@@ -175,7 +175,7 @@ class Job:
         least = min(shortest, default=0)
         border = None
         if routes.incoming or routes.outgoing:
-            border = _Border(self.world, routes, joined, least, self.seconds)
+            border = _Border(self.world, routes, joined, Timing.of(least), self.seconds)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes)
             for name, lpu in self.lpus.items()
@@ -219,17 +219,20 @@ class _Border:
     world: World
     routes: Routes
     joined: Joined
-    least: int
+    timing: Timing
     seconds: float
     exported: set[str] = field(init=False)
+    depth: Mapping[str, Callable[[int], int]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.exported = {block.variable for block in self.routes.outgoing}
+        read = imported_variables(self.joined)
+        self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
 
     def open(self, program: Program) -> Exchange:
         """Return buffers and requests."""
         parts = self.world, self.routes, self.joined
-        return Exchange(*parts, program, self.least, self.seconds)
+        return Exchange(*parts, program, self.timing, self.seconds)
 
 
 class ConstructionError(NeurodriverError):

@@ -50,8 +50,10 @@ class World:
         """Return a message that another rank has told, or None."""
         return None
 
-    def channel(self, peer: int, out: NDArray[Any], into: NDArray[Any]) -> Channel:
-        """Return a pair of buffers that are exchanged with a rank again and again."""
+    def channel(
+        self, peer: int, out: Sequence[NDArray[Any]], into: Sequence[NDArray[Any]]
+    ) -> Channel:
+        """Return buffers that are exchanged with a rank again and again."""
         raise NeurodriverError("this process runs alone: there is no other rank")
 
     def abort(self) -> None:
@@ -60,25 +62,26 @@ class World:
 
 
 class Channel:
-    """Persistent requests for two buffers between two ranks.
+    """Persistent requests for buffers between two ranks.
 
     Parameters
     ----------
+    mpi : module
     requests : sequence
         Of MPI.
     """
 
-    def __init__(self, requests: Sequence[Any]) -> None:
+    def __init__(self, mpi: Any, requests: Sequence[Any]) -> None:
+        self._mpi = mpi
         self._requests = list(requests)
 
     def start(self) -> None:
         """Begin to exchange the buffers; they must not be touched until ``done``."""
-        for request in self._requests:
-            request.Start()
+        self._mpi.Prequest.Startall(self._requests)
 
     def done(self) -> bool:
-        """Whether both buffers have arrived."""
-        return all(request.Test() for request in self._requests)
+        """Whether all buffers have arrived."""
+        return bool(self._mpi.Request.Testall(self._requests))
 
     def free(self) -> None:
         """Let go of the requests, cancelling what is under way."""
@@ -133,10 +136,13 @@ class MPIWorld(World):
             return self._notes.recv(source=self._mpi.ANY_SOURCE, tag=1)
         return None
 
-    def channel(self, peer: int, out: NDArray[Any], into: NDArray[Any]) -> Channel:
-        return Channel(
-            [self._comm.Recv_init(into, peer, tag=2), self._comm.Send_init(out, peer, tag=2)]
-        )
+    def channel(
+        self, peer: int, out: Sequence[NDArray[Any]], into: Sequence[NDArray[Any]]
+    ) -> Channel:
+        # messages of one tag arrive in the order in which they were sent
+        requests = [self._comm.Recv_init(buffer, peer, tag=2) for buffer in into]
+        requests += [self._comm.Send_init(buffer, peer, tag=2) for buffer in out]
+        return Channel(self._mpi, requests)
 
     def abort(self) -> None:
         sys.stdout.flush()

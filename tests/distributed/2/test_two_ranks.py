@@ -12,8 +12,10 @@ STEPS = 400
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("more", [0, 1, 4])
-def test_same_bits(seed: int, more: int) -> None:
-    """With latencies of one step and more, so with windows of several steps, too."""
+@pytest.mark.parametrize("large", [1, 12, 4096])
+def test_same_bits(seed: int, more: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With windows of several steps, too, and blocks that go row by row, from ring to ring."""
+    monkeypatch.setattr("neurodriver.network.buffers.LARGE", large)
     circuit, inputs = network(50, seed)
     part = random_parts(circuit, 2, seed)
     expected = whole(with_crossings(circuit, part, more=more), inputs, STEPS)
