@@ -34,7 +34,7 @@ def synapse(model: str, params: dict[str, float], reverse: float, **more: Any) -
 
 
 def mixed() -> nx.MultiDiGraph:
-    """Return every pair of models: graded and spiking neurons, both synapses, two parallel edges."""
+    """Return graded and spiking neurons, all pairs of models, and two parallel edges."""
     graph = nx.MultiDiGraph()
     graph.add_node(7, **neuron("LeakyIAF", LEAKY | {"Vt": 0.02}))
     graph.add_node(0, **neuron("MorrisLecar", PHOTORECEPTOR, extern=True, name="R1"))
@@ -124,7 +124,7 @@ class Legacy:
         return out
 
     def today(self, outside: NDArray[np.float64]) -> Legacy:
-        """Integrate as rows of today: g, I and V each take a step; ``outside`` is (steps, neurons)."""
+        """Integrate as today, g, I and V a step each; ``outside`` is (steps, neurons)."""
         delay = [max(back, 1) - 1 for back in self.back]
         pending = np.zeros(len(self.nodes))
         for row in outside:

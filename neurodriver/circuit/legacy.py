@@ -75,7 +75,9 @@ def convert_graph(graph: Any, name: str = "") -> Any:
         With all faults; it is a ValueError. Also where the graph has a node with a ``class``.
     """
     records = from_networkx(graph, name)
-    strange = [uid for uid, data in zip(records.uids, records.nodes, strict=True) if "class" in data]
+    strange = [
+        uid for uid, data in zip(records.uids, records.nodes, strict=True) if "class" in data
+    ]
     texts = (f"{node_name(uid)}: attribute 'class' is not of the legacy form" for uid in strange)
     records.faults.add_each(texts, len(strange))
     made = convert(records)
@@ -109,10 +111,10 @@ def convert(records: Records) -> Records:
     Nodes are in the order of their ids; new ids count up from the highest: output ports, then
     synapses by source and target. Edges are in the order of their sources.
 
-    A ``delay`` of D ms was ``d = round(D / dt)`` rows back in a ring of d + 1 rows, hence d + 1 steps
+    A ``delay`` of D ms was ``d = round(D / dt)`` rows back in a ring of d + 1 rows: d + 1 steps
     from one neuron's potential to the next one's. Now the delay is that of the first edge, and the
-    conductance and the current take a step each: max(d, 1) + 2 steps. The number is kept, not
-    shortened by a step, since a file knows no dt. (The kernels of spiking synapses ignored it.)
+    conductance and the current take a step each: max(d, 1) + 2 steps. The number is kept and not
+    shortened by a step, since a file knows no dt. (The old kernels of spiking synapses ignored it.)
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def convert(records: Records) -> Records:
     order = sorted(range(len(records.uids)), key=lambda row: number[records.uids[row]])
     neurons, ports, out = _nodes(records, order, made)
     following = max(0, *number.values()) + 1 if number else 1
-    links = []
+    links: list[tuple[int, int, str, str, Data]] = []
     for uid, selector, neuron in out:
         kind = "spike" if neuron.spiking else "gpot"
         port = {"class": "Port", "selector": selector, "port_type": kind, "port_io": "out"}
@@ -283,9 +285,7 @@ def _synapse(
     return out, {"delay": delay / MILLI}
 
 
-def _misfits(
-    a: str, b: str, model: Any, lost: list[str], ports: Mapping[str, str]
-) -> list[str]:
+def _misfits(a: str, b: str, model: Any, lost: list[str], ports: Mapping[str, str]) -> list[str]:
     """Say what keeps an edge from being a synapse; empty where its nodes were told already."""
     where = edge_name(a, b)
     if lost:
@@ -301,9 +301,7 @@ def _misfits(
     return []
 
 
-def _conductances(
-    where: str, data: Data, synapse: Synapse, target: Neuron, faults: Faults
-) -> Data:
+def _conductances(where: str, data: Data, synapse: Synapse, target: Neuron, faults: Faults) -> Data:
     """Return the parameters of a synapse in the units of its target."""
     before = faults.count
     out = _params(where, data, synapse.params, frozenset(), faults)

@@ -7,16 +7,17 @@ dynamics as they were, to rounding:
 * ``MorrisLecar`` was ``dV/dt = I - g (V - E) + offset`` in V/ms with g in mS/cm^2 and 1 uF/cm^2, so
   a current was in mA/cm^2: x 1000 makes it uA/cm^2. Conductances and ``phi`` keep their numbers.
   Its reversal potentials and conductances were fixed in its code.
-* ``LeakyIAF`` rests at 0 and has ``V = R I`` in V and ``tau = R C`` in s. With a current in uA/cm^2 R
-  is in MOhm cm^2: x 1000 makes it kOhm cm^2, then R C is in ms, and C and currents keep their
-  numbers. A conductance onto it was in uA/cm^2/V: x 0.001 makes it mS/cm^2.
-* ``AlphaSynapse``: the rates ``ar`` and ``ad`` per s become rates per ms. The same spike then opens
-  ``z`` to a thousandth (``z' += ar ad`` holds a rate too much), hence ``gmax`` x 1000.
+* ``LeakyIAF`` rests at 0 and has ``V = R I`` in V and ``tau = R C`` in s. With a current in
+  uA/cm^2 R is in MOhm cm^2: x 1000 makes it kOhm cm^2, then R C is in ms, and C and currents keep
+  their numbers. A conductance onto it was in uA/cm^2/V: x 0.001 makes it mS/cm^2.
+* ``AlphaSynapse``: the rates ``ar`` and ``ad`` per s become rates per ms. A spike adds the number
+  ``ar ad`` to ``z'``: per s it is 10^6 times the number per ms, and ``z'`` itself is only 10^3
+  times, so ``z`` was 1000 times as large: ``gmax`` x 1000.
 * ``power_gpot_gpot``: ``slope (V - threshold)^power`` keeps its value in mV with ``slope x
   1000^-power``; ``saturation`` is a conductance.
 
-Source: Givon & Lazar 2016, PLoS ONE 11:e0146581, doi:10.1371/journal.pone.0146581 (the library), and
-the kernels of its releases before September 2016.
+Source: Givon & Lazar 2016, PLoS ONE 11:e0146581, doi:10.1371/journal.pone.0146581 (the library),
+and the kernels of its releases before September 2016.
 """
 
 from __future__ import annotations

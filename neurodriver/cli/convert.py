@@ -13,7 +13,7 @@ from ..errors import NeurodriverError
 from . import options
 
 UNITS = {
-    "MorrisLecar": "potentials V -> mV, currents mA -> uA per cm^2; the constants of its code added",
+    "MorrisLecar": "potentials V -> mV, currents mA -> uA per cm^2, constants added",
     "LeakyIAF": "potentials V -> mV, R x 1000 (R C in ms), currents as they are, rest at 0 mV",
     "AlphaSynapse": "ar, ad 1/s -> 1/ms, gmax x 1000 onto MorrisLecar; reverse V -> mV",
     "PowerGPotGPot": "threshold, reverse V -> mV, slope x 1000^-power",

@@ -82,7 +82,7 @@ class _Scaled:
 
 
 def extern(circuit: Circuit) -> tuple[list[str], NDArray[np.float64]]:
-    """Return the uids of the ``extern`` neurons by increasing id, and the factors of their currents.
+    """Return the ``extern`` neurons by increasing id, and the factors of their currents.
 
     Raises
     ------

@@ -77,7 +77,9 @@ def test_structure() -> None:
     assert made.nodes[10] == {**out, "selector": "/lam/L1", "port_type": "gpot"}
     assert made.nodes[11] == {**out, "selector": "/lam/s", "port_type": "spike"}
     assert made.has_edge(1, 10) and made.has_edge(2, 11)
-    synapses = [n for n, d in made.nodes(data=True) if d["class"] in ("PowerGPotGPot", "AlphaSynapse")]
+    synapses = [
+        n for n, d in made.nodes(data=True) if d["class"] in ("PowerGPotGPot", "AlphaSynapse")
+    ]
     assert synapses == list(range(12, 20))
     ends = [(*made.predecessors(n), *made.successors(n)) for n in synapses]
     assert ends == sorted((a, b) for a, b in graph.edges())
@@ -492,7 +494,11 @@ def graphs(draw: st.DrawFn) -> nx.MultiDiGraph:
     uids = draw(st.lists(NODE_IDS, unique=True, max_size=5))
     base = {**LEAKY, **PHOTORECEPTOR}
     for uid in uids:
-        data = {**base, "model": draw(MODELS), "selector": draw(st.sampled_from(["", "/a", f"/{uid}"]))}
+        data = {
+            **base,
+            "model": draw(MODELS),
+            "selector": draw(st.sampled_from(["", "/a", f"/{uid}"])),
+        }
         for key in ("public", "extern", "spiking"):
             if draw(st.booleans()):
                 data[key] = draw(FLAGS)
