@@ -433,13 +433,18 @@ def test_legacy_input(tmp_path: Path, capsys: Capture) -> None:
             assert_array_equal(recording["V/data"][()] / 1e3, want["V"])
 
 
-def test_legacy_input_with_ids_of_many_digits(tmp_path: Path) -> None:
-    """Columns are in the order of numbers, not of text: 9 comes before 10."""
+def test_ids_count_as_numbers(tmp_path: Path) -> None:
+    """Nodes and columns are in the order of numbers, not of text or of models."""
     graph = nx.relabel_nodes(two(), {0: 10, 1: 9})
+    graph.add_node(12, **neuron("MorrisLecar", MONOPOLAR))
+    graph.add_node(11, **neuron("LeakyIAF", LEAKY))
     for node in graph:
         graph.nodes[node]["extern"] = True
-    one = LegacyInput(legacy_input(tmp_path / "in.h5", np.ones((3, 2))), circuit(graph))
-    assert one.targets == [("I", ("9", "10"))]
+    assert list(convert_graph(graph)) == [9, 10, 11, 12, 13]
+    one = LegacyInput(legacy_input(tmp_path / "in.h5", np.ones((3, 4))), circuit(graph))
+    one.open(1e-4, np.dtype(np.float64))
+    assert one.targets == [("I", ("9", "10", "11", "12"))]
+    assert one.chunk(0, 0, 3).table.tolist() == [[1000.0, 1000.0, 1.0, 1000.0]] * 3
     one.close()
 
 
