@@ -107,7 +107,9 @@ def file_input(filename: Path, circuit: Circuit, mode: int = 0) -> FileInput | L
     import h5py
 
     legacy = False
-    if filename.is_file() and h5py.is_hdf5(filename):
+    try:
         with h5py.File(filename, "r") as file:
             legacy = "array" in file and not any(hasattr(item, "keys") for item in file.values())
+    except OSError:
+        pass  # FileInput says what is wrong
     return LegacyInput(filename, circuit, mode) if legacy else FileInput(filename, mode)
