@@ -405,6 +405,16 @@ def test_a_write_that_fails_leaves_nothing(
     assert new.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
 
 
+def test_joins_a_circuit_without_extern_neurons() -> None:
+    """A converted circuit runs in one program with one that marks no neuron as ``extern``."""
+    from neurodriver.compile.join import _merge
+
+    for parts in ((mixed(), two()), (two(), mixed())):
+        groups, _ = _merge({name: circuit(p) for name, p in zip("ab", parts, strict=True)})
+        counts = {group.name: group.count for group in groups}
+        assert counts["MorrisLecar"] == 5 and counts["LeakyIAF"] == 2
+
+
 def legacy_input(path: Path, rows: Any) -> Path:
     """Write a legacy input file."""
     with h5py.File(path, "w") as file:
