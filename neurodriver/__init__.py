@@ -14,6 +14,7 @@ from .errors import NeurodriverError as NeurodriverError
 from .inputs import ArrayInput as ArrayInput
 from .inputs import FileInput as FileInput
 from .inputs import Input as Input
+from .inputs import LegacyInput as LegacyInput
 from .inputs import RampInput as RampInput
 from .inputs import StepInput as StepInput
 from .inputs import UserInput as UserInput

@@ -204,7 +204,7 @@ def recorded_columns(
     for owner in memory.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
-            if circuit.groups[g].labels:
+            if circuit.groups[g].model is Port:
                 continue  # a port's own place holds nothing
             start = int(circuit.starts[g])
             element[start : start + circuit.groups[g].count] = program.elements(g, variable)

@@ -79,7 +79,8 @@ def _unknown(uid: str, data: dict[str, Any], models: dict[str, type[NDComponent]
     name = data.get("class")
     if name is None:
         legacy = "model" in data
-        hint = "the file looks like the legacy form of before 2016" if legacy else "name its model"
+        mixed = "'model' is the legacy form of before 2016, and other nodes have 'class'"
+        hint = mixed if legacy else "name its model"
         return f"{node_name(uid)} has no attribute 'class'; {hint}"
     say = f"attribute 'class': unknown model {quoted(name)}{near(str(name)[:60], models)}"
     return f"{node_name(uid)}, {say}; `neurodriver models` lists the known ones"
@@ -133,10 +134,12 @@ def _group(
             times = sum(name in d for d in data)
             text = f"{model.__name__} has no attribute {quoted(name)}{hint}; it is not used"
             faults.warn(text, times)
-    labels = {}
+    labels: dict[str, Column] = {}
     if model is Port:
         for name, most in PORT_LABELS.items():
             labels[name] = np.array([str(d.get(name) or "")[: most + 1] for d in data])
+    elif "extern" in present:
+        labels["extern"] = np.array([d.get("extern") is True for d in data])
     return Group(model, params, len(rows), np.array(uids, dtype=np.str_), labels)
 
 

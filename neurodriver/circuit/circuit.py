@@ -44,8 +44,9 @@ class Group:
         Number of components n.
     uids : (n,) str array, optional
         Names; ``<model>/<number>`` where none are given.
-    labels : mapping of str to (n,) str array
-        Text attributes (for ports: selector, port_type, port_io).
+    labels : mapping of str to (n,) array
+        Text attributes (for ports: selector, port_type, port_io), and ``extern`` (bool): whether
+        a component takes a column of a legacy input file.
     hidden : bool
         Whether the components are not recorded unless they are named.
     scopes : tuple of (str, int)
@@ -147,7 +148,7 @@ class Circuit:
         strict: bool = False,
         lenient: bool = False,
     ) -> Circuit:
-        """Read a GEXF file (1.1 to 1.3, plain or gzipped).
+        """Read a GEXF file (1.1 to 1.3, plain or gzipped); the legacy form is converted.
 
         Parameters
         ----------
@@ -167,10 +168,11 @@ class Circuit:
         """
         from .assemble import assemble
         from .gexf import read_gexf
+        from .legacy import as_current
         from .records import no_collection
 
         with no_collection():
-            return assemble(read_gexf(Path(path)), models, strict)
+            return assemble(as_current(read_gexf(Path(path))), models, strict, lenient)
 
     @classmethod
     def from_graph(
@@ -194,10 +196,11 @@ class Circuit:
             Name used in messages.
         """
         from .assemble import assemble
+        from .legacy import as_current
         from .records import from_networkx, no_collection
 
         with no_collection():
-            return assemble(from_networkx(graph, name), models, strict, lenient)
+            return assemble(as_current(from_networkx(graph, name)), models, strict, lenient)
 
     @classmethod
     def from_arrays(

@@ -44,7 +44,7 @@ LONGEST_RUN = 2**53
 def command(**given: Any) -> int:
     """Simulate the circuit in FILE and record it to HDF5."""
     from ..compile.injection import make_slots
-    from ..inputs import FileInput
+    from ..inputs.legacy import file_input
     from ..lpu import LPU, command_line
     from ..recorders.hdf5 import HDF5Recorder
 
@@ -57,7 +57,7 @@ def command(**given: Any) -> int:
     steps = _steps(given["duration"], given["dt"], given["sample_interval"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
     mode = 1 if given["input_mode"] == "repeat" else 0
-    inputs = [FileInput(path, mode) for path in given["inputs"]]
+    inputs = [file_input(path, circuit, mode) for path in given["inputs"]]
     recorder = HDF5Recorder(output, _requests(circuit, given["record"]), given["sample_interval"])
     words = click.get_current_context().obj or sys.argv
     try:

@@ -278,7 +278,11 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
                 _columns([p.params for p in pieces], [p.count for p in pieces]),
                 sum(p.count for p in pieces),
                 np.concatenate([p.uids for p in pieces]),
-                {k: np.concatenate([p.labels[k] for p in pieces]) for k in pieces[0].labels},
+                {
+                    k: np.concatenate([p.labels[k] for p in pieces])
+                    for k in pieces[0].labels
+                    if all(k in p.labels for p in pieces)  # `extern` only where a file had it
+                },
                 hidden,
                 tuple((name, p.count) for (name, _), p in zip(entries, pieces, strict=True)),
                 keys,

@@ -4,6 +4,7 @@ from .array import ArrayInput as ArrayInput
 from .base import Chunk as Chunk
 from .base import Input as Input
 from .file import FileInput as FileInput
+from .legacy import LegacyInput as LegacyInput
 from .ramp import RampInput as RampInput
 from .step import StepInput as StepInput
 from .user import UserInput as UserInput

@@ -17,6 +17,7 @@ H5PY = {
     "results/recording.py",
     "plot.py",
     "inputs/file.py",
+    "inputs/legacy.py",
     "compat/simpleio.py",
     "cli/info.py",
 }

@@ -1,0 +1,115 @@
+"""Legacy input files: one array, one column for each neuron that was marked ``extern``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..circuit.legacy_models import CURRENTS
+from ..errors import InputError, quoted
+from .array import ArrayInput
+from .file import FileInput
+
+
+class LegacyInput(ArrayInput):
+    """Injects the currents of a legacy input file into a circuit of the legacy form.
+
+    Parameters
+    ----------
+    filename : str or Path
+        HDF5 with the data set ``/array`` of shape (steps, n): row r enters at step r. Column j
+        belongs to the ``extern`` neuron with the j-th smallest id.
+    circuit : Circuit
+        Read from a legacy file, or from one that ``neurodriver convert`` wrote.
+    mode : {0, 1}
+        After the last row: 0 injects zero, 1 repeats the last row.
+
+    Raises
+    ------
+    InputError
+
+    Notes
+    -----
+    Currents into MorrisLecar are multiplied by 1000, those into LeakyIAF by 1 (see
+    ``circuit.legacy_models``). The old library showed row r in row r of its output; here it first
+    shows in row r + 1, as that of every input.
+    """
+
+    def __init__(self, filename: str | Path, circuit: Circuit, mode: int = 0) -> None:
+        import h5py
+
+        self.filename = Path(filename)
+        uids, factors = extern(circuit)
+        try:
+            self._file = h5py.File(self.filename, "r")
+        except FileNotFoundError:
+            raise InputError(f"{filename}: no such file") from None
+        except OSError as error:
+            raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
+        try:
+            data = self._file.get("array")
+            if data is None or hasattr(data, "keys"):
+                raise InputError(f"{filename}: no data set '/array' (steps, neurons)")
+            if len(data.shape) != 2 or data.shape[1] != len(uids):
+                want = f"(steps, {len(uids)}): one column per 'extern' neuron of {circuit.name}"
+                raise InputError(f"{filename}, '/array': shape {want} is needed, got {data.shape}")
+            rows = _Scaled(data, factors) if data.dtype.kind in "fiu" else data
+            super().__init__({"I": (uids, rows)}, mode, name=f"{filename}, '/array'")
+        except BaseException:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Scaled:
+    """Rows of a data set times a factor for each column, made as they are asked for."""
+
+    def __init__(self, data: Any, factors: NDArray[np.float64]) -> None:
+        self._data, self._factors = data, factors
+        self.shape, self.dtype = data.shape, np.dtype(np.float64)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: slice) -> NDArray[np.float64]:
+        return np.asarray(self._data[rows]) * self._factors
+
+
+def extern(circuit: Circuit) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the ``extern`` neurons by increasing id, and the factors of their currents.
+
+    Raises
+    ------
+    InputError
+        When there are none, or when they are not of a converted circuit.
+    """
+    found: list[tuple[int, str, float]] = []
+    for group in circuit.groups:
+        for uid in group.uids[group.labels["extern"]].tolist() if "extern" in group.labels else ():
+            if group.name not in CURRENTS or not uid.lstrip("-").isdecimal():
+                say = "a legacy input needs integer ids and the models of the legacy form"
+                raise InputError(f"{circuit.name}: node {quoted(uid)} ({group.name}): {say}")
+            found.append((int(uid), uid, CURRENTS[group.name]))
+    if not found:
+        raise InputError(f"{circuit.name}: no neuron is 'extern', so a legacy input has no place")
+    found.sort()
+    return [uid for _, uid, _ in found], np.array([factor for _, _, factor in found])
+
+
+def file_input(filename: Path, circuit: Circuit, mode: int = 0) -> FileInput | LegacyInput:
+    """Return the input that an HDF5 file holds, in the form of today or the legacy form."""
+    import h5py
+
+    legacy = False
+    try:
+        with h5py.File(filename, "r") as file:
+            legacy = "array" in file and not any(hasattr(item, "keys") for item in file.values())
+    except OSError:
+        pass  # FileInput says what is wrong
+    return LegacyInput(filename, circuit, mode) if legacy else FileInput(filename, mode)
