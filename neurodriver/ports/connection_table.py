@@ -11,7 +11,7 @@ from ..errors import PortError
 from .frames import import_pandas, multiindex
 from .identifiers import Rows
 from .interface import Interface
-from .links import Links
+from .links import Links, prepared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +88,7 @@ class ConnectionTable:
         self._check()
         if not len(src):
             return
+        data = prepared(values, len(src))
         rows = self.links.find(src, dst)
         new = rows < 0
         if new.any():
@@ -97,7 +98,7 @@ class ConnectionTable:
             rows[fresh] = self.links.append(src[fresh], dst[fresh])
         self.interface.labels["io"].set(src, "in")
         self.interface.labels["io"].set(dst, "out")
-        self.links.set(rows, values)
+        self.links.set(rows, data)
 
     def _refuse(self, src: Rows, dst: Rows) -> None:
         twice, second, turned = self.links.clashes(src, dst)
