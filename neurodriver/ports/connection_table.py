@@ -78,7 +78,8 @@ class ConnectionTable:
         values : mapping
             Data by column, one value for all or one each.
         validate : bool
-            Refuse a second source, repeated pairs, and ports that are both source and destination.
+            Refuse a second source, repeated pairs, ports that are both source and destination, and
+            connections within one interface.
 
         Raises
         ------
@@ -102,7 +103,9 @@ class ConnectionTable:
 
     def _refuse(self, src: Rows, dst: Rows) -> None:
         twice, second, turned = self.links.clashes(src, dst)
+        number = self.interface.labels["interface"].codes
         for mask, message in (
+            (number[src] == number[dst], "ports of one interface cannot be connected."),
             (twice, "Duplicate pattern entries detected."),
             (turned, "Ports cannot both receive input and send output."),
             (second, "Fan-in pattern entries detected."),

@@ -391,6 +391,7 @@ def test_frames_on_selectors() -> None:
     ]
     assert m.select(df["v"], [("bar", slice(1, None))]).tolist() == [4, 5]
     assert m.select(df, [[]]).empty
+    assert m.select(df, "/foo,/bar[1],/foo[1]")["v"].tolist() == [0, 1, 2, 4, 1]
     assert m.get_tuples(df, "/bar[1,0]") == [("bar", 0), ("bar", 1)]
     assert m.get_index(df, "/foo/*", names=["x", "y"]).tolist() == [
         ("foo", 0),

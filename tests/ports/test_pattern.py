@@ -118,8 +118,8 @@ REFUSED = [
     ("/foo[0]", "/bar[4]", BOTH_ROLES, "'/foo/0' -> '/bar/4'"),
     ("/foo[0,0]", "/x[0]", "Duplicate pattern entries detected.", "'/foo/0' -> '/x/0'"),
     ("/foo[0,1]", "/x[0]", "Fan-in pattern entries detected.", "-> '/x/0'"),
-    ("/foo[0]", "/foo[1]", "ports of one interface", "(0)"),
-    ("/foo[0],/x[0]", "/x[1]", "ports of one interface", "2"),
+    ("/foo[0]", "/foo[1]", "ports of one interface", "'/foo/0' -> '/foo/1'"),
+    ("/foo[0],/x[0]", "/x[1]", "ports of one interface", "'/x/0' -> '/x/1'"),
     ("/foo[9]", "/bar[0]", "no such port", "'/foo/9'"),
     ("/foo[0]", "/bar", "no such port", "'/bar'"),
 ]  # fmt: skip
@@ -184,6 +184,11 @@ def test_from_concat() -> None:
         ({"from_sel": "/foo"}, "both or not at all"),
         ({"from_sel": "/foo", "to_sel": "/zzz"}, "no such port"),
         ({"from_sel": "/foo,/bar", "to_sel": "/baz,/baz"}, "Fan-in"),
+        ({"from_sel": "/foo,/baz", "to_sel": "/baz,/bar"}, "both receive input and send output"),
+        (
+            {"from_sel": "/foo,/baz", "to_sel": "/qux,/qux"},
+            "ports of one interface.*'/baz' -> '/qux'",
+        ),
         (
             {"from_sel": "/foo,/bar", "to_sel": "/baz,/qux", "data": [1, 2, 3]},
             "2 values are needed",

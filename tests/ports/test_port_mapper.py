@@ -126,6 +126,9 @@ def test_choice_by_value() -> None:
     turned = PortMapper("/a[0:3]", np.array([5, 0, 7]), [2, 1, 0])
     assert turned.get_ports(lambda x: x == 7) == [("a", 0)]
     assert turned.get_ports_as_inds(lambda x: x > 0).tolist() == [2, 0]
+    cycle = PortMapper("/a[0:3]", np.array([5, 0, 7]), [1, 2, 0])
+    assert cycle.get_ports_as_inds(lambda x: x > 5).tolist() == [2]
+    assert cycle.get_ports(lambda x: x > 5) == [("a", 1)]
     with pytest.raises(PortError, match="mask needs 3 elements"):
         turned.get_ports([True])
 
