@@ -11,7 +11,7 @@ from ..errors import PortError
 from .frames import import_pandas, multiindex
 from .identifiers import Rows
 from .interface import Interface
-from .links import Links
+from .links import Links, prepared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,8 @@ class ConnectionTable:
         values : mapping
             Data by column, one value for all or one each.
         validate : bool
-            Refuse a second source, repeated pairs, and ports that are both source and destination.
+            Refuse a second source, repeated pairs, ports that are both source and destination, and
+            connections within one interface.
 
         Raises
         ------
@@ -88,6 +89,7 @@ class ConnectionTable:
         self._check()
         if not len(src):
             return
+        data = prepared(values, len(src))
         rows = self.links.find(src, dst)
         new = rows < 0
         if new.any():
@@ -97,11 +99,13 @@ class ConnectionTable:
             rows[fresh] = self.links.append(src[fresh], dst[fresh])
         self.interface.labels["io"].set(src, "in")
         self.interface.labels["io"].set(dst, "out")
-        self.links.set(rows, values)
+        self.links.set(rows, data)
 
     def _refuse(self, src: Rows, dst: Rows) -> None:
         twice, second, turned = self.links.clashes(src, dst)
+        number = self.interface.labels["interface"].codes
         for mask, message in (
+            (number[src] == number[dst], "ports of one interface cannot be connected."),
             (twice, "Duplicate pattern entries detected."),
             (turned, "Ports cannot both receive input and send output."),
             (second, "Fan-in pattern entries detected."),

@@ -318,6 +318,9 @@ def parse_sequence(terms: Sequence[Any]) -> Blocks:
             raise SelectorError(f"{error}, in term {number}") from None
         while levels and levels[-1] == PAD:
             levels.pop()
+        if any(isinstance(level, int) and level == PAD for level in levels):
+            message = f"an empty token stands before another in term {number}"
+            raise SelectorError(f"invalid selector: {message} (got {term!r})")
         blocks.append(Block(1, tuple(levels)))
     return merged(blocks)
 
@@ -329,7 +332,7 @@ def _listed_terms(terms: Sequence[Any]) -> Blocks:
         return EMPTY
     for levels, run in groupby(terms, len):
         columns = list(zip(*run, strict=True))
-        if not levels or "" in columns[-1]:
+        if not levels or any("" in c for c in columns):
             return EMPTY
         if any("*" in c or not set(map(type, c)) <= {str, int} for c in columns):
             return EMPTY

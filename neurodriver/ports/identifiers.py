@@ -152,9 +152,19 @@ def distinct(column: Codes) -> Codes:
 
 
 def _place(values: Codes, code: int) -> int:
-    """Return where a code stands among sorted ones, -1 where it does not."""
+    """Return where a code stands among sorted distinct ones, -1 where it does not."""
     place = int(values.searchsorted(code))
     return place if place < len(values) and values[place] == code else -1
+
+
+def _places(values: Codes, codes: Codes, repeats: bool = False) -> Rows:
+    """Return where codes stand among sorted ones, first of equals, -1 where they do not."""
+    count = len(values)
+    if not repeats and values[-1] - values[0] == count - 1:  # an interval needs no search
+        place = codes - values[0]
+        return np.where((place >= 0) & (place < count), place, -1)
+    place = np.minimum(np.searchsorted(values, codes), count - 1)
+    return np.where(values[place] == codes, place, -1)
 
 
 class PortIndex:
@@ -180,10 +190,10 @@ class PortIndex:
             values = distinct(column)
             if size > RADIX_LIMIT // max(len(values), 1):
                 self._prefixes[level] = prefixes = distinct(key)
-                key, size = np.searchsorted(prefixes, key), len(prefixes)
+                key, size = _places(prefixes, key), len(prefixes)
             self._values.append(values)
             if len(values) > 1:
-                key = key * len(values) + np.searchsorted(values, column)
+                key = key * len(values) + _places(values, column)
             size *= max(len(values), 1)
         if (key[1:] > key[:-1]).all():
             self._rows, self._keys = None, key
@@ -202,17 +212,11 @@ class PortIndex:
         key = np.zeros(len(ids), np.int64)
         for level, values in enumerate(self._values):
             if level in self._prefixes:
-                prefixes = self._prefixes[level]
-                place = np.minimum(np.searchsorted(prefixes, key), len(prefixes) - 1)
-                known &= prefixes[place] == key
-                key = place
-            column = codes[level]
-            if len(values) > 1:
-                place = np.minimum(np.searchsorted(values, column), len(values) - 1)
-                known &= values[place] == column
-                key = key * len(values) + place
-            else:
-                known &= column == values[0]
+                key = _places(self._prefixes[level], key)
+                known &= key >= 0
+            place = _places(values, codes[level])
+            known &= place >= 0
+            key = key * len(values) + place
         return np.where(known, key, -1)
 
     def find(self, ids: Identifiers) -> Rows:
@@ -223,9 +227,8 @@ class PortIndex:
         if not len(self._keys) or not len(ids):
             return np.full(len(ids), -1)
         key = self._key(ids)
-        place = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
-        rows = place if self._rows is None else self._rows[place]
-        return np.where(self._keys[place] == key, rows, -1)
+        place = _places(self._keys, key, repeats=self._rows is not None)
+        return place if self._rows is None else np.where(place >= 0, self._rows[place], -1)
 
     def find_one(self, codes: Sequence[int]) -> int:
         """Return the row of one identifier, -1 where it is unknown."""

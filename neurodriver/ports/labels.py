@@ -68,14 +68,16 @@ class Labels:
 
     def set(self, rows: Rows | Mask | slice, value: Any) -> None:
         """Set the attribute of some ports to one value, or to one each."""
-        if is_sequence(value):
-            wanted = len(self.codes[rows])
-            if len(value) != wanted:
-                message = f"{wanted} values are needed, one per port (got {len(value)})"
-                raise PortError(f"attribute '{self.name}': {message}")
-            self.codes[rows] = [self._number(v) for v in value]
-        else:
-            self.codes[rows] = self._number(value)
+        self.codes[rows] = self.numbers(len(self.codes[rows]), value)
+
+    def numbers(self, count: int, value: Any) -> int | list[int]:
+        """Return the numbers of one value, or of one each for so many ports."""
+        if not is_sequence(value):
+            return self._number(value)
+        if len(value) != count:
+            message = f"{count} values are needed, one per port (got {len(value)})"
+            raise PortError(f"attribute '{self.name}': {message}")
+        return [self._number(v) for v in value]
 
     def equal(self, value: Any) -> Mask:
         """Return which ports have this value, (n,)."""

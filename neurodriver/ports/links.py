@@ -27,6 +27,34 @@ def _grown(array: Column, needed: int) -> Column:
     return out
 
 
+def prepared(values: Mapping[str, Any], count: int) -> dict[str, Column]:
+    """Return data by column as arrays: numbers, or objects when there is anything else.
+
+    Parameters
+    ----------
+    values : mapping
+        One value for all connections, or one each; None is NaN.
+    count : int
+        Number of connections.
+
+    Raises
+    ------
+    PortError
+        When the number of values does not fit.
+    """
+    out = {}
+    for name, value in values.items():
+        if is_sequence(value) and len(value) != count:
+            message = f"{count} values are needed, one per connection (got {len(value)})"
+            raise PortError(f"column '{name}': {message}")
+        given = np.asarray(np.nan if value is None else value)
+        if given.dtype.kind not in "fiub" or given.ndim > 1:
+            given = np.empty(count if is_sequence(value) else (), object)
+            given[...] = value
+        out[str(name)] = given
+    return out
+
+
 class Links:
     """Connections between numbered ports.
 
@@ -124,25 +152,13 @@ class Links:
         self.count, self.sorted = end, False
         return rows
 
-    def set(self, rows: Rows, values: Mapping[str, Any]) -> None:
-        """Set data of some connections, one value for all or one each; a new name is a new column.
-
-        Raises
-        ------
-        PortError
-            When the number of values does not fit.
-        """
-        for name, value in values.items():
-            if is_sequence(value) and len(value) != len(rows):
-                message = f"{len(rows)} values are needed, one per connection (got {len(value)})"
-                raise PortError(f"column '{name}': {message}")
+    def set(self, rows: Rows, values: Mapping[str, Column]) -> None:
+        """Set data of some connections, as `prepared`; a new name is a new column."""
+        for name, given in values.items():
             column = self._columns.get(name)
             if column is None:
                 column = np.full(len(self._src), np.nan)
-            given = np.asarray(np.nan if value is None else value)
-            if given.dtype.kind not in "fiub":
-                column = column.astype(object)
-                given = np.asarray(value, object)
+            column = column.astype(object) if given.dtype == object else column
             column[rows] = given
             self._columns[name] = column
 

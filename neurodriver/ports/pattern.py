@@ -200,13 +200,6 @@ class Pattern(PatternQueries):
     def __setitem__(self, key: Any, value: Any) -> None:
         (source, destination), names = split_key(key, 2)
         src, dst = self.interface.rows(source), self.interface.rows(destination)
-        numbers = self.interface.labels["interface"]
-        a, b = numbers.codes[src], numbers.codes[dst]
-        shared = np.intersect1d(a, b) if len(a) * len(b) > 1 else a[a == b]
-        if len(shared):
-            which = numbers.distinct(np.concatenate([src, dst]))
-            message = f"ports of one interface ({', '.join(map(str, which))}) cannot be connected"
-            raise PortError(message)
         src, dst = np.repeat(src, len(dst)), np.tile(dst, len(src))
         self.connect(src, dst, by_column(names, self.links.names, value))
 

@@ -101,20 +101,23 @@ def read_csv(pattern: Pattern, file_name: str | Path, **kwargs: Any) -> None:
     if len(table) and table.iloc[0, 0] == "from_0":
         names = [str(cell) for cell in table.iloc[0, 2 * levels :]]
         table = table.iloc[1:]
-    if table.shape[1] != 2 * levels + len(names):
-        message = f"{2 * levels} levels and {len(names)} columns of data are needed"
+    given = table.shape[1] - 2 * levels
+    if not 0 <= given <= len(names):
+        message = f"{2 * levels} levels and at most {len(names)} columns of data are needed"
         raise PortError(f"{file_name}: {message} (got {table.shape[1]} columns)")
     codes = np.array([encode_all([_token(x) for x in table.iloc[:, n]]) for n in places])
     codes = codes.reshape(2 * levels, len(table))
     src = _rows(pattern.interface, Identifiers(codes[:levels]), f"{file_name}: sources")
     dst = _rows(pattern.interface, Identifiers(codes[levels:]), f"{file_name}: destinations")
     before, pattern.links = pattern.links, Links(len(pattern.interface), names)
-    values = {name: _data(table.iloc[:, 2 * levels + n]) for n, name in enumerate(names)}
+    values = {name: _data(table.iloc[:, 2 * levels + n]) for n, name in enumerate(names[:given])}
     try:
         pattern.connect(src, dst, values)
     except PortError:
         pattern.links = before
         raise
+    gone = (before.role != 0) & (pattern.links.role == 0)
+    pattern.interface.labels["io"].set(gone, None)
 
 
 def _graph_ids(nodes: list[Any], faults: Faults) -> Identifiers:

@@ -104,10 +104,11 @@ class PortTable:
 
     def assign(self, rows: Rows, values: Any) -> None:
         """Set attributes of some ports; a new name makes a new column."""
-        for name, value in values.items():
-            column = self.labels.get(str(name)) or Labels(str(name), len(self))
-            column.set(rows, value)
-            self.labels[str(name)] = column
+        columns = {str(n): self.labels.get(str(n)) or Labels(str(n), len(self)) for n in values}
+        numbers = [columns[str(n)].numbers(len(rows), value) for n, value in values.items()]
+        for (name, column), number in zip(columns.items(), numbers, strict=True):
+            column.codes[rows] = number
+            self.labels[name] = column
 
     def __getitem__(self, key: Any) -> pd.DataFrame:
         (selector,), names = split_key(key, 1)
