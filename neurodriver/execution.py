@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,6 +87,41 @@ def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
         raise InputError(f"{name}.chunk: row_of_step must be -1 to {len(table) - 1}")
 
 
+class _Spare:
+    """Buffers for rows of one variable, used again when nobody holds rows of them any more.
+
+    Memory that is new costs a page fault each 4 kB, in the middle of a step.
+
+    Parameters
+    ----------
+    count : int
+        Elements of a row.
+    dtype : dtype
+    """
+
+    MOST = 8
+
+    def __init__(self, count: int, dtype: np.dtype) -> None:
+        self._count, self._dtype = count, dtype
+        self._buffers: list[NDArray[Any]] = []
+
+    def take(self, rows: int) -> NDArray[Any]:
+        """Return room for some rows, (rows, count)."""
+        for place in range(len(self._buffers)):
+            # the list and the call hold it; a view of it, in a block say, would be one more
+            if sys.getrefcount(self._buffers[place]) == 2:
+                if len(self._buffers[place]) < rows:
+                    self._buffers[place] = self._make(rows)
+                return self._buffers[place][:rows]
+        made = self._make(rows)
+        if len(self._buffers) < self.MOST:
+            self._buffers.append(made)
+        return made[:rows]
+
+    def _make(self, rows: int) -> NDArray[Any]:
+        return np.empty((rows, self._count), dtype=self._dtype)
+
+
 class RecorderFeed:
     """Buffers of one recorder.
 
@@ -107,6 +143,7 @@ class RecorderFeed:
         self._dt = program.dt
         self._kept: list[Any] = []
         self._buffers: dict[str, Any] = {}
+        self._spare: dict[str, _Spare] = {}
         for variable, uids in recorder.record:
             columns = recorded_columns(program, variable, uids, scope)
             self._add(program, variable, columns, threads)
@@ -134,6 +171,7 @@ class RecorderFeed:
             addresses = [a.ctypes.data for a in (step, index, found)]
             self.events.append(Events(*head, capacity, *addresses))
         else:
+            self._spare[variable] = _Spare(len(place), self._dtype)
             self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
 
     @property
@@ -148,7 +186,9 @@ class RecorderFeed:
         rows = (first + steps) // interval - first // interval
         dense = [c for c in self.columns if not c.events]
         for columns, probe in zip(dense, probes, strict=True):
-            buffer = np.empty((rows, len(columns.uids)), dtype=self._dtype)
+            buffer = self.recorder.place(columns.variable, first // interval, rows)
+            if buffer is None:
+                buffer = self._spare[columns.variable].take(rows)
             self._buffers[columns.variable] = buffer
             probe.rows = buffer.ctypes.data
             probe.capacity = rows

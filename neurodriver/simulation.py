@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -153,9 +154,13 @@ class Simulation:
         try:
             for member, tap in self._taps:
                 tap.recorder.open(self._plan(member, tap, steps))
+            for one in self._feed.inputs:
+                one.begin_run(steps)
         except BaseException:
             for _, tap in self._taps:
                 tap.recorder.close()
+            for one in self._feed.inputs:
+                one.end_run(0)
             raise
         if self._exchange is not None:
             self._exchange.begin()
@@ -195,6 +200,8 @@ class Simulation:
         """Return how many steps the next call should take."""
         rows = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
         limit = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
+        for _, tap in self._taps:
+            limit = min(limit, tap.recorder.longest(self.step) or limit)
         wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
         return max(1, min(int(wanted), limit))
 
@@ -237,8 +244,11 @@ class Simulation:
     def finish(self) -> None:
         """Write out and close the recordings."""
         writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+        with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
+            for one in self._feed.inputs if self.started else []:
+                stack.callback(one.end_run, self.step)
+            if writer is not None:
+                stack.callback(writer.close)
 
     def close(self) -> None:
         """Close recordings and inputs and end the threads."""

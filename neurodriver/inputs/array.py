@@ -70,8 +70,11 @@ class _Rows:
         if mode == 1 and total:
             begin = min(begin, total - 1)
             end = max(end, begin + 1)
-        with np.errstate(over="ignore"):  # told below
-            table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+        try:
+            with np.errstate(over="ignore"):  # told below
+                table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+        except OSError as error:
+            raise InputError(f"{self.where}: row {begin} cannot be read ({error})") from None
         if not np.isfinite(table).all():
             row, column = np.argwhere(~np.isfinite(table))[0]
             raise InputError(
