@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from .backends.cpu import CPUBackend, Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
 from .component import EVENT_VARIABLES
-from .errors import InputError, RecordingError, near
+from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
 from .recorders.base import Block, Columns, Recorder
 
@@ -145,7 +146,7 @@ class RecorderFeed:
         self._buffers: dict[str, Any] = {}
         self._spare: dict[str, _Spare] = {}
         for variable, uids in recorder.record:
-            columns = recorded_columns(program, variable, uids, scope)
+            columns = recorded_columns(program, variable, uids, scope, recorder.lenient)
             self._add(program, variable, columns, threads)
 
     def _add(
@@ -216,13 +217,28 @@ class RecorderFeed:
 
 
 def recorded_columns(
-    program: Program, variable: str, uids: Sequence[str] | None, scope: str = ""
+    program: Program,
+    variable: str,
+    uids: Sequence[str] | None,
+    scope: str = "",
+    lenient: bool = False,
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
     """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
 
+    Parameters
+    ----------
+    program : Program
+    variable : str
+    uids : sequence of str, optional
+        In the order wanted; all that are not hidden when not given.
+    scope : str
+        Id of the LPU in a joined circuit.
+    lenient : bool
+        Leave uids out that do not update the variable, with a warning that counts them.
+
     Raises
     ------
-    RecordingError
+    RequestError
         For a variable that nothing updates, or uids that do not update it.
     """
     circuit, memory = program.circuit, program.memory
@@ -236,7 +252,7 @@ def recorded_columns(
     if not owners:
         known = sorted({v for g in groups for v in circuit.groups[g].model.updates})
         among = ", ".join(known) or "none"
-        raise RecordingError(
+        raise RequestError(
             f"record: no component updates '{variable}'{near(variable, known)}; known are {among}"
         )
     unit = circuit.groups[owners[0]].model.units[variable]
@@ -265,8 +281,13 @@ def recorded_columns(
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
             names = ", ".join(f"'{u}'" for u in bad[:3]) + more
-            raise RecordingError(f"record: {names}: no such component updates '{variable}'")
+            text = f"record: {names}: no such component updates '{variable}'"
+            if not lenient or len(bad) == len(chosen):
+                raise RequestError(text)
+            among = f"{len(bad)} of {len(chosen)} uids are left out"
+            warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=2)
+            chosen = chosen[(chosen >= 0) & (element[chosen] >= 0)]
     if not len(chosen):
-        raise RecordingError(f"record: '{variable}' has no component to record; name the uids")
+        raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     names_of = np.concatenate([g.uids for g in circuit.groups])
     return names_of[chosen], element[chosen], unit

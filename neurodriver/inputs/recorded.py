@@ -23,7 +23,7 @@ class InputRecording:
     """An HDF5 file of the values that an input injects.
 
     Layout: ``metadata`` with the attributes ``dt``, ``sample_interval`` and ``DateCreated``, and
-    for each variable ``<var>/uids`` (bytes) and ``<var>/data`` (rows, n): row j is what enters at step
+    for each variable ``<var>/uids`` (bytes) and ``<var>/data`` (rows, n): row j enters at step
     ``j * interval``, zeros where nothing does; ``spike_state`` too is stored as rows. A run that is
     killed leaves a readable file, as `HDF5Recorder` does.
 

@@ -183,7 +183,18 @@ class Recorder(ABC):
         hidden.
     sample_interval : int
         Steps per row (see the module's sampling rule).
+
+    Attributes
+    ----------
+    per_step : bool
+        Whether the run has to wait for the recorder, in the thread that runs; else blocks are
+        appended in another thread.
+    lenient : bool
+        Whether uids that do not update their variable are left out, with a warning.
     """
+
+    per_step = False
+    lenient = False
 
     def __init__(
         self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
@@ -246,6 +257,10 @@ class Recorder(ABC):
         The block that brings these rows then holds this very memory. None, as here: the loop
         writes them into a buffer of its own.
         """
+        return None
+
+    def longest(self, step: int) -> int | None:
+        """Return the most steps that may pass from ``step`` to the next block; None: any number."""
         return None
 
     @abstractmethod
