@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..inputs.array import ArrayInput
-from ..inputs.base import Input
+from ..inputs.base import Input, uid_list
 from ..inputs.file import FileInput
-from .input_base import ReadyInputProcessor, uid_list
+from .input_base import ReadyInputProcessor
 from .recordings import select, uid_bytes, write_output
 
 

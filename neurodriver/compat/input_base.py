@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from ..errors import CircuitWarning, InputError
-from ..inputs.base import Chunk, Input
+from ..inputs.base import Chunk, Input, uid_list
 from ..inputs.recorded import InputRecording
 from ..inputs.user import UserInput
 
@@ -193,12 +193,3 @@ class ReadyInputProcessor(BaseInputProcessor):
     def close(self) -> None:
         if self.dt:
             self._source.close()
-
-
-def uid_list(uids: Any) -> list[str]:
-    """Return uids as text; they may be a single one, bytes or numbers. None gives none."""
-    if uids is None:
-        return []
-    if isinstance(uids, str | bytes):
-        uids = [uids]
-    return [u.decode() if isinstance(u, bytes) else str(u) for u in uids]

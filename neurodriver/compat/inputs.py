@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..inputs.base import Input
+from ..inputs.base import Input, uid_list
 from ..inputs.ramp import RampInput
 from ..inputs.random import BernoulliInput
 from ..inputs.step import StepInput
@@ -17,7 +17,7 @@ from .array_inputs import ArrayInputProcessor as ArrayInputProcessor
 from .array_inputs import FileInputProcessor as FileInputProcessor
 from .array_inputs import PresynapticInputProcessor as PresynapticInputProcessor
 from .input_base import BaseInputProcessor as BaseInputProcessor
-from .input_base import ReadyInputProcessor, uid_list
+from .input_base import ReadyInputProcessor
 
 
 class StepInputProcessor(ReadyInputProcessor):

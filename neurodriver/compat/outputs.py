@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ..component import EVENT_VARIABLES
 from ..errors import RequestError, near
+from ..inputs.base import uid_list
 from ..recorders.base import Block, Recorder, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
 from ..recorders.memory import MemoryRecorder
 from ..results import Recording
-from .input_base import uid_list
 from .recordings import select, write_output
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,8 +58,7 @@ class Input(ABC):
     def __init__(self, targets: Sequence[tuple[str, Sequence[str]]]) -> None:
         self.targets: list[Target] = []
         for variable, uids in targets:
-            names = (uids,) if isinstance(uids, str) else tuple(str(u) for u in uids)
-            self.targets.append((variable, names))
+            self.targets.append((variable, tuple(uid_list(uids))))
         self.dt = 0.0
         self.dtype = np.dtype(np.float64)
 
@@ -83,6 +83,15 @@ class Input(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Let go of files."""
+
+
+def uid_list(uids: Any) -> list[str]:
+    """Return uids as text; they may be a single one, bytes or numbers. None gives none."""
+    if uids is None:
+        return []
+    if isinstance(uids, str | bytes):
+        uids = [uids]
+    return [u.decode() if isinstance(u, bytes) else str(u) for u in uids]
 
 
 def values_for(values: ArrayLike, uids: Sequence[str], name: str) -> NDArray[np.float64]:

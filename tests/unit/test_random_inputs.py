@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_uid_seed_and_step_alone(name: str, cuts: list[int], picked: list[int]) 
     assert whole.min() < whole.max()
     other = EVERY[name]([UIDS[i] for i in picked])
     edges = sorted({0, 100, *cuts})
-    parts = [rows(other, a, b - a) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [rows(other, a, b - a) for a, b in pairwise(edges)]
     np.testing.assert_array_equal(np.vstack(parts), whole[:, picked])
 
 
