@@ -130,12 +130,11 @@ class RecorderFeed:
     ----------
     program : Program
     recorder : Recorder
-    threads : int
     scope : str
         Id of the LPU it records, in a joined circuit.
     """
 
-    def __init__(self, program: Program, recorder: Recorder, threads: int, scope: str = "") -> None:
+    def __init__(self, program: Program, recorder: Recorder, scope: str = "") -> None:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
@@ -145,35 +144,47 @@ class RecorderFeed:
         self._kept: list[Any] = []
         self._buffers: dict[str, Any] = {}
         self._spare: dict[str, _Spare] = {}
+        self._heads: dict[str, tuple[int, int, int, bool]] = {}
         for variable, uids in recorder.record:
             columns = recorded_columns(program, variable, uids, scope, recorder.lenient)
-            self._add(program, variable, columns, threads)
+            self._add(program, variable, columns)
 
     def _add(
         self,
         program: Program,
         variable: str,
         columns: tuple[NDArray[np.str_], NDArray[np.int64], str],
-        threads: int,
     ) -> None:
         names, elements, unit = columns
         place = np.ascontiguousarray(elements, dtype=np.int32)
         self._kept.append(place)
         ring = list(program.memory.rings).index(variable)
         straight = bool((np.diff(place) == 1).all())
-        as_events = variable in EVENT_VARIABLES
-        self.columns.append(Columns(variable, names, unit, as_events))
-        head = (ring, len(place), place.ctypes.data, straight)
-        if as_events:
-            capacity = len(place) + _SPARE_EVENTS
-            step, index = (np.empty((threads, capacity), dtype=np.int32) for _ in range(2))
-            found = np.zeros(threads, dtype=np.int64)
-            self._buffers[variable] = (step, index, found)
-            addresses = [a.ctypes.data for a in (step, index, found)]
-            self.events.append(Events(*head, capacity, *addresses))
-        else:
-            self._spare[variable] = _Spare(len(place), self._dtype)
-            self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
+        self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
+        self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
+
+    def connect(self, threads: int) -> None:
+        """Make ``probes`` and ``events`` for a backend of so many threads."""
+        for columns in self.columns:
+            variable, count = columns.variable, len(columns.uids)
+            head = self._heads[variable]
+            if columns.events:
+                capacity = count + _SPARE_EVENTS
+                step, index = (np.empty((threads, capacity), dtype=np.int32) for _ in range(2))
+                found = np.zeros(threads, dtype=np.int64)
+                self._buffers[variable] = (step, index, found)
+                addresses = [a.ctypes.data for a in (step, index, found)]
+                self.events.append(Events(*head, capacity, *addresses))
+            else:
+                self._spare[variable] = _Spare(count, self._dtype)
+                self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
+
+    @property
+    def copied(self) -> float:
+        """Bytes a step, on average, that are copied in the writer's thread."""
+        recorder = self.recorder
+        elsewhere = recorder.copies and not recorder.per_step
+        return self.row_bytes / recorder.sample_interval if elsewhere else 0.0
 
     @property
     def row_bytes(self) -> int:

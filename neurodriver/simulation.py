@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.cpu import CPUBackend
+from .backends.cpu import CPUBackend, default_threads
 from .circuit.circuit import Circuit
 from .compile.program import Program, compile_circuit, element_of
 from .errors import NeurodriverError
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
 
-_BUFFER = 64 << 20
+_BUFFER = 16 << 20
+"""Bytes of rows of one call: what is written soon after is still in a cache."""
 
 Attributes = dict[str, str | int | float]
 Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
@@ -116,7 +117,11 @@ class Simulation:
         if settings.debug():
             show(self.program)
         self._feed = InputFeed(self.program, inputs)
-        self.backend = CPUBackend(self.program, threads)
+        self._taps = [
+            (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
+        ]
+        copied = sum(tap.copied for _, tap in self._taps)
+        self.backend = CPUBackend(self.program, threads or default_threads(self.program, copied))
         fill_initial(self.program)
         self.backend.publish()
         for variable, component, other, source in relays:
@@ -125,11 +130,8 @@ class Simulation:
             rows[:, element_of(self.program, component, variable)] = row[
                 element_of(self.program, source, other)
             ]
-        self._taps = [
-            (m, RecorderFeed(self.program, r, self.backend.threads, m.scope))
-            for m in members
-            for r in m.recorders
-        ]
+        for _, tap in self._taps:
+            tap.connect(self.backend.threads)
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
         self._exchange = border.open(self.program) if border else None

@@ -189,11 +189,14 @@ class Recorder(ABC):
     per_step : bool
         Whether the run has to wait for the recorder, in the thread that runs; else blocks are
         appended in another thread.
+    copies : bool
+        Whether appending rows copies them, and so takes time of a core.
     lenient : bool
         Whether uids that do not update their variable are left out, with a warning.
     """
 
     per_step = False
+    copies = True
     lenient = False
 
     def __init__(

@@ -68,6 +68,8 @@ class MemoryRecorder(Recorder):
         (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events.
     """
 
+    copies = False
+
     def __init__(
         self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
     ) -> None:
