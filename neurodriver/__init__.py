@@ -12,10 +12,15 @@ from .component import Weighted as Weighted
 from .errors import CircuitError as CircuitError
 from .errors import NeurodriverError as NeurodriverError
 from .inputs import ArrayInput as ArrayInput
+from .inputs import BernoulliInput as BernoulliInput
 from .inputs import FileInput as FileInput
 from .inputs import Input as Input
 from .inputs import LegacyInput as LegacyInput
+from .inputs import NoiseInput as NoiseInput
+from .inputs import PoissonInput as PoissonInput
+from .inputs import PulseInput as PulseInput
 from .inputs import RampInput as RampInput
+from .inputs import RecordedInput as RecordedInput
 from .inputs import StepInput as StepInput
 from .inputs import UserInput as UserInput
 from .lpu import LPU as LPU

@@ -34,6 +34,12 @@ class InputError(NeurodriverError, ValueError):
     """An input does not fit the circuit."""
 
 
+class TargetError(InputError, KeyError, AssertionError):
+    """An input names what the circuit lacks, or brings a wrong number of values."""
+
+    __str__ = Exception.__str__
+
+
 class RecordingError(NeurodriverError, OSError):
     """A recording cannot be written or read."""
 
@@ -95,6 +101,12 @@ class PortError(NeurodriverError, ValueError, AssertionError):
 
     Also an ``AssertionError``, because older scripts expect one.
     """
+
+
+class RequestError(RecordingError, KeyError, AssertionError):
+    """A recording is asked for what the circuit lacks."""
+
+    __str__ = Exception.__str__
 
 
 class CircuitWarning(UserWarning):

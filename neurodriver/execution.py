@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +14,7 @@ from .backends.cpu import CPUBackend, Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
 from .component import EVENT_VARIABLES
-from .errors import InputError, RecordingError, near
+from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
 from .recorders.base import Block, Columns, Recorder
 
@@ -86,6 +88,41 @@ def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
         raise InputError(f"{name}.chunk: row_of_step must be -1 to {len(table) - 1}")
 
 
+class _Spare:
+    """Buffers for rows of one variable, used again when nobody holds rows of them any more.
+
+    Memory that is new costs a page fault each 4 kB, in the middle of a step.
+
+    Parameters
+    ----------
+    count : int
+        Elements of a row.
+    dtype : dtype
+    """
+
+    MOST = 8
+
+    def __init__(self, count: int, dtype: np.dtype) -> None:
+        self._count, self._dtype = count, dtype
+        self._buffers: list[NDArray[Any]] = []
+
+    def take(self, rows: int) -> NDArray[Any]:
+        """Return room for some rows, (rows, count)."""
+        for place in range(len(self._buffers)):
+            # the list and the call hold it; a view of it, in a block say, would be one more
+            if sys.getrefcount(self._buffers[place]) == 2:
+                if len(self._buffers[place]) < rows:
+                    self._buffers[place] = self._make(rows)
+                return self._buffers[place][:rows]
+        made = self._make(rows)
+        if len(self._buffers) < self.MOST:
+            self._buffers.append(made)
+        return made[:rows]
+
+    def _make(self, rows: int) -> NDArray[Any]:
+        return np.empty((rows, self._count), dtype=self._dtype)
+
+
 class RecorderFeed:
     """Buffers of one recorder.
 
@@ -93,12 +130,11 @@ class RecorderFeed:
     ----------
     program : Program
     recorder : Recorder
-    threads : int
     scope : str
         Id of the LPU it records, in a joined circuit.
     """
 
-    def __init__(self, program: Program, recorder: Recorder, threads: int, scope: str = "") -> None:
+    def __init__(self, program: Program, recorder: Recorder, scope: str = "") -> None:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
@@ -107,34 +143,48 @@ class RecorderFeed:
         self._dt = program.dt
         self._kept: list[Any] = []
         self._buffers: dict[str, Any] = {}
+        self._spare: dict[str, _Spare] = {}
+        self._heads: dict[str, tuple[int, int, int, bool]] = {}
         for variable, uids in recorder.record:
-            columns = recorded_columns(program, variable, uids, scope)
-            self._add(program, variable, columns, threads)
+            columns = recorded_columns(program, variable, uids, scope, recorder.lenient)
+            self._add(program, variable, columns)
 
     def _add(
         self,
         program: Program,
         variable: str,
         columns: tuple[NDArray[np.str_], NDArray[np.int64], str],
-        threads: int,
     ) -> None:
         names, elements, unit = columns
         place = np.ascontiguousarray(elements, dtype=np.int32)
         self._kept.append(place)
         ring = list(program.memory.rings).index(variable)
         straight = bool((np.diff(place) == 1).all())
-        as_events = variable in EVENT_VARIABLES
-        self.columns.append(Columns(variable, names, unit, as_events))
-        head = (ring, len(place), place.ctypes.data, straight)
-        if as_events:
-            capacity = len(place) + _SPARE_EVENTS
-            step, index = (np.empty((threads, capacity), dtype=np.int32) for _ in range(2))
-            found = np.zeros(threads, dtype=np.int64)
-            self._buffers[variable] = (step, index, found)
-            addresses = [a.ctypes.data for a in (step, index, found)]
-            self.events.append(Events(*head, capacity, *addresses))
-        else:
-            self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
+        self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
+        self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
+
+    def connect(self, threads: int) -> None:
+        """Make ``probes`` and ``events`` for a backend of so many threads."""
+        for columns in self.columns:
+            variable, count = columns.variable, len(columns.uids)
+            head = self._heads[variable]
+            if columns.events:
+                capacity = count + _SPARE_EVENTS
+                step, index = (np.empty((threads, capacity), dtype=np.int32) for _ in range(2))
+                found = np.zeros(threads, dtype=np.int64)
+                self._buffers[variable] = (step, index, found)
+                addresses = [a.ctypes.data for a in (step, index, found)]
+                self.events.append(Events(*head, capacity, *addresses))
+            else:
+                self._spare[variable] = _Spare(count, self._dtype)
+                self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
+
+    @property
+    def copied(self) -> float:
+        """Bytes a step, on average, that are copied in the writer's thread."""
+        recorder = self.recorder
+        elsewhere = recorder.copies and not recorder.per_step
+        return self.row_bytes / recorder.sample_interval if elsewhere else 0.0
 
     @property
     def row_bytes(self) -> int:
@@ -148,7 +198,9 @@ class RecorderFeed:
         rows = (first + steps) // interval - first // interval
         dense = [c for c in self.columns if not c.events]
         for columns, probe in zip(dense, probes, strict=True):
-            buffer = np.empty((rows, len(columns.uids)), dtype=self._dtype)
+            buffer = self.recorder.place(columns.variable, first // interval, rows)
+            if buffer is None:
+                buffer = self._spare[columns.variable].take(rows)
             self._buffers[columns.variable] = buffer
             probe.rows = buffer.ctypes.data
             probe.capacity = rows
@@ -176,13 +228,28 @@ class RecorderFeed:
 
 
 def recorded_columns(
-    program: Program, variable: str, uids: Sequence[str] | None, scope: str = ""
+    program: Program,
+    variable: str,
+    uids: Sequence[str] | None,
+    scope: str = "",
+    lenient: bool = False,
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
     """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
 
+    Parameters
+    ----------
+    program : Program
+    variable : str
+    uids : sequence of str, optional
+        In the order wanted; all that are not hidden when not given.
+    scope : str
+        Id of the LPU in a joined circuit.
+    lenient : bool
+        Leave uids out that do not update the variable, with a warning that counts them.
+
     Raises
     ------
-    RecordingError
+    RequestError
         For a variable that nothing updates, or uids that do not update it.
     """
     circuit, memory = program.circuit, program.memory
@@ -196,7 +263,7 @@ def recorded_columns(
     if not owners:
         known = sorted({v for g in groups for v in circuit.groups[g].model.updates})
         among = ", ".join(known) or "none"
-        raise RecordingError(
+        raise RequestError(
             f"record: no component updates '{variable}'{near(variable, known)}; known are {among}"
         )
     unit = circuit.groups[owners[0]].model.units[variable]
@@ -225,8 +292,13 @@ def recorded_columns(
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
             names = ", ".join(f"'{u}'" for u in bad[:3]) + more
-            raise RecordingError(f"record: {names}: no such component updates '{variable}'")
+            text = f"record: {names}: no such component updates '{variable}'"
+            if not lenient or len(bad) == len(chosen):
+                raise RequestError(text)
+            among = f"{len(bad)} of {len(chosen)} uids are left out"
+            warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=2)
+            chosen = chosen[(chosen >= 0) & (element[chosen] >= 0)]
     if not len(chosen):
-        raise RecordingError(f"record: '{variable}' has no component to record; name the uids")
+        raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     names_of = np.concatenate([g.uids for g in circuit.groups])
     return names_of[chosen], element[chosen], unit

@@ -105,9 +105,9 @@ class LPU:
         self.recorders: list[Recorder] = (
             [recorders] if isinstance(recorders, Recorder) else list(recorders)
         )
-        for one in self.inputs:
-            if one.per_step:
-                one.LPU_obj = self  # type: ignore[attr-defined]
+        for one in (*self.inputs, *self.recorders):
+            if hasattr(one, "LPU_obj"):
+                one.LPU_obj = self
         self.settings = Settings(dtype, threads, seed, plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope = ""

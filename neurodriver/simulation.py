@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.cpu import CPUBackend
+from .backends.cpu import CPUBackend, default_threads
 from .circuit.circuit import Circuit
 from .compile.program import Program, compile_circuit, element_of
 from .errors import NeurodriverError
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
 
-_BUFFER = 64 << 20
+_BUFFER = 16 << 20
+"""Bytes of rows of one call: what is written soon after is still in a cache."""
 
 Attributes = dict[str, str | int | float]
 Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
@@ -115,7 +117,11 @@ class Simulation:
         if settings.debug():
             show(self.program)
         self._feed = InputFeed(self.program, inputs)
-        self.backend = CPUBackend(self.program, threads)
+        self._taps = [
+            (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
+        ]
+        copied = sum(tap.copied for _, tap in self._taps)
+        self.backend = CPUBackend(self.program, threads or default_threads(self.program, copied))
         fill_initial(self.program)
         self.backend.publish()
         for variable, component, other, source in relays:
@@ -124,11 +130,8 @@ class Simulation:
             rows[:, element_of(self.program, component, variable)] = row[
                 element_of(self.program, source, other)
             ]
-        self._taps = [
-            (m, RecorderFeed(self.program, r, self.backend.threads, m.scope))
-            for m in members
-            for r in m.recorders
-        ]
+        for _, tap in self._taps:
+            tap.connect(self.backend.threads)
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
         self._exchange = border.open(self.program) if border else None
@@ -153,9 +156,13 @@ class Simulation:
         try:
             for member, tap in self._taps:
                 tap.recorder.open(self._plan(member, tap, steps))
+            for one in self._feed.inputs:
+                one.begin_run(steps)
         except BaseException:
             for _, tap in self._taps:
                 tap.recorder.close()
+            for one in self._feed.inputs:
+                one.end_run(0)
             raise
         if self._exchange is not None:
             self._exchange.begin()
@@ -195,6 +202,8 @@ class Simulation:
         """Return how many steps the next call should take."""
         rows = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
         limit = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
+        for _, tap in self._taps:
+            limit = min(limit, tap.recorder.longest(self.step) or limit)
         wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
         return max(1, min(int(wanted), limit))
 
@@ -237,8 +246,11 @@ class Simulation:
     def finish(self) -> None:
         """Write out and close the recordings."""
         writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+        with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
+            for one in self._feed.inputs if self.started else []:
+                stack.callback(one.end_run, self.step)
+            if writer is not None:
+                stack.callback(writer.close)
 
     def close(self) -> None:
         """Close recordings and inputs and end the threads."""

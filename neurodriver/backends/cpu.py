@@ -23,6 +23,9 @@ from .compiler import build, find_compiler
 WORK_PER_THREAD = 20_000.0
 """Estimated work of a step (in stored connections) that is worth a thread of its own."""
 
+WORK_PER_BYTE = 1.0
+"""Estimated work of writing a byte into a file, in the same unit."""
+
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
@@ -66,15 +69,27 @@ class _Plan(ct.Structure):
     _fields_ += [(n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported")]
 
 
-def default_threads(program: Program) -> int:
-    """Return how many threads the circuit is worth on this machine."""
+def default_threads(program: Program, copied: float = 0.0) -> int:
+    """Return how many threads the circuit is worth on this machine.
+
+    Parameters
+    ----------
+    program : Program
+    copied : float
+        Bytes a step that another thread writes into files. Where that takes as long as the work
+        of one thread, a core is left to it: threads that share a core wait for each other at
+        every step.
+    """
     asked = settings.get("NEURODRIVER_THREADS")
     if asked:
         if not asked.isdigit() or not 1 <= int(asked) <= 1024:
             raise NeurodriverError(f"NEURODRIVER_THREADS must be 1 to 1024, got '{asked}'")
         return int(asked)
     work = sum(float(u.cost.sum()) for u in program.units)
-    return max(1, min(len(os.sched_getaffinity(0)), int(work // WORK_PER_THREAD) + 1))
+    cores = len(os.sched_getaffinity(0))
+    if copied * WORK_PER_BYTE > work / cores:
+        cores -= 1
+    return max(1, min(cores, int(work // WORK_PER_THREAD) + 1))
 
 
 def free_memory() -> float:

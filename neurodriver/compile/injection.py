@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Port
 from ..component import Parameter
-from ..errors import Faults, InputError, near, quoted
+from ..errors import Faults, TargetError, near, quoted
 
 
 @dataclass
@@ -47,7 +47,7 @@ def make_slots(
 
     Raises
     ------
-    InputError
+    TargetError
         For uids that do not exist or do not access the variable; all of them together.
     """
     slots = Slots()
@@ -70,7 +70,7 @@ def make_slots(
             mine = (which == g) & (found >= 0)
             _lead(circuit, int(g), variable, slot[mine], found[mine], slots, faults)
     if faults.count:
-        raise InputError(faults.report())
+        raise TargetError(faults.report())
     return slots
 
 

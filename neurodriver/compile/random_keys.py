@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,5 +22,10 @@ def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
     if group.given_uids is None:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)
-    digests = (hashlib.blake2b(u.encode(), digest_size=8).digest() for u in group.uids.tolist())
+    return uid_keys(group.uids.tolist())
+
+
+def uid_keys(uids: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the 64-bit hashes of uids, (n,)."""
+    digests = (hashlib.blake2b(u.encode(), digest_size=8).digest() for u in uids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

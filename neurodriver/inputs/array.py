@@ -23,6 +23,11 @@ class ArrayInput(Input):
         step counting as the step; events of one column in one step add up.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row. Events never repeat.
+
+    Attributes
+    ----------
+    modes : list of int
+        The mode of each target.
     """
 
     def __init__(
@@ -33,6 +38,7 @@ class ArrayInput(Input):
         if mode not in (0, 1):
             raise InputError(f"{self.name}: mode must be 0 (zero) or 1 (repeat), got {mode!r}")
         self.mode = mode
+        self.modes = [mode] * len(self.targets)
         self._sources: list[_Rows | _Events] = []
         for (variable, uids), (_, data) in zip(self.targets, inputs.values(), strict=True):
             where = f"{self.name}, '{variable}'"
@@ -45,8 +51,16 @@ class ArrayInput(Input):
             if isinstance(source, _Events):
                 source.forget()
 
+    def contents(self) -> list[Any]:
+        """Return the rows (steps, n), or the events as ``time`` and ``index``, of each target."""
+        return [source.content() for source in self._sources]
+
+    def lengths(self) -> list[int]:
+        """Return after how many steps each target has nothing more to give."""
+        return [source.length(self.dt) for source in self._sources]
+
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
-        return self._sources[number].chunk(first, steps, self.dt, self.dtype, self.mode)
+        return self._sources[number].chunk(first, steps, self.dt, self.dtype, self.modes[number])
 
 
 class _Rows:
@@ -64,14 +78,25 @@ class _Rows:
         if self.data.dtype.kind not in "fiub":
             raise InputError(f"{where}: data must be numbers, got {self.data.dtype}")
 
+    def content(self) -> Any:
+        """Return all rows."""
+        return np.asarray(self.data)
+
+    def length(self, dt: float) -> int:
+        """Return the number of rows."""
+        return len(self.data)
+
     def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
         total = len(self.data)
         begin, end = min(first, total), min(first + steps, total)
         if mode == 1 and total:
             begin = min(begin, total - 1)
             end = max(end, begin + 1)
-        with np.errstate(over="ignore"):  # told below
-            table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+        try:
+            with np.errstate(over="ignore"):  # told below
+                table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+        except OSError as error:
+            raise InputError(f"{self.where}: row {begin} cannot be read ({error})") from None
         if not np.isfinite(table).all():
             row, column = np.argwhere(~np.isfinite(table))[0]
             raise InputError(
@@ -111,12 +136,26 @@ class _Events:
         """Let the steps of the events be computed anew, for another dt."""
         self._steps = None
 
-    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
+    def content(self) -> Any:
+        """Return all events in the order of time."""
+        return {"time": self.time, "index": self.index.astype(np.int32)}
+
+    def length(self, dt: float) -> int:
+        """Return the step after the last event."""
+        steps = self._entries(dt)
+        return int(steps[-1]) + 1 if len(steps) else 0
+
+    def _entries(self, dt: float) -> NDArray[np.int64]:
+        """Return the step of each event."""
         if self._steps is None:
             steps_of = np.floor(self.time / dt * (1 + 4e-16) + 1e-9)
             self._steps = np.minimum(steps_of, 2.0**62).astype(np.int64)
-        a, b = np.searchsorted(self._steps, [first, first + steps])
-        hit, row = np.unique(self._steps[a:b], return_inverse=True)
+        return self._steps
+
+    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
+        entries = self._entries(dt)
+        a, b = np.searchsorted(entries, [first, first + steps])
+        hit, row = np.unique(entries[a:b], return_inverse=True)
         table = np.zeros((len(hit), self.count), dtype=dtype)
         np.add.at(table, (row, self.index[a:b]), 1)
         rows = np.full(steps, -1, dtype=np.int32)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError
+from ..errors import InputError, TargetError
 
 Target = tuple[str, tuple[str, ...]]
 
@@ -57,8 +58,7 @@ class Input(ABC):
     def __init__(self, targets: Sequence[tuple[str, Sequence[str]]]) -> None:
         self.targets: list[Target] = []
         for variable, uids in targets:
-            names = (uids,) if isinstance(uids, str) else tuple(str(u) for u in uids)
-            self.targets.append((variable, names))
+            self.targets.append((variable, tuple(uid_list(uids))))
         self.dt = 0.0
         self.dtype = np.dtype(np.float64)
 
@@ -75,15 +75,55 @@ class Input(ABC):
         """Return the bytes that one step of values may take."""
         return sum(len(uids) for _, uids in self.targets) * self.dtype.itemsize
 
-    def close(self) -> None:  # noqa: B027  (most inputs hold nothing)
+    def begin_run(self, steps: int | None) -> None:  # noqa: B027  (most inputs have nothing to do)
+        """Begin a run of ``steps`` steps, or of unknown length; the LPU is built by now."""
+
+    def end_run(self, steps: int) -> None:  # noqa: B027
+        """End the run after ``steps`` steps."""
+
+    def close(self) -> None:  # noqa: B027
         """Let go of files."""
+
+
+def uid_list(uids: Any) -> list[str]:
+    """Return uids as text; they may be a single one, bytes or numbers. None gives none."""
+    if uids is None:
+        return []
+    if isinstance(uids, str | bytes):
+        uids = [uids]
+    return [u.decode() if isinstance(u, bytes) else str(u) for u in uids]
 
 
 def values_for(values: ArrayLike, uids: Sequence[str], name: str) -> NDArray[np.float64]:
     """Return one finite value per uid from a scalar or a sequence, (n,) float64."""
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        text = f"a number or {len(uids)} of them, got {values!r:.60}"
+        raise TargetError(f"{name}: {text}") from None
     if array.shape not in ((), (len(uids),)):
-        raise InputError(f"{name}: a number or {len(uids)} of them, got shape {array.shape}")
+        raise TargetError(f"{name}: a number or {len(uids)} of them, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise InputError(f"{name}: values must be finite, got {array[~np.isfinite(array)].flat[0]}")
     return np.broadcast_to(array, (len(uids),)).copy()
+
+
+def check_span(start: float, stop: float, name: str) -> tuple[float, float]:
+    """Return start and stop as floats, in seconds."""
+    try:
+        begin, end = float(start), float(stop)
+    except (TypeError, ValueError):
+        begin = end = np.nan
+    if np.isnan(begin) or np.isnan(end):
+        raise InputError(f"{name}: start and stop must be seconds, got {start} and {stop}")
+    return begin, end
+
+
+def active_steps(first: int, steps: int, dt: float, start: float, stop: float) -> tuple[int, int]:
+    """Return which of some steps k have ``start <= k * dt < stop``: first and end, from ``first``.
+
+    Compared as float64 with ``k * dt``.
+    """
+    time = np.arange(first, first + steps) * dt
+    begin, end = np.searchsorted(time, [start, stop], side="left")
+    return int(begin), int(max(begin, end))

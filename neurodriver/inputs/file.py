@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import CircuitWarning, InputError
 from .array import ArrayInput
 
 
@@ -22,9 +24,16 @@ class FileInput(ArrayInput):
         sets at the top level are ignored. A recording can be replayed, also that of a killed run.
     mode : {0, 1}
         After the last row: 0 injects zero, 1 repeats the last row.
+    preload : bool
+        Read everything at once and close the file, instead of reading rows as the run goes.
+
+    Notes
+    -----
+    Rows enter one a step, whatever dt was when they were recorded: a file of rows that were taken
+    at another distance than dt gives a `CircuitWarning`. Events enter at their times at any dt.
     """
 
-    def __init__(self, filename: str | Path, mode: int = 0) -> None:
+    def __init__(self, filename: str | Path, mode: int = 0, preload: bool = False) -> None:
         import h5py
 
         self.filename = Path(filename)
@@ -35,35 +44,72 @@ class FileInput(ArrayInput):
         except OSError as error:
             raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
         try:
-            inputs = {v: self._read(v, g) for v, g in self._file.items() if hasattr(g, "keys")}
+            groups = {v: g for v, g in self._file.items() if isinstance(g, h5py.Group)}
+            inputs = {v: self._read(v, g, preload) for v, g in groups.items()}
             if not inputs:
                 raise InputError(f"{filename}: no group '<variable>' with 'uids' and 'data'")
+            self._rows = [v for v, (_, data) in inputs.items() if not isinstance(data, tuple)]
+            self._taken = _sampling(self._file)
             super().__init__(inputs, mode, name=str(filename))
         except BaseException:
             self._file.close()
             raise
+        if preload:
+            self._file.close()
 
-    def _read(self, variable: str, group: Any) -> tuple[list[str], Any]:
+    def _read(self, variable: str, group: Any, preload: bool) -> tuple[list[str], Any]:
+        where = f"{self.filename}: '{variable}"
         missing = [name for name in ("uids", "data") if name not in group]
         if missing:
-            raise InputError(f"{self.filename}: '{variable}/{missing[0]}' is missing")
-        raw = np.asarray(group["uids"][()]).reshape(-1).tolist()
+            raise InputError(f"{where}/{missing[0]}' is missing")
         try:
+            raw = np.asarray(group["uids"][()]).reshape(-1).tolist()
             uids = [u.decode() if isinstance(u, bytes) else str(u) for u in raw]
         except UnicodeDecodeError:
-            raise InputError(f"{self.filename}: '{variable}/uids' is not UTF-8") from None
+            raise InputError(f"{where}/uids' is not UTF-8") from None
+        except (TypeError, OSError) as error:
+            raise InputError(f"{where}/uids' cannot be read ({error})") from None
         data = group["data"]
-        if not hasattr(data, "keys"):
-            valid = _valid(group, "valid_rows", len(data) if data.shape else 0)
-            return uids, data if valid is None else data[:valid]
-        missing = [name for name in ("time", "index") if name not in data]
-        if missing:
-            raise InputError(f"{self.filename}: '{variable}/data/{missing[0]}' is missing")
-        valid = _valid(group, "valid_events", len(data["time"]))
-        return uids, (data["time"][:valid], data["index"][:valid])
+        try:
+            if not hasattr(data, "keys"):
+                valid = _valid(group, "valid_rows", len(data) if data.shape else 0)
+                return uids, data[:valid] if preload or valid is not None else data
+            missing = [name for name in ("time", "index") if name not in data]
+            if missing:
+                raise InputError(f"{where}/data/{missing[0]}' is missing")
+            valid = _valid(group, "valid_events", len(data["time"]))
+            return uids, (data["time"][:valid], data["index"][:valid])
+        except (TypeError, ValueError, OSError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{where}/data' cannot be read ({error})") from None
+
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        taken, interval = self._taken
+        if not self._rows or taken is None:
+            return
+        names = ", ".join(f"'{v}'" for v in self._rows)
+        if not math.isclose(taken * interval, dt, rel_tol=1e-6):
+            warnings.warn(
+                f"{self.filename}: the rows of {names} were taken every {taken * interval:g} s "
+                f"(dt {taken:g} s, sample_interval {interval}); here one enters at each step of "
+                f"{dt:g} s. Record with sample_interval 1 and run with the same dt to replay them",
+                CircuitWarning,
+                stacklevel=2,
+            )
 
     def close(self) -> None:
         self._file.close()
+
+
+def _sampling(file: Any) -> tuple[float | None, int]:
+    """Return dt and sample interval of a recording; dt None where the file does not tell."""
+    told = file["metadata"].attrs if "metadata" in file else {}
+    try:
+        return float(told["dt"]), int(told.get("sample_interval", 1))
+    except (KeyError, TypeError, ValueError):
+        return None, 1
 
 
 def _valid(group: Any, name: str, most: int) -> int | None:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
-from .base import Chunk, Input, values_for
+from .base import Chunk, Input, active_steps, check_span, values_for
 
 
 class StepInput(Input):
@@ -35,18 +34,16 @@ class StepInput(Input):
         super().__init__([(variable, uids)])
         name = f"StepInput '{variable}'"
         self.value = values_for(value, self.targets[0][1], name)
-        if np.isnan(start) or np.isnan(stop):
-            raise InputError(f"{name}: start and stop must be seconds, got {start} and {stop}")
-        self.start, self.stop = float(start), float(stop)
+        self.start, self.stop = check_span(start, stop, name)
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
         self._table = self.value.astype(dtype)[None, :]
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
-        time = np.arange(first, first + steps) * self.dt
-        on = (time >= self.start) & (time < self.stop)
-        return Chunk(self._table, np.where(on, 0, -1).astype(np.int32), version=1)
+        rows = np.full(steps, -1, dtype=np.int32)
+        rows[slice(*active_steps(first, steps, self.dt, self.start, self.stop))] = 0
+        return Chunk(self._table, rows, version=1)
 
     def row_bytes(self) -> int:
         return 4

@@ -9,6 +9,9 @@ The attributes of a recording are ``start_time = (s - 1) * dt``, ``sample_interv
 ``dt``: the formula of older readers, ``start_time + j * s * dt``, gives the true times. With
 ``s = 1`` row j is step j.
 
+A recorded input (``from_start``) has rows at the steps 0, s, 2 s ... instead, as in files of older
+programs, and no ``start_time``, by which readers tell it.
+
 Variables in event form (``spike_state``) are scanned at every step, whatever ``s``: an event at
 step k has the time ``k * dt`` and the index of its column.
 """
@@ -68,6 +71,8 @@ class RecordingPlan:
         The variables.
     attributes : dict
         Provenance: software, version, seed, command, digest of the circuit.
+    from_start : bool
+        Rows are taken at steps 0, s, 2 s ... (recorded inputs).
     """
 
     dt: float
@@ -76,11 +81,24 @@ class RecordingPlan:
     dtype: np.dtype[np.generic]
     columns: tuple[Columns, ...]
     attributes: dict[str, str | int | float]
+    from_start: bool = False
 
     @property
     def rows(self) -> int | None:
         """Number of rows of the whole run, None if its length is not known."""
-        return None if self.steps is None else self.steps // self.sample_interval
+        if self.steps is None:
+            return None
+        last = self.sample_interval - 1 if self.from_start else 0
+        return (self.steps + last) // self.sample_interval
+
+    @property
+    def sampling(self) -> dict[str, str | int | float]:
+        """The attributes by which readers know the times of the rows."""
+        told: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
+        told["dt"] = self.dt
+        if not self.from_start:
+            told["start_time"] = (self.sample_interval - 1) * self.dt
+        return told
 
     @property
     def dense(self) -> tuple[Columns, ...]:
@@ -94,6 +112,9 @@ class RecordingPlan:
 
     def time(self, first_row: int, rows: int) -> npt.NDArray[np.float64]:
         """Return the times of some consecutive rows, (rows,) float64, s."""
+        if self.from_start:
+            steps = np.arange(first_row, first_row + rows, dtype=np.int64) * self.sample_interval
+            return np.asarray(steps * self.dt, dtype=np.float64)
         return sample_times(first_row, rows, self.sample_interval, self.dt)
 
 
@@ -162,7 +183,21 @@ class Recorder(ABC):
         hidden.
     sample_interval : int
         Steps per row (see the module's sampling rule).
+
+    Attributes
+    ----------
+    per_step : bool
+        Whether the run has to wait for the recorder, in the thread that runs; else blocks are
+        appended in another thread.
+    copies : bool
+        Whether appending rows copies them, and so takes time of a core.
+    lenient : bool
+        Whether uids that do not update their variable are left out, with a warning.
     """
+
+    per_step = False
+    copies = True
+    lenient = False
 
     def __init__(
         self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
@@ -182,6 +217,11 @@ class Recorder(ABC):
         if self._plan is None:
             raise RecordingError(f"{type(self).__name__}: not open; call open(plan) first")
         return self._plan
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a recording is going on."""
+        return self._plan is not None
 
     def open(self, plan: RecordingPlan) -> None:
         """Begin a recording."""
@@ -213,6 +253,18 @@ class Recorder(ABC):
             self._close()
         finally:
             self._plan = None
+
+    def place(self, variable: str, first_row: int, rows: int) -> npt.NDArray[np.generic] | None:
+        """Return where the step loop may write rows of a dense variable itself, (rows, n).
+
+        The block that brings these rows then holds this very memory. None, as here: the loop
+        writes them into a buffer of its own.
+        """
+        return None
+
+    def longest(self, step: int) -> int | None:
+        """Return the most steps that may pass from ``step`` to the next block; None: any number."""
+        return None
 
     @abstractmethod
     def _open(self, plan: RecordingPlan) -> None:

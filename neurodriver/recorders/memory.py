@@ -38,8 +38,14 @@ class _Rows:
             larger: Array = np.empty(shape, self._data.dtype)
             larger[: self._rows] = self._data[: self._rows]
             self._data = larger
-        self._data[self._rows : end] = rows
+        place = self._data[self._rows : end]
+        if rows.ctypes.data != place.ctypes.data or not rows.size:  # else they are there already
+            place[...] = rows
         self._rows = end
+
+    def place(self, first: int, rows: int) -> Array | None:
+        """Return the memory of rows to come, None where it may have to move."""
+        return self._data[first : first + rows] if first + rows <= len(self._data) else None
 
     def finish(self) -> Array:
         """Return what was appended."""
@@ -61,6 +67,8 @@ class MemoryRecorder(Recorder):
         Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
         (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events.
     """
+
+    copies = False
 
     def __init__(
         self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
@@ -109,6 +117,11 @@ class MemoryRecorder(Recorder):
         self._events = {
             c.variable: (_Rows((1024,), np.float64), _Rows((1024,), np.int32)) for c in plan.events
         }
+
+    def place(self, variable: str, first_row: int, rows: int) -> Array | None:
+        # without a known length the array grows, in the writer's thread
+        known = self._plan is not None and self._plan.rows is not None
+        return self._dense[variable].place(first_row, rows) if known else None
 
     def _append(self, block: Block, rows: int) -> None:
         for variable, values in block.rows.items():

@@ -135,13 +135,8 @@ def _lay_out(file: Any, plan: RecordingPlan, capacity: Lengths) -> dict[str, _Ex
         return dataset
 
     file["metadata"] = allocate("metadata", None, np.int32)
-    own = {
-        "start_time": (plan.sample_interval - 1) * plan.dt,
-        "sample_interval": plan.sample_interval,
-        "dt": plan.dt,
-        "DateCreated": datetime.now().astimezone().isoformat(timespec="seconds"),
-    }
-    for name, value in (plan.attributes | own).items():
+    now = datetime.now().astimezone().isoformat(timespec="seconds")
+    for name, value in (plan.attributes | plan.sampling | {"DateCreated": now}).items():
         file["metadata"].attrs[name] = value
     # One data set under the name of every variable: the rows of all become valid at once.
     shared: dict[str, Any] = {}

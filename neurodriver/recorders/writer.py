@@ -19,7 +19,8 @@ class Writer:
 
     The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
     the thread is raised by the next ``put`` or by ``close``, whichever comes first; later blocks
-    are then discarded, so that no recording has a gap.
+    are then discarded, so that no recording has a gap. Recorders that are ``per_step`` are called
+    in the thread of the caller.
 
     Parameters
     ----------
@@ -50,6 +51,9 @@ class Writer:
         if self._closed:
             raise RecordingError("Writer: closed; no more blocks can be taken")
         self._raise_failure()
+        if recorder.per_step:
+            recorder.append(block)
+            return
         try:
             self._queue.put_nowait((recorder, block))
         except queue.Full:
@@ -67,6 +71,7 @@ class Writer:
         self._closed = True
         self._queue.put(_END)
         self._thread.join()
+        self._close(per_step=True)
         if not self._told:
             self._raise_failure()
 
@@ -94,7 +99,11 @@ class Writer:
                     item[0].append(item[1])
                 except BaseException as failure:
                     self._failure = failure
-        for recorder in self.recorders:
+        self._close(per_step=False)
+
+    def _close(self, per_step: bool) -> None:
+        """Close the recorders of one kind, all of them."""
+        for recorder in (r for r in self.recorders if r.per_step == per_step):
             try:
                 recorder.close()
             except BaseException as failure:

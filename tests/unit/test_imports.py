@@ -19,6 +19,8 @@ H5PY = {
     "inputs/file.py",
     "inputs/legacy.py",
     "compat/simpleio.py",
+    "compat/array_inputs.py",
+    "compat/recordings.py",
     "cli/info.py",
 }
 """The modules that may import h5py; two of them only when they are used."""

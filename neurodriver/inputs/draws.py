@@ -1,0 +1,110 @@
+"""Compiled random rows: a function of the uid, the seed and the step, in whatever pieces."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.compiler import build
+from ..compile.random_keys import uid_keys
+from ..kernels import source
+
+_FOLDER = Path(source.__file__).parent
+
+
+class _Rows(ct.Structure):
+    _fields_ = [("key", ct.c_void_p), ("seed", ct.c_ulonglong)]
+    _fields_ += [(name, ct.c_longlong) for name in ("count", "first", "steps")]
+    _fields_ += [("out", ct.c_void_p)]
+
+
+@cache
+def _library(dtype: str) -> ct.CDLL:
+    """Return the compiled functions for one working type."""
+    head = f"/* random inputs */\n#define ND_FN {source.CPU.function}\n"
+    texts = [(_FOLDER / name).read_text(encoding="utf-8")
+             for name in ("math.h", "philox.h", "draws.h")]  # fmt: skip
+    real = "float" if dtype == "float32" else "double"
+    return build([(head + "\n".join(texts), (f"-DREAL={real}",))])[0]
+
+
+class Draws:
+    """Random rows of one target.
+
+    Parameters
+    ----------
+    uids : sequence of str
+    seed : int
+        Seed of the input.
+    purpose : str
+        Kind of input and variable: inputs of different purpose draw independent numbers.
+    """
+
+    def __init__(self, uids: Sequence[str], seed: int, purpose: str) -> None:
+        self._key = uid_keys(uids)
+        text = f"{purpose} {seed}".encode()
+        self._seed = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+    def call(
+        self, name: str, first: int, out: NDArray[Any], *arguments: Any, steps: int | None = None
+    ) -> None:
+        """Let function ``name`` fill ``out`` (steps, n) with the rows from step ``first`` on.
+
+        Parameters
+        ----------
+        arguments : arrays, int or float
+            As the function takes them after its rows.
+        steps : int, optional
+            Steps to draw, where ``out`` has no row for them.
+        """
+        count = len(out) if steps is None else steps
+        rows = _Rows(self._key.ctypes.data, self._seed, len(self._key), first, count,
+                     out.ctypes.data)  # fmt: skip
+        given: list[Any] = []
+        for value in arguments:
+            if isinstance(value, np.ndarray):
+                given.append(ct.c_void_p(value.ctypes.data))
+            else:
+                kind = ct.c_double if isinstance(value, float) else ct.c_longlong
+                given.append(kind(value))
+        getattr(_library(out.dtype.name), name)(ct.byref(rows), *given)
+
+
+def poisson_table(
+    mean: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the cumulative probabilities of Poisson counts.
+
+    Parameters
+    ----------
+    mean : (n,) float64
+        At most 500, where exp(-mean) is still a normal number.
+
+    Returns
+    -------
+    at : (n,) int64
+        Where those of each column begin.
+    none : (n,) float64
+        Probability of no event.
+    cumulative : float64
+        P(0), P(0) + P(1), ... and a last 2, for each different mean.
+    """
+    different, which = np.unique(mean, return_inverse=True)
+    largest = float(different.max(initial=0.0))
+    most = int(largest + 12 * np.sqrt(largest) + 30)  # beyond: less than 2^-60
+    table = np.empty((len(different), most + 1))
+    chance = np.exp(-different)
+    table[:, 0] = chance
+    for k in range(1, most):
+        chance = chance * different / k
+        table[:, k] = table[:, k - 1] + chance
+    table[:, most] = 2.0
+    at = (which * (most + 1)).astype(np.int64)
+    return at, table[which, 0].copy(), table.reshape(-1)

@@ -1,0 +1,255 @@
+"""Random inputs: spike trains and noise that depend on uid, seed and step alone.
+
+Every number is a function of the seed, a hash of the uid and the step (Philox4x32-10, Salmon et
+al. 2011, doi 10.1145/2063384.2063405). So a uid gets the same train whatever else is injected,
+in whatever order, and however a run is cut. Inputs of different class or variable are
+independent; two of one class on one variable are so only with different seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError
+from .base import Chunk, Input, active_steps, check_span, values_for
+from .draws import Draws, poisson_table
+
+MOST_EVENTS = 500.0
+"""Largest mean number of events of one uid in one step."""
+
+
+class _RandomInput(Input):
+    """What random inputs have in common: seed, span, and rows drawn for the steps within."""
+
+    def __init__(
+        self, variable: str, uids: Sequence[str], start: float, stop: float, seed: int
+    ) -> None:
+        super().__init__([(variable, uids)])
+        self.name = f"{self._purpose} '{variable}'"
+        self.start, self.stop = check_span(start, stop, self.name)
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise InputError(f"{self.name}: seed must be a whole number, got {seed!r}")
+        if not 0 <= seed < 2**64:
+            raise InputError(f"{self.name}: seed must be 0 to 2^64 - 1, got {seed}")
+        self.seed = int(seed)
+        purpose = f"{self._purpose} {variable}"
+        self._draws = Draws(self.targets[0][1], self.seed, purpose)
+
+    _purpose = ""
+
+    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+        a, b = active_steps(first, steps, self.dt, self.start, self.stop)
+        table = np.empty((b - a, len(self.targets[0][1])), dtype=self.dtype)
+        rows = np.full(steps, -1, dtype=np.int32)
+        if b > a:
+            some = self._fill(first + a, table)
+            rows[a:b] = np.where(some, np.arange(b - a), -1)
+        return Chunk(table, rows)
+
+    @abstractmethod
+    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        """Fill the rows from step ``first`` on; return which hold anything but zeros."""
+
+
+class PoissonInput(_RandomInput):
+    """Injects independent Poisson spike trains.
+
+    The number of events of a uid in a step has a Poisson distribution of mean ``rate * dt``.
+
+    Parameters
+    ----------
+    variable : str
+        ``spike_state`` usually.
+    uids : sequence of str
+    rate : float or (n,) array
+        Events a second, Hz.
+    start, stop : float
+        Seconds; events come at steps k with ``start <= k * dt < stop``.
+    seed : int
+        0 to 2^64 - 1.
+    counts : bool
+        True injects the number of events; False 1 wherever there is at least one.
+
+    Notes
+    -----
+    Inversion of the distribution function; a mean of 500 events a step is the limit.
+    """
+
+    _purpose = "PoissonInput"
+
+    def __init__(
+        self,
+        variable: str,
+        uids: Sequence[str],
+        rate: ArrayLike,
+        start: float = 0.0,
+        stop: float = math.inf,
+        seed: int = 0,
+        counts: bool = True,
+    ) -> None:
+        super().__init__(variable, uids, start, stop, seed)
+        self.rate = values_for(rate, self.targets[0][1], self.name)
+        if (self.rate < 0).any():
+            raise InputError(f"{self.name}: rate must be at least 0 Hz, got {self.rate.min()}")
+        self.counts = bool(counts)
+
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        mean = self.rate * dt
+        if mean.max(initial=0.0) > MOST_EVENTS:
+            most = MOST_EVENTS / dt
+            raise InputError(
+                f"{self.name}: rate must be at most {most:g} Hz at dt = {dt:g} s, "
+                f"got {self.rate.max():g}; inject noise of that mean instead"
+            )
+        self._at, self._none, self._cumulative = poisson_table(mean)
+
+    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        some = np.empty(len(table), dtype=np.uint8)
+        tables = self._at, self._none, self._cumulative
+        self._draws.call("nd_poisson", first, table, *tables, int(not self.counts), some)
+        return some.astype(np.bool_)
+
+
+class BernoulliInput(_RandomInput):
+    """Injects 1 with a probability at each step, else 0, independently for each uid.
+
+    Parameters
+    ----------
+    variable : str
+    uids : sequence of str
+    p : float or (n,) array
+        Probability of a step, 0 to 1.
+    start, stop : float
+        Seconds; steps k with ``start <= k * dt < stop``.
+    seed : int
+        0 to 2^64 - 1.
+    """
+
+    _purpose = "BernoulliInput"
+
+    def __init__(
+        self,
+        variable: str,
+        uids: Sequence[str],
+        p: ArrayLike,
+        start: float = 0.0,
+        stop: float = math.inf,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(variable, uids, start, stop, seed)
+        self.p = values_for(p, self.targets[0][1], self.name)
+        bad = self.p[(self.p < 0) | (self.p > 1)]
+        if len(bad):
+            raise InputError(f"{self.name}: p must be a probability, 0 to 1, got {bad[0]}")
+
+    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        some = np.empty(len(table), dtype=np.uint8)
+        self._draws.call("nd_bernoulli", first, table, self.p, some)
+        return some.astype(np.bool_)
+
+
+class NoiseInput(_RandomInput):
+    """Injects noise of a mean and a standard deviation, independent for each uid.
+
+    Without ``tau`` the values of different steps are independent (white noise). Their effect then
+    depends on dt: over a time T their integral has the variance ``sigma**2 * dt * T``. For the same
+    process at another dt scale sigma with ``1 / sqrt(dt)``: an intensity D (unit^2 s) is
+    ``sigma = sqrt(D / dt)``.
+
+    With ``tau`` the noise is an Ornstein-Uhlenbeck process (Uhlenbeck and Ornstein 1930, doi
+    10.1103/PhysRev.36.823) sampled exactly, ``x[k + 1] = a x[k] + sqrt(1 - a**2) normal`` with
+    ``a = exp(-dt / tau)``: standard deviation sigma from the first step on and correlation
+    ``exp(-t / tau)``, whatever dt is.
+
+    Parameters
+    ----------
+    variable : str
+        ``I`` usually.
+    uids : sequence of str
+    mean, sigma : float or (n,) array
+        Of the injected values, in the unit of the variable.
+    start, stop : float
+        Seconds; steps k with ``start <= k * dt < stop``.
+    seed : int
+        0 to 2^64 - 1.
+    distribution : {"normal", "uniform"}
+        Uniform values lie within ``mean +- sqrt(3) * sigma``.
+    tau : float, optional
+        Correlation time in seconds; for normal noise.
+    """
+
+    _purpose = "NoiseInput"
+
+    def __init__(
+        self,
+        variable: str,
+        uids: Sequence[str],
+        mean: ArrayLike = 0.0,
+        sigma: ArrayLike = 1.0,
+        start: float = 0.0,
+        stop: float = math.inf,
+        seed: int = 0,
+        distribution: str = "normal",
+        tau: float | None = None,
+    ) -> None:
+        super().__init__(variable, uids, start, stop, seed)
+        self.mean = values_for(mean, self.targets[0][1], self.name)
+        self.sigma = values_for(sigma, self.targets[0][1], self.name)
+        if (self.sigma < 0).any():
+            raise InputError(f"{self.name}: sigma must be at least 0, got {self.sigma.min()}")
+        if distribution not in ("normal", "uniform"):
+            want = "'normal' or 'uniform'"
+            raise InputError(f"{self.name}: distribution must be {want}, got {distribution!r}")
+        if tau is not None and (distribution != "normal" or not 0 < tau < math.inf):
+            want = "positive seconds, for normal noise"
+            raise InputError(f"{self.name}: tau must be {want}, got {tau!r} and {distribution}")
+        self.distribution, self.tau = distribution, tau
+
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        self._states: dict[int, NDArray[np.float64]] = {}
+
+    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        if self.tau is None:
+            uniform = int(self.distribution == "uniform")
+            self._draws.call("nd_noise", first, table, self.mean, self.sigma, uniform)
+        else:
+            before = self._state(first)
+            after = before.copy()
+            self._walk(first, len(table), after, table)
+            self._states = {first: before, first + len(table): after}
+        return np.ones(len(table), dtype=np.bool_)
+
+    def _state(self, step: int) -> NDArray[np.float64]:
+        """Return the state that the process brings to a step."""
+        known = max((k for k in self._states if k <= step), default=None)
+        if known is None:
+            begin, state = self._begin(), np.zeros(len(self.mean))
+        else:
+            begin, state = known, self._states[known].copy()
+        self._walk(begin, step - begin, state, None)
+        return state
+
+    def _begin(self) -> int:
+        """Return the first step of the span."""
+        step = max(0, math.floor(max(self.start, 0.0) / self.dt) - 1)
+        while step * self.dt < self.start:
+            step += 1
+        return step
+
+    def _walk(
+        self, first: int, steps: int, state: NDArray[np.float64], out: NDArray[Any] | None
+    ) -> None:
+        """Advance a state, and store the values where there is room for them."""
+        decay = math.exp(-self.dt / float(self.tau or 0.0))
+        fresh = math.sqrt(-math.expm1(-2.0 * self.dt / float(self.tau or 0.0)))
+        room = np.empty((0, len(state)), dtype=self.dtype) if out is None else out
+        self._draws.call("nd_walk", first, room, self.mean, self.sigma, self._begin(),
+                         decay, fresh, state, int(out is not None), steps=steps)  # fmt: skip

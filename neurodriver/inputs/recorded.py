@@ -1,0 +1,190 @@
+"""Recordings of what was injected."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, NeurodriverError
+from ..recorders.base import Block, Columns, RecordingPlan
+from ..recorders.hdf5 import HDF5Recorder
+from .base import Chunk, Input, Target
+
+_WAIT_BYTES, _WAIT_SECONDS = 1 << 22, 0.5
+"""Rows are collected up to these limits before they are written: a step alone is too little."""
+
+
+class InputRecording:
+    """An HDF5 file of the values that an input injects.
+
+    Layout: ``metadata`` with the attributes ``dt``, ``sample_interval`` and ``DateCreated``, and
+    for each variable ``<var>/uids`` (bytes) and ``<var>/data`` (rows, n): row j enters at step
+    ``j * interval``, zeros where nothing does; ``spike_state`` too is stored as rows. A run that is
+    killed leaves a readable file, as `HDF5Recorder` does.
+
+    Parameters
+    ----------
+    filename : path
+    interval : int
+        Steps per row.
+    attributes : mapping, optional
+        Further attributes of ``metadata``.
+    """
+
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        interval: int = 1,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.attributes: dict[str, Any] = dict(attributes or {})
+        self._recorder = HDF5Recorder(filename, [], interval)
+
+    def begin(
+        self, targets: Sequence[Target], dt: float, dtype: np.dtype, steps: int | None
+    ) -> None:
+        """Make the file for a run of ``steps`` steps, or of unknown length."""
+        self._variables = [variable for variable, _ in targets]
+        uids: dict[str, list[str]] = {}
+        for variable, names in targets:
+            uids.setdefault(variable, []).extend(names)
+        columns = tuple(
+            Columns(v, np.array(names, dtype=np.str_), "", events=False)
+            for v, names in uids.items()
+        )
+        interval = self._recorder.sample_interval
+        self._recorder.open(
+            RecordingPlan(dt, steps, interval, dtype, columns, self.attributes, from_start=True)
+        )
+        self._staged: list[Chunk | None] = [None] * len(targets)
+        self._first = self._steps = 0
+        self._waiting: list[list[NDArray[Any]]] = [[] for _ in targets]
+        self._bytes, self._rows, self._flushed = 0, 0, time.monotonic()
+
+    def stage(self, number: int, chunk: Chunk, first: int, steps: int) -> None:
+        """Take what target ``number`` would inject in the coming steps.
+
+        How many of them were done, the next call tells by its first step.
+        """
+        if first != self._first or self._staged[number] is not None:
+            self._commit(first)
+            self._first, self._steps = first, steps
+        self._steps = steps
+        self._staged[number] = chunk
+
+    def end(self, steps: int) -> None:
+        """Write what waits and close the file; the run took ``steps`` steps."""
+        try:
+            if self._recorder.is_open:
+                self._commit(steps)
+                self._write(steps)
+        finally:
+            self._recorder.close()
+
+    def _commit(self, step: int) -> None:
+        """Keep the rows of the staged steps before ``step``."""
+        done = min(step - self._first, self._steps)
+        interval = self._recorder.sample_interval
+        picked = slice(-self._first % interval, max(done, 0), interval)
+        for number, chunk in enumerate(self._staged):
+            if chunk is None:
+                continue
+            row = chunk.row_of_step[picked]
+            values = np.zeros((len(row), chunk.table.shape[1]), dtype=chunk.table.dtype)
+            some = row >= 0
+            values[some] = chunk.table[row[some]]
+            self._waiting[number].append(values)
+            self._bytes += values.nbytes
+        self._staged = [None] * len(self._staged)
+        if self._bytes >= _WAIT_BYTES or time.monotonic() - self._flushed > _WAIT_SECONDS:
+            self._write(step)
+
+    def _write(self, step: int) -> None:
+        rows: dict[str, list[NDArray[Any]]] = {}
+        for variable, waiting in zip(self._variables, self._waiting, strict=True):
+            if waiting:
+                rows.setdefault(variable, []).append(np.concatenate(waiting))
+            waiting.clear()
+        block = {v: np.hstack(parts) for v, parts in rows.items()}
+        self._recorder.append(Block(self._rows, block, {}, step))
+        self._rows += max((len(b) for b in block.values()), default=0)
+        self._bytes, self._flushed = 0, time.monotonic()
+
+
+class RecordedInput(Input):
+    """Injects what another input gives, and records it.
+
+    Parameters
+    ----------
+    source : Input
+        Any input.
+    filename : path
+        HDF5 file; one of an earlier run is replaced when the run begins. `InputRecording` tells
+        its layout. `FileInput` can inject it again.
+    interval : int
+        Steps per row: rows are taken at the steps 0, interval, 2 * interval ...
+    attributes : mapping, optional
+        Further attributes of the file's ``metadata``.
+
+    Examples
+    --------
+    >>> train = PoissonInput("spike_state", ["s0"], 20.0)  # doctest: +SKIP
+    >>> LPU(circuit, 1e-4, RecordedInput(train, "train.h5")).run(duration=1.0)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        source: Input,
+        filename: str | os.PathLike[str],
+        interval: int = 1,
+        attributes: Mapping[str, str | int | float] | None = None,
+    ) -> None:
+        if not isinstance(source, Input):
+            raise InputError(f"RecordedInput: an Input is needed, got {source!r:.60}")
+        self.source = source
+        self.targets = source.targets
+        try:
+            self.recording = InputRecording(filename, interval, attributes)
+        except NeurodriverError as error:
+            raise InputError(f"RecordedInput: interval is wrong: {error}") from None
+        if source.per_step:
+            self.per_step = True
+
+    @property
+    def LPU_obj(self) -> Any:
+        """The LPU that runs, as the source sees it."""
+        return getattr(self.source, "LPU_obj", None)
+
+    @LPU_obj.setter
+    def LPU_obj(self, lpu: Any) -> None:
+        self.source.LPU_obj = lpu  # type: ignore[attr-defined]
+
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        self.source.open(dt, dtype)
+
+    def begin_run(self, steps: int | None) -> None:
+        self.source.begin_run(steps)
+        self.recording.begin(self.targets, self.dt, self.dtype, steps)
+
+    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+        chunk = self.source.chunk(number, first, steps)
+        self.recording.stage(number, chunk, first, steps)
+        return chunk
+
+    def row_bytes(self) -> int:
+        return self.source.row_bytes()
+
+    def end_run(self, steps: int) -> None:
+        try:
+            self.recording.end(steps)
+        finally:
+            self.source.end_run(steps)
+
+    def close(self) -> None:
+        self.source.close()
