@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .errors import ModelError, near
+from .subunits import SubUnits
 
-VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1"}
+VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
+                  "photon": "1/s"}  # fmt: skip
 """Units of the variables that the shipped models exchange."""
 
 EVENT_VARIABLES = frozenset({"spike_state"})
@@ -56,6 +58,8 @@ class Parameter:
         Bounds; ``above`` excludes its own value.
     doc : str
         What it is.
+    whole : bool
+        Whether only whole numbers are allowed.
     """
 
     unit: str = ""
@@ -64,10 +68,11 @@ class Parameter:
     at_least: float = -math.inf
     at_most: float = math.inf
     doc: str = ""
+    whole: bool = False
 
     def allowed(self) -> str:
         """Return the admissible range in words."""
-        parts = []
+        parts = ["a whole number"] if self.whole else []
         if self.above > -math.inf:
             parts.append("positive" if self.above == 0 else f"above {self.above:g}")
         if self.at_least > -math.inf:
@@ -183,6 +188,9 @@ class NDComponent:
         Statements that advance the states by ``dt_ms`` ms and set the updated variables.
     outputs : mapping of str to str
         Updated variables that are functions of states and parameters alone.
+    sub_units : SubUnits or None
+        Stochastic systems inside each component, which jump by reactions; their totals are known
+        to ``update``.
     maximum_dt : float or None
         Largest sub-step in seconds; None: one sub-step per step.
     reference : str
@@ -201,6 +209,7 @@ class NDComponent:
     terms: ClassVar[Mapping[str, str]] = {}
     update: ClassVar[str] = ""
     outputs: ClassVar[Mapping[str, str]] = {}
+    sub_units: ClassVar[SubUnits | None] = None
     maximum_dt: ClassVar[float | None] = None
     reference: ClassVar[str] = ""
     units: ClassVar[dict[str, str]] = {}
@@ -280,6 +289,8 @@ class NDComponent:
     @classmethod
     def draws_random(cls) -> bool:
         """Whether the mathematics draws random numbers."""
+        if cls.sub_units is not None:
+            return True
         text = " ".join([cls.update, *cls.terms.values(), *cls.outputs.values()])
         return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
 
@@ -293,6 +304,12 @@ def _check(cls: type[NDComponent]) -> None:
     symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
+    drawless = {**cls.constants, **cls.outputs}
+    drawless.update({a.name: a.each for a in cls.accesses})
+    if cls.sub_units is not None:
+        cls.sub_units.check(f"{where}.sub_units", cls.params)
+        symbols += cls.sub_units.symbols()
+        drawless.update(cls.sub_units.texts())
     inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
     for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
@@ -302,8 +319,6 @@ def _check(cls: type[NDComponent]) -> None:
     for name in symbols:
         if symbols.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")
-    drawless = {**cls.constants, **cls.outputs}
-    drawless.update({a.name: a.each for a in cls.accesses})
     for name, text in drawless.items():
         if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
             raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
