@@ -170,7 +170,8 @@ class CPUBackend:
         """Return the first component of each thread: equal shares of the estimated work."""
         total = np.concatenate([[0.0], np.cumsum(unit.cost)])
         wanted = total[-1] * np.arange(self.threads + 1) / self.threads
-        cuts = np.searchsorted(total, wanted, side="left") * unit.grain
+        nearest = np.searchsorted((total[1:] + total[:-1]) / 2, wanted, side="left")
+        cuts = nearest * unit.grain
         cuts[0], cuts[-1] = 0, unit.count
         out: NDArray[np.int64] = np.minimum(cuts, unit.count).astype(np.int64)
         return out

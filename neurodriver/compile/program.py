@@ -168,9 +168,7 @@ def _reacting(
     first = np.arange(0, group.count, grain)
     work = cost[first // LANES] * grain / LANES
     work = work + COST * shape.substeps * np.add.reduceat(counts.astype(float), first)
-    return Unit(
-        reaction_kernel(shape), (number,), group.count, {**values, **stored}, work, grain
-    )
+    return Unit(reaction_kernel(shape), (number,), group.count, {**values, **stored}, work, grain)
 
 
 def _fused_unit(program: Program, number: int, fused: Fused, plans: bool) -> Unit:

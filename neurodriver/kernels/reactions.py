@@ -277,8 +277,8 @@ class SubUnitText:
             f"const float nd_at = nd_fraction(nd_w0[nd_p]) * {total};",
         ]
         past = [f"(nd_at >= nd_c{i})" for i in range(self._last)]
-        lines.append(f"const int nd_which = {' + '.join(past) or '0'};")
-        inside = []
+        lines += _joined("nd_which", past, "+", "0")
+        inside = ["nd_is"]
         for name in self.moving:
             steps = [
                 f"(nd_which == {i} ? {r.change[name]:.1f}f : 0.0f)"
@@ -287,8 +287,8 @@ class SubUnitText:
             ]
             lines.append(f"const float nd_n_{name} = {name} + {' + '.join(steps) or '0.0f'};")
             most = float(self.units.species[name].most)
-            inside.append(f"(nd_n_{name} >= 0.0f) & (nd_n_{name} <= {most}f)")
-        lines.append(f"const int nd_may = nd_is & {' & '.join(inside) or '1'};")
+            inside += [f"(nd_n_{name} >= 0.0f)", f"(nd_n_{name} <= {most}f)"]
+        lines += _joined("nd_may", inside, "&", "1")
         for name in self.moving:
             lines.append(f"nd_w_{name}[nd_p] = nd_may ? nd_n_{name} : {name};")
         return [
@@ -300,3 +300,12 @@ class SubUnitText:
             "nd_wtime[nd_p] = nd_exponential(nd_w1[nd_p]);",
             "nd_wmore[nd_p] = nd_is;",
         ]
+
+
+def _joined(name: str, parts: list[str], sign: str, empty: str) -> list[str]:
+    """Declare ``name``, several parts joined by a sign, in lines of four parts."""
+    lines = []
+    for i in range(0, len(parts), 4):
+        lines.append(f"const int {name}_{i} = {f' {sign} '.join(parts[i : i + 4])};")
+    names = [f"{name}_{i}" for i in range(0, len(parts), 4)]
+    return [*lines, f"const int {name} = {f' {sign} '.join(names) or empty};"]

@@ -44,7 +44,12 @@ def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
     """Return the loop over the components of one tile."""
     at = "nd_t + nd_i"
     if component.shape.substeps == 1:
-        body = [*component.numbers_of(at), *tile_inputs(sums, at), *component.load_states(at), "const int substep = 0;"]
+        body = [
+            *component.numbers_of(at),
+            *tile_inputs(sums, at),
+            *component.load_states(at),
+            "const int substep = 0;",
+        ]
         body += ["(void)substep;", *component.mathematics(), *component.store(at)]
         return ["ND_SIMD", *block(_LOOP, body)]
     return tile_substeps(component, sums)
