@@ -191,7 +191,7 @@ class SubUnitText:
         return len(self.units.reactions) - 1
 
     def _sum(self, first: int, end: int) -> str:
-        """Return the sum of some rates, added in pairs: a chain of additions would be waited for."""
+        """Return the sum of some rates, added in pairs, as a chain would be waited for."""
         if end - first == 1:
             return f"nd_a{first}"
         middle = (first + end + 1) // 2

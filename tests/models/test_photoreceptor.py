@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -235,7 +236,7 @@ def test_membrane_against_an_ode_solver() -> None:
         v = simulate(circuit, dt, steps, StepInput("I", ["n"], current))["V"][:, 0]
         errors.append(np.abs(v[np.rint(times / 1000 / dt).astype(int)] - exact).max())
     assert errors[0] < 0.05
-    for coarse, fine in zip(errors, errors[1:], strict=False):
+    for coarse, fine in pairwise(errors):
         assert 1.8 < coarse / fine < 2.2
 
 
