@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from benchmarks.measure import machine
 
-CASES = ("optic_lobe", "lif", "hh_alpha", "files", "ports")
+CASES = ("optic_lobe", "lif", "hh_alpha", "files", "ports", "photoreceptor")
 
 
 def cell(value: object) -> str:

@@ -26,8 +26,11 @@ class PhotoreceptorModel(NDComponent):
     Limits: a negative photon rate counts as 0. Reactions are sampled exactly, without the null
     reaction of rate 0.5/s of the old implementation, which changes no probability. V is a state
     here; there, it was read from a row of the ring that held an older value, so waveforms differ.
-    A cell keeps 14 bytes a microvillus; it is computed by one thread. Bright light costs time:
-    every reaction is simulated.
+    The light-induced current is held for a sub-step: where some 5e4 channels are open at once (a
+    step of 30,000 microvilli to 1e6 photons/s), V overshoots 0 mV unless dt is smaller, 20 us for
+    1e7 photons/s. Above 10 mV the inactivation ``si`` follows its steady state, where explicit
+    Euler would blow up. A cell keeps 14 bytes a microvillus; it is computed by one thread. Bright
+    light costs time: every reaction is simulated.
     """
 
     reference = (
@@ -124,8 +127,8 @@ class PhotoreceptorModel(NDComponent):
             real d = (20 + V) / 22;
             sa += h * (pow(1 / (1 + exp((-23.7 - V) / 12.8)), 1 / 3) - sa)
                   / (0.13 + 3.39 * exp(-a * a));
-            si += h * (0.9 / (1 + exp((55 + V) / 3.9)) + 0.1 / (1 + exp((74.8 + V) / 10.7)) - si)
-                  / (113 * exp(-b * b));
+            real si_inf = 0.9 / (1 + exp((55 + V) / 3.9)) + 0.1 / (1 + exp((74.8 + V) / 10.7));
+            si += fmin(h / (113 * exp(-b * b)), 1) * (si_inf - si);
             dra += h * (sqrt(1 / (1 + exp((-1 - V) / 9.1))) - dra) / (0.5 + 5.75 * exp(-c * c));
             dri += h * (1 / (1 + exp((25.7 + V) / 6.4)) - dri) / 890;
             nov += h * (1 / (1 + exp((-12 - V) / 11)) - nov) / (3 + 166 * exp(-d * d));

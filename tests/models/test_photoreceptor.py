@@ -263,6 +263,17 @@ def test_light_depolarises(dtype: str) -> None:
     assert v[-1] < v[500:620].max() - 10
 
 
+def test_glaring_light() -> None:
+    """The equations overshoot at 0.1 ms, but V stays a number; at 20 us all is well."""
+    circuit = build({"n": node("PhotoreceptorModel", CELL, num_microvilli=30_000)})
+    light = StepInput("photon", ["n"], 1e7)
+    coarse = simulate(circuit, 1e-4, 600, light)["V"]
+    assert np.isfinite(coarse).all()
+    assert coarse.max() > 30
+    fine = simulate(circuit, 2e-5, 1500, light)["V"]
+    assert -10 < fine.max() < 0
+
+
 def test_negative_light_is_darkness() -> None:
     """A negative photon rate counts as 0."""
     circuit = build({"n": node("PhotoreceptorModel", CELL)})
