@@ -28,7 +28,7 @@ class PhotoreceptorModel(NDComponent):
     here; there, it was read from a row of the ring that held an older value, so waveforms differ.
     The light-induced current is held for a sub-step: where some 5e4 channels are open at once (a
     step of 30,000 microvilli to 1e6 photons/s), V overshoots 0 mV unless dt is smaller, 20 us for
-    1e7 photons/s. Above 10 mV the inactivation ``si`` follows its steady state, where explicit
+    1e7 photons/s. Above 17 mV the inactivation ``si`` follows its steady state, where explicit
     Euler would blow up. A cell keeps 14 bytes a microvillus; it is computed by one thread. Bright
     light costs time: every reaction is simulated.
     """

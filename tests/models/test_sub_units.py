@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support import DT, build, simulate
+from support import DT, build, model, simulate
 
 from neurodriver import Circuit, NDComponent, Parameter, Reaction, Species, State, SubUnits
+from neurodriver.cli.models import page
 from neurodriver.component import Access
 from neurodriver.errors import ModelError
 
@@ -385,3 +386,12 @@ def test_sums_over_connections_with_sub_units() -> None:
     for threads in (1, 3):
         v = simulate(circuit, DT, 3, threads=threads)["V"]
         assert v[-1].tolist() == expected
+
+
+def test_a_page_tells_the_sub_units() -> None:
+    """``neurodriver models NAME`` prints counts, reactions and totals."""
+    lines = page(model("PhotoreceptorModel"))
+    assert "sub-units, num_microvilli in each component, advanced before the mathematics" in lines
+    assert "  G G protein; starts at 50; at most 50" in lines
+    assert "  7.05 * G * M: G -1, G_on +1; a G protein is switched on" in lines
+    assert "  open_channels = sum of TRP" in lines
