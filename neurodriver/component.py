@@ -20,8 +20,10 @@ from .custom.declare import (
 )
 from .custom.instance import Instance
 from .errors import ModelError, near
+from .subunits import SubUnits
 
-VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1"}
+VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
+                  "photon": "1/s"}  # fmt: skip
 """Units of the variables that the shipped models exchange."""
 
 EVENT_VARIABLES = frozenset({"spike_state"})
@@ -67,6 +69,8 @@ class Parameter:
         Bounds; ``above`` excludes its own value.
     doc : str
         What it is.
+    whole : bool
+        Whether only whole numbers are allowed.
     """
 
     unit: str = ""
@@ -75,10 +79,11 @@ class Parameter:
     at_least: float = -math.inf
     at_most: float = math.inf
     doc: str = ""
+    whole: bool = False
 
     def allowed(self) -> str:
         """Return the admissible range in words."""
-        parts = []
+        parts = ["a whole number"] if self.whole else []
         if self.above > -math.inf:
             parts.append("positive" if self.above == 0 else f"above {self.above:g}")
         if self.at_least > -math.inf:
@@ -196,6 +201,9 @@ class NDComponent(Instance):
         Statements that advance the states by ``dt_ms`` ms and set the updated variables.
     outputs : mapping of str to str
         Updated variables that are functions of states and parameters alone.
+    sub_units : SubUnits or None
+        Stochastic systems inside each component, which jump by reactions; their totals are known
+        to ``update``.
     maximum_dt : float or None
         Largest sub-step in seconds; None: one sub-step per step.
     reference : str
@@ -222,6 +230,7 @@ class NDComponent(Instance):
     terms: ClassVar[Mapping[str, str]] = {}
     update: ClassVar[str] = ""
     outputs: ClassVar[Mapping[str, str]] = {}
+    sub_units: ClassVar[SubUnits | None] = None
     maximum_dt: ClassVar[float | None] = None
     reference: ClassVar[str] = ""
     units: ClassVar[dict[str, str]] = {}
@@ -340,6 +349,8 @@ class NDComponent(Instance):
     @classmethod
     def draws_random(cls) -> bool:
         """Whether the mathematics draws random numbers."""
+        if cls.sub_units is not None:
+            return True
         text = " ".join([cls.update, *cls.terms.values(), *cls.outputs.values()])
         return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
 
@@ -357,6 +368,12 @@ def _check(cls: type[NDComponent]) -> None:
     symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
+    drawless = {**cls.constants, **cls.outputs}
+    drawless.update({a.name: a.each for a in cls.accesses})
+    if cls.sub_units is not None:
+        cls.sub_units.check(f"{where}.sub_units", cls.params)
+        symbols += cls.sub_units.symbols()
+        drawless.update(cls.sub_units.texts())
     inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
     for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
@@ -366,8 +383,6 @@ def _check(cls: type[NDComponent]) -> None:
     for name in symbols:
         if symbols.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")
-    drawless = {**cls.constants, **cls.outputs}
-    drawless.update({a.name: a.each for a in cls.accesses})
     for name, text in drawless.items():
         if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
             raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")

@@ -21,7 +21,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from benchmarks.measure import machine
 
-CASES = ("optic_lobe", "lif", "hh_alpha", "files", "ports", "recording")
+CASES = (
+    "optic_lobe",
+    "lif",
+    "hh_alpha",
+    "files",
+    "ports",
+    "recording",
+    "photoreceptor",
+    "exchange",
+)
 
 
 def cell(value: object) -> str:

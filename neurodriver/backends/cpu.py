@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import settings
-from ..compile.buffers import as_aligned
-from ..compile.memory import LANES
+from ..compile.buffers import Blank, aligned, as_aligned
 from ..compile.program import Program, Unit
 from ..custom.arrays import HostArray, host_array
 from ..custom.instances import Instances
@@ -167,6 +166,8 @@ class CPUBackend:
                 shared = isinstance(value, HostArray)  # an instance holds it, too
                 arrays[key] = value if shared else as_aligned(value, self.dtype if real else None)
                 unit.values[key] = arrays[key]
+            elif isinstance(value, Blank):
+                arrays[key] = aligned(value.size, value.dtype)
         addresses = []
         for key in kernel.pointers:
             if key.startswith("ring:"):
@@ -203,7 +204,8 @@ class CPUBackend:
         """Return the first component of each thread: equal shares of the estimated work."""
         total = np.concatenate([[0.0], np.cumsum(unit.cost)])
         wanted = total[-1] * np.arange(self.threads + 1) / self.threads
-        cuts = np.searchsorted(total, wanted, side="left") * LANES
+        nearest = np.searchsorted((total[1:] + total[:-1]) / 2, wanted, side="left")
+        cuts = nearest * unit.grain
         cuts[0], cuts[-1] = 0, unit.count
         out: NDArray[np.int64] = np.minimum(cuts, unit.count).astype(np.int64)
         return out

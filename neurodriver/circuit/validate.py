@@ -91,6 +91,7 @@ def _parameters(group: Group, faults: Faults) -> None:
         bad = np.isinf(column) if optional else ~np.isfinite(column)
         bad |= (column <= rule.above) & (rule.above > -np.inf)
         bad |= (column < rule.at_least) | (column > rule.at_most)
+        bad |= rule.whole & (column != np.floor(column))
         where = np.flatnonzero(np.broadcast_to(bad, (group.count,)))
         allowed = " and ".join(dict.fromkeys(("finite", rule.allowed())))
         values = np.broadcast_to(column, (group.count,))

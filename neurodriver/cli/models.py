@@ -12,6 +12,7 @@ import click
 
 from ..component import Access, NDComponent, Parameter
 from ..errors import ModelError, near
+from ..subunits import SubUnits
 from . import options
 
 FOLDERS = ("axon_hillocks", "membranes", "synapses", "dendrites", "sources")
@@ -158,4 +159,17 @@ def page(model: type[NDComponent]) -> list[str]:
     lines += ["mathematics", *[f"  {name} = {text}" for name, text in parts.items()]]
     lines += [f"  {line.strip()}" for line in model.update.strip().splitlines()]
     lines += [f"  {name} = {text}" for name, text in model.outputs.items()]
-    return lines
+    return lines + (sub_units(model.sub_units) if model.sub_units is not None else [])
+
+
+def sub_units(units: SubUnits) -> list[str]:
+    """Return what is declared about the sub-units of a model."""
+    lines = [f"sub-units, {units.per} in each component, advanced before the mathematics"]
+    for name, kind in units.species.items():
+        lines.append(f"  {name} {kind.doc}; starts at {kind.initial}; at most {kind.most}")
+    lines += [f"  {name} = {text}" for name, text in units.terms.items()]
+    lines.append("reactions (rate in 1/s: change)")
+    for reaction in units.reactions:
+        change = ", ".join(f"{name} {step:+d}" for name, step in reaction.change.items())
+        lines.append(f"  {reaction.rate}: {change}; {reaction.doc}")
+    return lines + [f"  {total} = sum of {name}" for total, name in units.totals.items()]

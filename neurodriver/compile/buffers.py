@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -34,3 +35,22 @@ def as_aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[A
     out = aligned(array.size, dtype or array.dtype)
     out[:] = array.reshape(-1)
     return out
+
+
+@dataclass(frozen=True)
+class Blank:
+    """Zeros that are not made before it is known that there is memory for them.
+
+    Attributes
+    ----------
+    size : int
+    dtype : str
+    """
+
+    size: int
+    dtype: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.size * np.dtype(self.dtype).itemsize

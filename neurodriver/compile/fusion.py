@@ -90,6 +90,8 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     clash = names & {"V", "I", "reverse"} or {a.name for a in model.accesses} & {"V", "g"}
     if set(model.outputs) != {"g"} or set(model.updates) != {"g"} or clash or outer.params:
         return None
+    if model.sub_units is not None:
+        return None
     order = np.argsort(links.target, kind="stable")
     data = {}
     if "reverse" in links.data:

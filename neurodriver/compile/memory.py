@@ -134,6 +134,7 @@ class MemoryManager:
         self._buffers: dict[str, NDArray[np.floating]] = {}
         self.active: dict[str, NDArray[np.int64]] = {}
         self.where: dict[str, NDArray[np.int64]] = {}
+        self.claims: dict[str, int] = {}  # bytes that kernels keep beside the rings
         for number, group in enumerate(circuit.groups):
             for variable in group.model.updates:
                 if (number, variable) not in silent:
@@ -178,6 +179,14 @@ class MemoryManager:
             When the rings need more than ``limit``.
         """
         sizes = self.nbytes()
+        claimed = sum(self.claims.values())
+        if claimed and claimed + sum(sizes.values()) > limit:
+            what = max(self.claims, key=lambda w: self.claims[w])
+            raise CircuitError(
+                f"{what} need {self.claims[what] / 2**30:.1f} GiB, {limit / 2**30:.1f} GiB are "
+                f"free; use fewer"
+            )
+        limit -= claimed
         if sum(sizes.values()) > limit:
             worst = max(sizes, key=lambda v: sizes[v])
             ring = self.rings[worst]

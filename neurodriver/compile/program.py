@@ -16,6 +16,7 @@ from ..kernels.component import Shape
 from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
+from ..kernels.reactions import one_by_one, reaction_kernel
 from ..kernels.update import update_kernel
 from .aggregators import insert_aggregators
 from .delays import longest, steps_of
@@ -24,6 +25,7 @@ from .gather import Edges, Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
 from .random_keys import component_keys
+from .subunits import COST, counts_of, storage
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal")
 
@@ -45,6 +47,9 @@ class Unit:
         Estimated work of each ``LANES`` components.
     stepwise : bool
         Whether an instance launches it.
+        Estimated work of each ``grain`` components.
+    grain : int
+        Components that one thread has to compute together.
     """
 
     kernel: Kernel
@@ -53,6 +58,7 @@ class Unit:
     values: dict[str, Any]
     cost: NDArray[np.float64]
     stepwise: bool = False
+    grain: int = LANES
 
 
 @dataclass
@@ -152,6 +158,8 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     values: dict[str, Any] = {}
     shape = _shape(program, number, group.count, values, "", plans)
     cost = _work(shape, group.count)
+    if shape.model.sub_units is not None:
+        return _reacting(program, number, shape, values, cost)
     return Unit(update_kernel(shape), (number,), group.count, values, cost)
 
 
@@ -172,6 +180,24 @@ def _custom(program: Program, number: int, plans: bool) -> None:
         unit.stepwise = one.stepwise
         program.units.append(unit)
     program.custom.append(one)
+
+
+def _reacting(
+    program: Program, number: int, shape: Shape, values: dict[str, Any], cost: NDArray[np.float64]
+) -> Unit:
+    """Return the unit of a group whose components have sub-units."""
+    group = program.circuit.groups[number]
+    assert group.model.sub_units is not None
+    counts = counts_of(group, group.model.sub_units)
+    stored = storage(group.model.sub_units, counts)
+    size = sum(value.nbytes for value in stored.values())
+    what = f"the {counts.sum():,} sub-units of {group.name} ({group.model.sub_units.per})"
+    program.memory.claims[what] = size
+    grain = 1 if one_by_one(shape) else LANES
+    first = np.arange(0, group.count, grain)
+    work = cost[first // LANES] * grain / LANES
+    work = work + COST * shape.substeps * np.add.reduceat(counts.astype(float), first)
+    return Unit(reaction_kernel(shape), (number,), group.count, {**values, **stored}, work, grain)
 
 
 def _fused_unit(program: Program, number: int, fused: Fused, plans: bool) -> Unit:

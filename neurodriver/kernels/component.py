@@ -138,6 +138,15 @@ class ComponentText:
 
     def mathematics(self) -> list[str]:
         """Return terms and update of one sub-step."""
+        lines = self.old_terms()
+        units = self.model.sub_units
+        totals = [] if units is None else list(units.totals)
+        names = [*self.names, *self.model.terms, *totals]
+        update = self.translator.text(self.model.update, names, "update")
+        return lines + [line.strip() for line in update.splitlines() if line.strip()]
+
+    def old_terms(self) -> list[str]:
+        """Return the terms of one sub-step, from old values."""
         self.translator.streams = 0  # the same draws in every variant of the text
         names = [*self.names]
         lines = []
@@ -146,8 +155,7 @@ class ComponentText:
                 f"const real {name} = {self.translator.text(text, names, f'terms[{name!r}]')};"
             )
             names.append(name)
-        update = self.translator.text(self.model.update, names, "update")
-        return lines + [line.strip() for line in update.splitlines() if line.strip()]
+        return lines
 
     def store(self, index: str) -> list[str]:
         """Store states and updated variables, computing the outputs."""

@@ -97,5 +97,6 @@ def texts_of(model: type[NDComponent]) -> Mapping[str, str]:
     """Return every text of a model that runs at each step: part -> text."""
     parts = {f"terms['{k}']": v for k, v in model.terms.items()}
     parts["update"] = model.update
+    parts.update(model.sub_units.texts() if model.sub_units is not None else {})
     parts.update({f"outputs['{k}']": v for k, v in model.outputs.items()})
     return parts

@@ -112,4 +112,47 @@ ND_FN float nd_normal(unsigned long long key, unsigned long long seed, long long
     return nd_sqrt(-2.0f * nd_log(u)) * nd_cos(6.28318531f * nd_unit_24(b.w1));
 }
 
+/* ---- sub-units of a component ---------------------------------------------------------
+ *
+ * Their key is a block of the component's own; so the counter has room for the number of the
+ * sub-unit (word 2) and of the draw within the sub-step (word 3; -1: before step 0). */
+ND_FN nd_block nd_unit_draw(nd_block own, long long step, int substep, long long unit, int draw) {
+    unsigned long long n = (unsigned long long)step;
+    nd_block c;
+    c.w0 = (unsigned int)n;
+    c.w1 = ((unsigned int)(n >> 32) & 0xffu) << 24 | ((unsigned int)substep & 0xffffu);
+    c.w2 = (unsigned int)unit;
+    c.w3 = (unsigned int)draw;
+    return nd_philox_block(c, own.w0, own.w1);
+}
+
+/* A rate: 0 for what is below, by the sign bit, which is one instruction. */
+ND_FN float nd_positive(float rate) {
+    int b = (int)nd_bits(rate);
+    return nd_from_bits((unsigned int)(b > 0 ? b : 0));
+}
+
+/* [0, 1) from 32 bits, rounded to 24 and never to 1: u times any x > 0 is less than x. */
+ND_FN float nd_fraction(unsigned int word) {
+    float u = (float)word * 0x1p-32f;
+    return u < 0x1.fffffep-1f ? u : 0x1.fffffep-1f;
+}
+
+/* Unit-exponential from 32 bits: -log of a number of [2^-33, 1], so at most 22.9 and never inf. */
+ND_FN float nd_exponential(unsigned int word) {
+    return -nd_log(((float)word + 0.5f) * 0x1p-32f);
+}
+
+/* A clock's time in whole ticks of 2^-26; what is negative or no number is 0. */
+ND_FN int nd_ticks(float time) {
+    float t = time * 0x1p26f;
+    t = t > 0.0f ? t : 0.0f;
+    return (int)(t < 2147483520.0f ? t : 2147483520.0f);
+}
+
+/* Numbers of [0, 1) that are spread evenly over any stretch of steps. */
+ND_FN float nd_dither(long long step) {
+    return (float)(int)(((unsigned int)step * 2654435769u) >> 8) * 0x1p-24f;
+}
+
 #endif

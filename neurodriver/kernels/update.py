@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .component import ComponentText, Shape
 from .kernel import Arguments, Kernel, block
 from .sums import SumText, tile_sums, variants
+
+if TYPE_CHECKING:
+    from .reactions import SubUnitText
 
 _SIGNATURE = (
     "ND_KERNEL void nd_update("
@@ -38,29 +43,51 @@ def update_kernel(shape: Shape) -> Kernel:
 def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
     """Return the loop over the components of one tile."""
     at = "nd_t + nd_i"
-    inputs = [
-        f"const real {s.symbol} = {s.direct(f'({at})', 'nd_i')}; (void){s.symbol};" for s in sums
-    ]
-    numbers = component.numbers_of(at)
     if component.shape.substeps == 1:
-        body = [*numbers, *inputs, *component.load_states(at), "const int substep = 0;"]
+        body = [
+            *component.numbers_of(at),
+            *tile_inputs(sums, at),
+            *component.load_states(at),
+            "const int substep = 0;",
+        ]
         body += ["(void)substep;", *component.mathematics(), *component.store(at)]
         return ["ND_SIMD", *block(_LOOP, body)]
-    return _substeps(component, [*numbers, *inputs], at)
+    return tile_substeps(component, sums)
 
 
-def _substeps(component: ComponentText, given: list[str], at: str) -> list[str]:
-    """Return load, sub-steps and store: states wait in arrays of the tile between them."""
+def tile_substeps(
+    component: ComponentText, sums: list[SumText], units: SubUnitText | None = None
+) -> list[str]:
+    """Return load, sub-steps and store: states wait in arrays of the tile between them.
+
+    Sub-units are advanced before the components' own mathematics, from the same old states.
+    """
+    at = "nd_t + nd_i"
+    given = [*component.numbers_of(at), *tile_inputs(sums, at)]
+    loop = _LOOP if units is None else _LOOP.replace("= 0", "= nd_0", 1)
     carried = [*component.model.states, *component.flags()]
     lines = [f"real nd_l_{name}[ND_TILE];" for name in carried]
     keep = [f"nd_l_{name}[nd_i] = {name};" for name in carried]
     load = [f"real {name} = nd_l_{name}[nd_i];" for name in carried]
-    lines += ["ND_SIMD", *block(_LOOP, [*component.load_states(at), *keep])]
-    inner = [*given, *load, *component.mathematics(), *keep]
+    lines += ["ND_SIMD", *block(loop, [*component.load_states(at), *keep])]
+    body: list[str] = []
+    totals: list[str] = []
+    if units is not None:
+        lines += units.totals()
+        body = block(loop, [*given, *load, *component.old_terms(), *units.before(at)])
+        totals = units.load_totals()
+    inner = [*given, *load, *totals, *component.mathematics(), *keep]
     head = f"for (int substep = 0; substep < {component.shape.substeps}; ++substep)"
-    lines += block(head, ["ND_SIMD", *block(_LOOP, inner)])
+    lines += block(head, [*body, "ND_SIMD", *block(loop, inner)])
     final = [*component.numbers_of(at), *load, *component.store(at)]
-    return [*lines, "ND_SIMD", *block(_LOOP, final)]
+    return [*lines, "ND_SIMD", *block(loop, final)]
+
+
+def tile_inputs(sums: list[SumText], at: str) -> list[str]:
+    """Return the declarations of the finished sums of one component."""
+    return [
+        f"const real {s.symbol} = {s.direct(f'({at})', 'nd_i')}; (void){s.symbol};" for s in sums
+    ]
 
 
 def finish(

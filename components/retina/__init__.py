@@ -1,0 +1,1 @@
+"""Photoreceptors and their inputs."""
