@@ -1,0 +1,253 @@
+"""What users of the old LPU look into: its variables and connections, computed when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Connections, Group
+from ..compile.delays import steps_of
+from ..compile.program import Program
+from ..errors import NeurodriverError, near
+
+
+class HostArray(np.ndarray[Any, Any]):
+    """An array that also answers to what scripts call on arrays of a GPU."""
+
+    @property
+    def gpudata(self) -> int:
+        """Address of the first element."""
+        return int(self.ctypes.data)
+
+    @property
+    def ld(self) -> int:
+        """Elements from one row to the next."""
+        return self.strides[0] // self.itemsize
+
+    def get(self) -> NDArray[Any]:
+        """Return a copy as a plain array."""
+        return np.array(self)
+
+
+class CircularArray:
+    """The ring of one variable.
+
+    Attributes
+    ----------
+    parr : (buffer_length, size) HostArray
+        The rows themselves, not a copy; for reading.
+    """
+
+    def __init__(self, memory: MemoryView, variable: str) -> None:
+        self._memory, self._variable = memory, variable
+        rows = memory.program.memory.get_buffer(variable)
+        self.parr: HostArray = rows.view(HostArray)
+
+    @property
+    def current(self) -> int:
+        """Row of the current step."""
+        step = self._memory.step_number
+        return self._memory.program.memory.access_buffer(self._variable, step).current
+
+    @property
+    def buffer_length(self) -> int:
+        """Number of rows."""
+        return len(self.parr)
+
+    @property
+    def size(self) -> int:
+        """Elements of a row."""
+        return int(self.parr.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._memory.program.dtype
+
+    @property
+    def gpudata(self) -> int:
+        """Address of row 0."""
+        return self.parr.gpudata
+
+    @property
+    def ld(self) -> int:
+        """Elements from one row to the next."""
+        return self.parr.ld
+
+    def get(self) -> NDArray[Any]:
+        """Return a copy of all rows."""
+        return self.parr.get()
+
+
+class MemoryView:
+    """The variables and parameters of an LPU under the names of the old ``MemoryManager``.
+
+    Attributes
+    ----------
+    program : Program
+    step_number : int
+        The LPU's step, set whenever the view is taken.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.step_number = 0
+
+    @cached_property
+    def variables(self) -> Mapping[str, dict[str, Any]]:
+        """Variable -> ``buffer, models, len, delay, cumlen, uids``.
+
+        ``models`` are the owners of a row's segments in their order (``Input`` and ``Port`` among
+        them), ``len`` their components, ``cumlen`` the first element of each segment (segments are
+        padded) and the length of a row, ``delay`` the longest delay in rows back, ``uids`` uid ->
+        element.
+        """
+        updated = {v for g in self.program.circuit.groups for v in g.model.updates}
+        rings = self.program.memory.rings
+        lost = "is not kept, as only its Aggregator reads it; record it"
+        return Lazy(list(rings), self._variable, "variable", dict.fromkeys(updated, lost))
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Mapping[str, NDArray[np.float64]]]:
+        """Model -> parameter -> values of its components."""
+        groups = {g.name: g for g in self.program.circuit.groups}
+        return Lazy(list(groups), lambda name: _parameters(groups[name]), "model")
+
+    def get_buffer(self, variable: str) -> CircularArray:
+        """Return the ring of a variable."""
+        return self.variables[variable]["buffer"]  # type: ignore[no-any-return]
+
+    def _variable(self, name: str) -> dict[str, Any]:
+        ring = self.program.memory.rings[name]
+        groups = self.program.circuit.groups
+        owners = [(key, s) for key, s in ring.segments.items() if key != "inputs"]
+        uids: dict[str, int] = {}
+        for key, segment in owners:
+            group = groups[int(key)]
+            places = self.program.positions.get(int(key), np.arange(group.count))
+            elements = (segment.start + places).tolist()
+            uids.update(zip(group.uids.tolist(), elements, strict=True))
+        return {
+            "buffer": CircularArray(self, name),
+            "models": [_owner(groups, key) for key in ring.segments],
+            "len": [s.count for s in ring.segments.values()],
+            "delay": ring.depth - 2,
+            "cumlen": [*[s.start for s in ring.segments.values()], ring.width],
+            "uids": uids,
+        }
+
+
+class Lazy(Mapping[str, Any]):
+    """A mapping whose values are made when they are first asked for."""
+
+    def __init__(
+        self, keys: list[str], make: Any, what: str, lost: Mapping[str, str] | None = None
+    ) -> None:
+        self._keys, self._make, self._what = dict.fromkeys(keys), make, what
+        self._lost = lost or {}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._lost and key not in self._keys:
+            raise KeyError(f"'{key}' {self._lost[key]}")
+        if key not in self._keys:
+            raise KeyError(f"no {self._what} '{key}'{near(str(key), self._keys)}")
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def _owner(groups: tuple[Group, ...], key: str) -> str:
+    return "Input" if key == "inputs" else groups[int(key)].name
+
+
+def _parameters(group: Group) -> dict[str, NDArray[np.float64]]:
+    return {n: np.broadcast_to(c, (group.count,)) for n, c in group.params.items()}
+
+
+class ConnDict(Mapping[str, dict[str, dict[str, list[Any]]]]):
+    """Uid -> accessed variable -> ``pre`` (uids), ``delay`` (rows back) and further numbers.
+
+    A component without an input for a variable has no entry for it.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._circuit, self._dt = program.circuit, program.dt
+        self._orders: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
+
+    def __getitem__(self, uid: str) -> dict[str, dict[str, list[Any]]]:
+        number = int(self._circuit.find([str(uid)])[0])
+        if number < 0:
+            raise KeyError(uid)
+        out: dict[str, dict[str, list[Any]]] = {}
+        for at, links in enumerate(self._circuit.connections):
+            rows = self._rows(at, links, number)
+            if not len(rows):
+                continue
+            entry = out.setdefault(links.variable, {"pre": [], "delay": []})
+            back = np.broadcast_to(steps_of(links, self._dt) - 1, (len(links),))[rows]
+            before = len(entry["pre"])
+            entry["pre"] += self._circuit.uids[links.source[rows]].tolist()
+            entry["delay"] += back.tolist()
+            for key, column in links.data.items():
+                values = np.broadcast_to(column, (len(links),))[rows].tolist()
+                entry.setdefault(key, [np.nan] * before).extend(values)
+        return out
+
+    def _rows(self, at: int, links: Connections, number: int) -> NDArray[np.int64]:
+        """Return the connections of one set that lead to a component, in the set's order."""
+        if at not in self._orders:
+            order = np.argsort(links.target, kind="stable")
+            self._orders[at] = order, links.target[order]
+        order, targets = self._orders[at]
+        first, end = np.searchsorted(targets, [number, number + 1])
+        return order[first:end]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._circuit.uids.tolist())
+
+    def __len__(self) -> int:
+        return self._circuit.count
+
+
+def comp_list(program: Program) -> list[tuple[str, dict[str, list[Any]]]]:
+    """Return the models in their order with the uids and parameters of their components."""
+    out = []
+    for group in program.circuit.groups:
+        table: dict[str, list[Any]] = {"id": group.uids.tolist()}
+        table.update({n: c.tolist() for n, c in _parameters(group).items()})
+        table.update({n: c.tolist() for n, c in group.labels.items()})
+        out.append((group.name, table))
+    return out
+
+
+def port_mappers(program: Program) -> dict[str, Any]:
+    """Return ``gpot`` and ``spike`` -> a mapper from the ports' selectors to their values."""
+    try:
+        mapper = import_module("neurodriver.ports").PortMapper
+    except ImportError:
+        raise NeurodriverError("LPU.pm: port mappers are not part of this version") from None
+    out = {}
+    tables = {g.name: g.labels for g in program.circuit.groups if g.name == "Port"}
+    labels = tables.get("Port", {})
+    for kind in ("gpot", "spike"):
+        names: list[str] = []
+        for io in ("in", "out"):
+            for selector, i, t in zip(
+                *(labels.get(k, ()) for k in ("selector", "port_io", "port_type")), strict=True
+            ):
+                if (i, t) == (io, kind):
+                    names.append(str(selector))
+        out[kind] = mapper(",".join(names), np.zeros(len(names), program.dtype))
+    return out
