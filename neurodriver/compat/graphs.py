@@ -23,13 +23,8 @@ from ..errors import CircuitError, near, quoted
 CompDict = dict[str, dict[str, list[Any]]]
 Conns = list[tuple[Any, Any, dict[str, Any]]]
 
-LEGACY_PORTS = {
-    "PORT_IN_GPOT": "port_in_gpot",
-    "PORT_IN_SPK": "port_in_spk",
-    "PORT_OUT_GPOT": "port_out_gpot",
-    "PORT_OUT_SPK": "port_out_spk",
-}
-"""Constants of the old module of the LPU."""
+PORT_IN_GPOT, PORT_IN_SPK = "port_in_gpot", "port_in_spk"
+PORT_OUT_GPOT, PORT_OUT_SPK = "port_out_gpot", "port_out_spk"
 
 _DROPPED = ("id", "tag")
 _ARGUMENTS = ("uid_key", "class_key", "remove_edge_id")
