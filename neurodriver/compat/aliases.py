@@ -104,9 +104,16 @@ TABLE: dict[str, dict[str, str]] = {
     "neurokernel.uid": _each("neurodriver.compat.uid", "uid"),
     **{
         f"neurokernel.tools.{name}": {ALL: f"{_TOOLS}.{name}"}
-        for name in ("logging", "timing", "misc", "gpu", "mpi_run", "graph", "plot", "zmq", "mpi")
+        for name in ("logging", "timing", "misc", "graph", "plot", "zmq")
+    },
+    "neurokernel.tools.gpu": {ALL: f"!{_ARRAYS}"},
+    "neurokernel.tools.mpi": {ALL: "!use mpi4py itself"},
+    "neurokernel.tools.mpi_run": {
+        ALL: "!it ran a Manager from a notebook, and managers come with a later version; "
+        "LPU(..., manager=False).run(steps=N) works in a notebook"
     },
     "neurokernel.tools.autoinit": {},
+    "neurokernel.ctx_managers": {ALL: "neurodriver.compat.ctx_managers"},
 }
 """Old module -> its names -> ``module:attribute`` here, or ``!`` and what to use instead."""
 
@@ -116,7 +123,6 @@ GONE = {
     f"{OLD_LPU}.Transform": "it was empty",
     "neurokernel.neuroml": "nothing read NeuroML; build a networkx graph or GEXF file",
     "neurokernel.all_global_vars": "classes are not shipped between processes any more",
-    "neurokernel.ctx_managers": "use the `signal` module of Python",
     "retina.InputProcessors": "inject photon rates with ArrayInputProcessor or FileInputProcessor",
     "retina.retina": "build the graph of the retina with networkx",
     "retina.LPU": "use neurokernel.LPU.LPU",

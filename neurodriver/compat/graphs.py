@@ -143,12 +143,15 @@ def records_from_dicts(
         if not isinstance(table, Mapping) or uid_key not in table:
             faults.add(f"{model}: a dictionary of lists with {quoted(uid_key)} is needed")
             continue
+        bad = [k for k, column in table.items() if not _is_list(column)]
+        for key in bad:
+            faults.add(f"{model}, {quoted(key)}: a list is needed (got {table[key]!r:.60})")
+        if bad:
+            continue
         uids = list(table[uid_key])
         columns = {str(k): column for k, column in table.items() if k != uid_key}
         for key, column in columns.items():
-            if isinstance(column, str) or not hasattr(column, "__len__"):
-                faults.add(f"{model}, {quoted(key)}: a list is needed (got {column!r:.60})")
-            elif len(column) != len(uids):
+            if len(column) != len(uids):
                 faults.add(f"{model}, {quoted(key)}: {len(column)} values for {len(uids)} uids")
         if faults.count:
             continue
@@ -176,15 +179,13 @@ def records_from_dicts(
     return records
 
 
-def records_from_graph(
-    graph: Any,
-    uid_key: str | None = None,
-    class_key: str = "class",
-    remove_edge_id: bool = True,
-    name: str = "",
-) -> Records:
-    """Return the records of a graph; arguments as for `graph_to_dicts`."""
-    return _renamed(from_networkx(graph, name), uid_key, class_key)
+def _is_list(column: Any) -> bool:
+    if isinstance(column, str | bytes | Mapping):
+        return False
+    try:
+        return len(column) >= 0
+    except TypeError:
+        return False
 
 
 def _renamed(records: Records, uid_key: str | None, class_key: str) -> Records:

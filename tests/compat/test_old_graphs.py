@@ -185,7 +185,9 @@ def test_class_key_and_uid_key(native: np.ndarray) -> None:
     comp_dict, conns = LPU.graph_to_dicts(made, **kwargs)
     assert comp_dict["LeakyIAF"]["id"] == ["n0", "n1"]
     np.testing.assert_array_equal(run(comp_dict, conns), native)
-    other = {m: {("who" if k == "id" else k): v for k, v in t.items()} for m, t in comp_dict.items()}
+    other = {
+        m: {("who" if k == "id" else k): v for k, v in t.items()} for m, t in comp_dict.items()
+    }
     np.testing.assert_array_equal(run(other, conns, uid_key="who"), native)
 
 
@@ -222,7 +224,7 @@ def test_integers_are_numbers(form: str) -> None:
 
 
 def test_sub_dictionaries() -> None:
-    """``params``, ``states`` and ``attr_dict`` of nodes and edges are flattened, text to numbers."""
+    """``params``, ``states``, ``attr_dict`` of nodes and edges are flattened, text is numbers."""
     made = nx.MultiDiGraph()
     for uid in ("n0", "n1"):
         params = {k: str(v) for k, v in IAF.items()}

@@ -20,6 +20,7 @@ H5PY = {
     "inputs/legacy.py",
     "compat/simpleio.py",
     "cli/info.py",
+    "compat/aids.py",
 }
 """The modules that may import h5py; two of them only when they are used."""
 
