@@ -394,3 +394,31 @@ def test_malformed_pickles_are_refused_in_words() -> None:
     for cut in range(0, len(raw) - 1, max(1, len(raw) // 40)):
         with pytest.raises(NeurodriverError):
             LPU(1e-4, "pickle", raw[:cut])
+
+
+def test_free_attributes_change_nothing(native: np.ndarray) -> None:
+    """Text, lists and numbers that no model asks for are ignored, also on some edges only."""
+    made = circuit()
+    for uid, data in made.nodes(data=True):
+        data.update(name=uid, label="a text", circuit="left", place=[1.0, 2.0], flag=True)
+    made.nodes["n0"]["volume"] = 3.5
+    made.edges["n0", "s", 0].update(strength=4.0, note="strong")
+    np.testing.assert_array_equal(run("obj", made), native)
+    np.testing.assert_array_equal(run(*LPU.graph_to_dicts(made)), native)
+
+
+def test_hidden_components_are_recorded_only_by_name() -> None:
+    """Recording everything leaves out Aggregators that were inserted; a name brings them."""
+    made = graph(
+        {
+            "n0": node("LeakyIAF", IAF),
+            "n1": node("LeakyIAF", IAF),
+            "s": node("AlphaSynapse", ALPHA, reverse=65.0),
+            "mine": {"class": "Aggregator"},
+        },
+        [("n0", "s"), ("s", "n0"), ("s", "mine"), ("n1", "mine"), ("mine", "n1")],
+    )
+    for uids, expected in ((None, ["mine"]), (["auto_0", "mine"], ["auto_0", "mine"])):
+        recorder = MemoryRecorder([("I", uids)])
+        LPU(1e-4, "obj", made, output_processors=recorder).run(steps=2)
+        assert recorder.uids("I") == expected
