@@ -151,7 +151,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("-f", "--folder", default="out", help="where the files go")
 parser.add_argument("-l", "--log", default="none", help="none, screen, file or both")
 parser.add_argument("-s", "--steps", default=steps, type=int, help="number of steps")
-parser.add_argument("-d", "--gpu_dev", default=0, type=int, help="GPU device number")
+parser.add_argument("-g", "--gpu_dev", default=0, type=int, help="GPU device number")
 args = parser.parse_args()
 
 setup_logger(

@@ -71,13 +71,14 @@ def _execute(code: CodeType, script: str) -> None:
 def _show(error: Exception) -> None:
     """Print a traceback with the script's own frames.
 
-    An error of this library tells where and what in its message: the frames inside are left out.
+    An error of this library, or of an import, says all in its message: its frames are left out.
     """
     sys.stdout.flush()
     told = traceback.TracebackException.from_exception(error)
     chain: traceback.TracebackException | None = told
     while chain is not None:
-        _shorten(chain, isinstance(error, NeurodriverError) and chain is told)
+        ours = isinstance(error, NeurodriverError | ImportError)
+        _shorten(chain, ours and chain is told)
         chain = chain.__cause__ or chain.__context__
     print("".join(told.format()), end="", file=sys.stderr)
 
@@ -86,7 +87,7 @@ def _shorten(told: traceback.TracebackException, to_user: bool) -> None:
     runner = [f for f in told.stack if f.filename == __file__]
     frames = [f for f in told.stack if f not in runner]
     if to_user:
-        while frames and frames[-1].filename.startswith(_OURS):
+        while frames and frames[-1].filename.startswith((_OURS, "<frozen importlib")):
             frames.pop()
         told.__cause__ = told.__context__ = None
     told.stack = traceback.StackSummary.from_list(frames)

@@ -98,6 +98,16 @@ def test_an_error_of_the_library_ends_at_the_script(tmp_path: Path) -> None:
     assert "Model LeakyIF: Can not find implementation" in done.stderr
 
 
+def test_a_refused_import_ends_at_the_script(tmp_path: Path) -> None:
+    """What is not provided is told at the line that imports it."""
+    path = script(tmp_path, "import sys\nfrom neurokernel.LPU.utils.parray import PitchArray\n")
+    done = run(path)
+    assert done.returncode == 1
+    files = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert files == [f'  File "{path}", line 2, in <module>']
+    assert "use NumPy" in done.stderr
+
+
 def test_syntax_errors_are_the_scripts(tmp_path: Path) -> None:
     """A script of Python 2 is refused as Python refuses it."""
     path = script(tmp_path, "print 'hello'\n")
