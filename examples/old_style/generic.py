@@ -63,11 +63,31 @@ def neuron(number, total):
     return dict(GRADED, initV=random.uniform(-50.0, -40.0), initn=0.3525)
 
 
+def create_in_ports(G, lpu_name, N_local):
+    """Spikes from outside reach every local neuron through a synapse of its own."""
+    for i in range(N_local):
+        name, uid = "in_port%s" % i, "local_%s" % i
+        G.add_node(
+            name,
+            **{
+                "class": "Port",
+                "name": name,
+                "port_type": "spike",
+                "port_io": "in",
+                "selector": "/%s/in/spk/%s" % (lpu_name, i),
+            }
+        )
+        synapse = "synapse_%s_to_%s" % (name, uid)
+        G.add_node(synapse, name=synapse, **ALPHA)
+        G.add_edge(name, synapse)
+        G.add_edge(synapse, uid)
+
+
 def create_lpu(file_name, lpu_name, N_sensory, N_local, N_proj):
     """Write a circuit of three layers, with ports for what comes in and goes out."""
     numbers = [("sensory", N_sensory), ("local", N_local), ("proj", N_proj)]
     G = nx.MultiDiGraph()
-    in_spk = out_spk = out_gpot = 0
+    out_spk = out_gpot = 0
 
     for kind, total in numbers:
         for i in range(total):
@@ -100,23 +120,7 @@ def create_lpu(file_name, lpu_name, N_sensory, N_local, N_proj):
             )
             G.add_edge(name, port, variable=variable)
 
-    for i in range(N_local):
-        name, uid = "in_port%s" % i, "local_%s" % i
-        G.add_node(
-            name,
-            **{
-                "class": "Port",
-                "name": name,
-                "port_type": "spike",
-                "port_io": "in",
-                "selector": "/%s/in/spk/%s" % (lpu_name, in_spk),
-            }
-        )
-        in_spk += 1
-        synapse = "synapse_%s_to_%s" % (name, uid)
-        G.add_node(synapse, name=synapse, **ALPHA)
-        G.add_edge(name, synapse)
-        G.add_edge(synapse, uid)
+    create_in_ports(G, lpu_name, N_local)
 
     for (pre, n_pre), (post, n_post) in zip(numbers, numbers[1:]):
         for i in range(n_pre):
