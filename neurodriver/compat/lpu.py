@@ -173,10 +173,10 @@ time_sync, control_inteface
         """Model -> its class."""
         return {g.name: g.model for g in self.program.circuit.groups if g.model is not Port}
 
-    @cached_property
+    @property
     def pm(self) -> dict[str, Any]:
-        """``gpot`` and ``spike`` -> mapper of the ports of that type."""
-        return views.port_mappers(self.program)
+        """``gpot`` and ``spike`` -> mapper of the ports of that type, with their values."""
+        return views.port_mappers(self.program, self.step)
 
     # life cycle
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Connections, Group
+from ..circuit.assemble import PORT_LABELS
+from ..circuit.circuit import Connections, Group, Port
 from ..compile.delays import steps_of
 from ..compile.program import Program
 from ..errors import NeurodriverError, near
@@ -232,22 +233,41 @@ def comp_list(program: Program) -> list[tuple[str, dict[str, list[Any]]]]:
     return out
 
 
-def port_mappers(program: Program) -> dict[str, Any]:
-    """Return ``gpot`` and ``spike`` -> a mapper from the ports' selectors to their values."""
+def port_mappers(program: Program, step: int) -> dict[str, Any]:
+    """Return ``gpot`` and ``spike`` -> a mapper from the ports' selectors to their values.
+
+    Input ports come first. Output ports have what the last step published, others 0.
+    """
     try:
         mapper = import_module("neurodriver.ports").PortMapper
     except ImportError:
         raise NeurodriverError("LPU.pm: port mappers are not part of this version") from None
+    empty = Group(Port, {}, 0, labels={k: np.empty(0, "U1") for k in PORT_LABELS})
+    group = next((g for g in program.circuit.groups if g.model is Port), empty)
+    values = _published(program, step) if group.count else np.zeros(0)
     out = {}
-    tables = {g.name: g.labels for g in program.circuit.groups if g.name == "Port"}
-    labels = tables.get("Port", {})
     for kind in ("gpot", "spike"):
-        names: list[str] = []
-        for io in ("in", "out"):
-            for selector, i, t in zip(
-                *(labels.get(k, ()) for k in ("selector", "port_io", "port_type")), strict=True
-            ):
-                if (i, t) == (io, kind):
-                    names.append(str(selector))
-        out[kind] = mapper(",".join(names), np.zeros(len(names), program.dtype))
+        mine = group.labels["port_type"] == kind
+        order = [np.flatnonzero(mine & (group.labels["port_io"] == io)) for io in ("in", "out")]
+        rows = np.concatenate(order)
+        selector = ",".join(group.labels["selector"][rows].tolist())
+        out[kind] = mapper(selector, values[rows].astype(program.dtype))
     return out
+
+
+def _published(program: Program, step: int) -> NDArray[np.float64]:
+    """Return what the last step brought to each port, (ports,)."""
+    circuit = program.circuit
+    number = next(i for i, g in enumerate(circuit.groups) if g.model is Port)
+    start, end = circuit.starts[number : number + 2]
+    values = np.zeros(end - start)
+    for links in circuit.connections if step else ():
+        rows = np.flatnonzero((links.target >= start) & (links.target < end))
+        source = links.source[rows]
+        owner = np.searchsorted(circuit.starts, source, side="right") - 1
+        for g in np.unique(owner).tolist():
+            from_g = owner == g
+            buffer = program.memory.get_buffer(links.variable)
+            elements = program.elements(g, links.variable)[source[from_g] - circuit.starts[g]]
+            values[links.target[rows[from_g]] - start] = buffer[(step - 1) % len(buffer)][elements]
+    return values

@@ -357,6 +357,28 @@ def test_memory_manager_of_unknown_variables() -> None:
         lpu.memory_manager.variables["spike_stat"]
 
 
+def test_port_mappers() -> None:
+    """``pm`` maps selectors to what the last step published: the last row of a recording."""
+    pytest.importorskip("neurodriver.ports", reason="ports are not part of this version yet")
+    made = two()
+    for uid, kind, selector in (("pv", "gpot", "/l/v"), ("ps", "spike", "/l/s")):
+        made.add_node(uid, **{"class": "Port"}, selector=selector, port_type=kind, port_io="out")
+    made.add_node("pi", **{"class": "Port"}, selector="/l/i", port_type="spike", port_io="in")
+    made.add_edge("n0", "pv", variable="V")
+    made.add_edge("n0", "ps")
+    made.add_edge("pi", "s")
+    assert (make(made)[0].pm["gpot"]["/l/v"] == 0).all()
+    spiked = []
+    for steps in range(55, 63):
+        lpu, recorder = make(made, steps=steps)
+        assert lpu.pm["gpot"]["/l/v"] == recorder.get("V")[-1, 0]
+        spiked.append(bool(lpu.pm["spike"]["/l/s"] == 1))
+        expected = (steps - 1) * 1e-4 in recorder.get("spike_state")["time"]
+        assert spiked[-1] == expected and lpu.pm["spike"]["/l/i"] == 0
+        assert lpu.pm["spike"].ports_to_inds("/l/i,/l/s").tolist() == [0, 1]
+    assert sum(spiked) == 1
+
+
 def test_initial_values_are_published() -> None:
     """Row 0 holds the internal initial value where the old library recorded 0 mV."""
     made = graph({"n0": node("HodgkinHuxley2", HH2)})
