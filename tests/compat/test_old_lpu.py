@@ -369,7 +369,7 @@ def test_port_mappers() -> None:
     made.add_edge("pi", "s")
     assert (make(made)[0].pm["gpot"]["/l/v"] == 0).all()
     spiked = []
-    for steps in range(55, 63):
+    for steps in range(44, 53):
         lpu, recorder = make(made, steps=steps)
         assert lpu.pm["gpot"]["/l/v"] == recorder.get("V")[-1, 0]
         spiked.append(bool(lpu.pm["spike"]["/l/s"] == 1))
