@@ -92,7 +92,6 @@ REFUSED = {
 }
 """Names that are importable nowhere -> what the ImportError advises."""
 
-_TOOLS = ("logging", "timing", "misc", "graph", "plot", "zmq")
 _KINDS = ("Base", "Array", "File", "Presynaptic", "Step", "Ramp", "Bernoulli")
 _RETINA = "retina.NDComponents.MembraneModels"
 
@@ -107,11 +106,7 @@ WAITING: set[str] = {
     f"{MODELS}.SynapseModels.BaseSynapseModel",
     f"{MODELS}.DendriteModels.BaseDendriteModel",
     f"{MODELS}.testing",
-    f"{LPU}.utils.visualizer",
-    f"{LPU}.utils.simpleio",
     *[f"neurokernel.{name}" for name in ("pattern", "plsel", "pm", "pm_gpu", "routing_table")],
-    *[f"neurokernel.{name}" for name in ("mpi", "mixins", "uid", "ctx_managers")],
-    *[f"neurokernel.tools.{name}" for name in _TOOLS],
     *[f"{_RETINA}.{name}" for name in ("PhotoreceptorModel", "BufferPhoton", "BufferVoltage")],
 }
 """Paths whose module another part of the library brings; empty when all parts are here."""
