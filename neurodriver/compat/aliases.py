@@ -88,7 +88,7 @@ TABLE: dict[str, dict[str, str]] = {
         )
         for name in ("core", "core_gpu")
     },
-    "neurokernel.plsel": _each(_PORTS, "Selector", "SelectorMethods"),
+    "neurokernel.plsel": _each(_PORTS, "Selector", "SelectorMethods", "SelectorParser"),
     "neurokernel.pattern": _each(_PORTS, "Pattern", "Interface", "are_compatible"),
     "neurokernel.pm": _each(_PORTS, "BasePortMapper", "PortMapper"),
     "neurokernel.pm_gpu": {"GPUPortMapper": f"{_PORTS}:PortMapper"},
@@ -109,8 +109,8 @@ TABLE: dict[str, dict[str, str]] = {
     "neurokernel.tools.gpu": {ALL: f"!{_ARRAYS}"},
     "neurokernel.tools.mpi": {ALL: "!use mpi4py itself"},
     "neurokernel.tools.mpi_run": {
-        ALL: "!it ran a Manager from a notebook, and managers come with a later version; "
-        "LPU(..., manager=False).run(steps=N) works in a notebook"
+        ALL: "!a Manager runs in a notebook as it is, and so does "
+        "LPU(..., manager=False).run(steps=N)"
     },
     "neurokernel.tools.autoinit": {},
     "neurokernel.ctx_managers": {ALL: "neurodriver.compat.ctx_managers"},

@@ -18,6 +18,7 @@ from ..errors import CircuitError, InputError, NeurodriverError, RecordingError,
 from ..inputs.base import Input
 from ..library import models as known_models
 from ..recorders.base import Recorder
+from ..simulation import Simulation
 from . import graphs, views
 
 COLUMNS = ("io", "type", "interface")
@@ -128,13 +129,26 @@ time_sync, control_inteface
         )
         self._planned: int | None = None
         self._seconds = {"build": time.perf_counter() - begin, "run": 0.0}
+        if hasattr(self, "simulation"):  # a manager gives it later
+            self._introduce()
+
+    def join(self, simulation: Simulation, scope: str) -> None:
+        super().join(simulation, scope)
         self._introduce()
 
     def _introduce(self) -> None:
-        for group in self.program.circuit.groups:
+        for _, group, mine in self._part.groups:
             if group.model is not Port:
-                print(f"{self.id}: Number of {group.name}: {group.count}")
-        print(f"{self.id}: Number of Input: {dict(self.program.slots.count)}")
+                print(f"{self.id}: Number of {group.name}: {mine.sum()}")
+        count: dict[str, int] = {}
+        for one in self.inputs:
+            for variable, uids in one.targets:
+                count[variable] = count.get(variable, 0) + len(uids)
+        print(f"{self.id}: Number of Input: {count}")
+
+    @cached_property
+    def _part(self) -> views.Part:
+        return views.Part(self.program, self._scope)
 
     # what users read
 
@@ -146,37 +160,37 @@ time_sync, control_inteface
 
     @cached_property
     def _memory(self) -> views.MemoryView:
-        return views.MemoryView(self.program)
+        return views.MemoryView(self._part)
 
     @cached_property
     def conn_dict(self) -> views.ConnDict:
         """Uid -> variable -> connections, Aggregators among them."""
-        return views.ConnDict(self.program)
+        return views.ConnDict(self._part)
 
     @cached_property
     def comp_list(self) -> list[tuple[str, dict[str, list[Any]]]]:
         """(model, lists of uids and parameters), one for each model."""
-        return views.comp_list(self.program)
+        return views.comp_list(self._part)
 
     @cached_property
     def models(self) -> dict[str, int]:
         """Model -> its number in ``comp_list``."""
-        return {g.name: i for i, g in enumerate(self.program.circuit.groups)}
+        return {group.name: i for i, (_, group, _) in enumerate(self._part.groups)}
 
     @property
     def model_num(self) -> list[int]:
         """Number of components of each model."""
-        return [g.count for g in self.program.circuit.groups]
+        return [int(mine.sum()) for _, _, mine in self._part.groups]
 
     @cached_property
     def components(self) -> dict[str, Any]:
         """Model -> its class."""
-        return {g.name: g.model for g in self.program.circuit.groups if g.model is not Port}
+        return {g.name: g.model for _, g, _ in self._part.groups if g.model is not Port}
 
     @property
     def pm(self) -> dict[str, Any]:
         """``gpot`` and ``spike`` -> mapper of the ports of that type, with their values."""
-        return views.port_mappers(self.program, self.step)
+        return views.port_mappers(self._part, self.step)
 
     # life cycle
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Connections, Group, Port
 from ..compile.delays import steps_of
-from ..compile.program import Program
-from ..errors import NeurodriverError, near
+from ..compile.program import Program, element_of
+from ..errors import near
+from ..ports import PortMapper
 
 
 class HostArray(np.ndarray[Any, Any]):
@@ -85,6 +85,41 @@ class CircularArray:
         return self.parr.get()
 
 
+class Part:
+    """The components of one LPU in a program, which may hold several LPUs.
+
+    Parameters
+    ----------
+    program : Program
+    scope : str
+        Id of the LPU in a joined circuit; empty where it is alone.
+
+    Attributes
+    ----------
+    groups : list of (int, Group, (n,) bool)
+        Number and group of each model that the LPU has, and which components are its own.
+    """
+
+    def __init__(self, program: Program, scope: str = "") -> None:
+        self.program, self.scope = program, scope
+        circuit = program.circuit
+        mine = np.split(circuit.members(scope), circuit.starts[1:-1])
+        self.groups = [(i, g, m) for i, (g, m) in enumerate(zip(circuit.groups, mine, strict=True))]
+        self.groups = [entry for entry in self.groups if entry[2].any()]
+
+    @cached_property
+    def names(self) -> NDArray[np.str_]:
+        """Name of each component of the program, as this LPU knows it."""
+        circuit = self.program.circuit
+        plain = np.concatenate([g.uids for g in circuit.groups])
+        return np.where(circuit.members(self.scope), plain, circuit.uids)
+
+    def find(self, uid: str) -> int:
+        """Return the number of a component, -1 for an unknown one."""
+        full = f"{self.scope}/{uid}" if self.scope else uid
+        return int(self.program.circuit.find([full])[0])
+
+
 class MemoryView:
     """The variables and parameters of an LPU under the names of the old ``MemoryManager``.
 
@@ -95,8 +130,8 @@ class MemoryView:
         The LPU's step, set whenever the view is taken.
     """
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, part: Part) -> None:
+        self.part, self.program = part, part.program
         self.step_number = 0
 
     @cached_property
@@ -116,8 +151,8 @@ class MemoryView:
     @cached_property
     def parameters(self) -> Mapping[str, Mapping[str, NDArray[np.float64]]]:
         """Model -> parameter -> values of its components."""
-        groups = {g.name: g for g in self.program.circuit.groups}
-        return Lazy(list(groups), lambda name: _parameters(groups[name]), "model")
+        groups = {g.name: (g, mine) for _, g, mine in self.part.groups}
+        return Lazy(list(groups), lambda name: _parameters(*groups[name]), "model")
 
     def get_buffer(self, variable: str) -> CircularArray:
         """Return the ring of a variable."""
@@ -126,13 +161,11 @@ class MemoryView:
     def _variable(self, name: str) -> dict[str, Any]:
         ring = self.program.memory.rings[name]
         groups = self.program.circuit.groups
-        owners = [(key, s) for key, s in ring.segments.items() if key != "inputs"]
         uids: dict[str, int] = {}
-        for key, segment in owners:
-            group = groups[int(key)]
-            places = self.program.positions.get(int(key), np.arange(group.count))
-            elements = (segment.start + places).tolist()
-            uids.update(zip(group.uids.tolist(), elements, strict=True))
+        for number, group, mine in self.part.groups:
+            if str(number) in ring.segments:
+                elements = self.program.elements(number, name)[mine].tolist()
+                uids.update(zip(group.uids[mine].tolist(), elements, strict=True))
         return {
             "buffer": CircularArray(self, name),
             "models": [_owner(groups, key) for key in ring.segments],
@@ -173,8 +206,8 @@ def _owner(groups: tuple[Group, ...], key: str) -> str:
     return "Input" if key == "inputs" else groups[int(key)].name
 
 
-def _parameters(group: Group) -> dict[str, NDArray[np.float64]]:
-    return {n: np.broadcast_to(c, (group.count,)) for n, c in group.params.items()}
+def _parameters(group: Group, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+    return {n: np.broadcast_to(c, (group.count,))[mine] for n, c in group.params.items()}
 
 
 class ConnDict(Mapping[str, dict[str, dict[str, list[Any]]]]):
@@ -183,12 +216,12 @@ class ConnDict(Mapping[str, dict[str, dict[str, list[Any]]]]):
     A component without an input for a variable has no entry for it.
     """
 
-    def __init__(self, program: Program) -> None:
-        self._circuit, self._dt = program.circuit, program.dt
+    def __init__(self, part: Part) -> None:
+        self._part, self._circuit, self._dt = part, part.program.circuit, part.program.dt
         self._orders: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
 
     def __getitem__(self, uid: str) -> dict[str, dict[str, list[Any]]]:
-        number = int(self._circuit.find([str(uid)])[0])
+        number = self._part.find(str(uid))
         if number < 0:
             raise KeyError(uid)
         out: dict[str, dict[str, list[Any]]] = {}
@@ -199,7 +232,7 @@ class ConnDict(Mapping[str, dict[str, dict[str, list[Any]]]]):
             entry = out.setdefault(links.variable, {"pre": [], "delay": []})
             back = np.broadcast_to(steps_of(links, self._dt) - 1, (len(links),))[rows]
             before = len(entry["pre"])
-            entry["pre"] += self._circuit.uids[links.source[rows]].tolist()
+            entry["pre"] += self._part.names[links.source[rows]].tolist()
             entry["delay"] += back.tolist()
             for key, column in links.data.items():
                 values = np.broadcast_to(column, (len(links),))[rows].tolist()
@@ -216,58 +249,53 @@ class ConnDict(Mapping[str, dict[str, dict[str, list[Any]]]]):
         return order[first:end]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._circuit.uids.tolist())
+        return iter(name for _, g, mine in self._part.groups for name in g.uids[mine].tolist())
 
     def __len__(self) -> int:
-        return self._circuit.count
+        return sum(int(mine.sum()) for _, _, mine in self._part.groups)
 
 
-def comp_list(program: Program) -> list[tuple[str, dict[str, list[Any]]]]:
+def comp_list(part: Part) -> list[tuple[str, dict[str, list[Any]]]]:
     """Return the models in their order with the uids and parameters of their components."""
     out = []
-    for group in program.circuit.groups:
-        table: dict[str, list[Any]] = {"id": group.uids.tolist()}
-        table.update({n: c.tolist() for n, c in _parameters(group).items()})
-        table.update({n: c.tolist() for n, c in group.labels.items()})
+    for _, group, mine in part.groups:
+        table: dict[str, list[Any]] = {"id": group.uids[mine].tolist()}
+        table.update({n: c.tolist() for n, c in _parameters(group, mine).items()})
+        table.update({n: c[mine].tolist() for n, c in group.labels.items()})
         out.append((group.name, table))
     return out
 
 
-def port_mappers(program: Program, step: int) -> dict[str, Any]:
+def port_mappers(part: Part, step: int) -> dict[str, Any]:
     """Return ``gpot`` and ``spike`` -> a mapper from the ports' selectors to their values.
 
     Input ports come first. Output ports have what the last step published, others 0.
     """
-    try:
-        mapper = import_module("neurodriver.ports").PortMapper
-    except ImportError:
-        raise NeurodriverError("LPU.pm: port mappers are not part of this version") from None
-    empty = Group(Port, {}, 0, labels={k: np.empty(0, "U1") for k in PORT_LABELS})
-    group = next((g for g in program.circuit.groups if g.model is Port), empty)
-    values = _published(program, step) if group.count else np.zeros(0)
+    labels = {name: np.empty(0, "U1") for name in PORT_LABELS}
+    values = np.zeros(0)
+    for number, group, mine in part.groups:
+        if group.model is Port:
+            labels = {name: column[mine] for name, column in group.labels.items()}
+            values = _published(part.program, number, step)[mine]
     out = {}
     for kind in ("gpot", "spike"):
-        mine = group.labels["port_type"] == kind
-        order = [np.flatnonzero(mine & (group.labels["port_io"] == io)) for io in ("in", "out")]
+        of_kind = labels["port_type"] == kind
+        order = [np.flatnonzero(of_kind & (labels["port_io"] == io)) for io in ("in", "out")]
         rows = np.concatenate(order)
-        selector = ",".join(group.labels["selector"][rows].tolist())
-        out[kind] = mapper(selector, values[rows].astype(program.dtype))
+        selector = ",".join(labels["selector"][rows].tolist())
+        out[kind] = PortMapper(selector, values[rows].astype(part.program.dtype))
     return out
 
 
-def _published(program: Program, step: int) -> NDArray[np.float64]:
-    """Return what the last step brought to each port, (ports,)."""
+def _published(program: Program, number: int, step: int) -> NDArray[np.float64]:
+    """Return what the last step brought to each port of a group, (ports,)."""
     circuit = program.circuit
-    number = next(i for i, g in enumerate(circuit.groups) if g.model is Port)
     start, end = circuit.starts[number : number + 2]
     values = np.zeros(end - start)
     for links in circuit.connections if step else ():
         rows = np.flatnonzero((links.target >= start) & (links.target < end))
-        source = links.source[rows]
-        owner = np.searchsorted(circuit.starts, source, side="right") - 1
-        for g in np.unique(owner).tolist():
-            from_g = owner == g
+        if len(rows):
             buffer = program.memory.get_buffer(links.variable)
-            elements = program.elements(g, links.variable)[source[from_g] - circuit.starts[g]]
-            values[links.target[rows[from_g]] - start] = buffer[(step - 1) % len(buffer)][elements]
+            elements = element_of(program, links.source[rows], links.variable)
+            values[links.target[rows] - start] = buffer[(step - 1) % len(buffer)][elements]
     return values

@@ -359,7 +359,6 @@ def test_memory_manager_of_unknown_variables() -> None:
 
 def test_port_mappers() -> None:
     """``pm`` maps selectors to what the last step published: the last row of a recording."""
-    pytest.importorskip("neurodriver.ports", reason="ports are not part of this version yet")
     made = two()
     for uid, kind, selector in (("pv", "gpot", "/l/v"), ("ps", "spike", "/l/s")):
         made.add_node(uid, **{"class": "Port"}, selector=selector, port_type=kind, port_io="out")
@@ -377,6 +376,58 @@ def test_port_mappers() -> None:
         assert spiked[-1] == expected and lpu.pm["spike"]["/l/i"] == 0
         assert lpu.pm["spike"].ports_to_inds("/l/i,/l/s").tolist() == [0, 1]
     assert sum(spiked) == 1
+
+
+def test_two_lpus_under_a_manager() -> None:
+    """Old LPUs run under the Manager, wired by a pattern, and each knows its own components."""
+    from neurodriver.compat.core import Manager
+    from neurodriver.ports import Pattern
+
+    def port(uid: str, io: str) -> dict[str, Any]:
+        return {"class": "Port", "selector": f"/{uid}", "port_type": "spike", "port_io": io}
+
+    sender, receiver = two(), two()
+    sender.add_node("po", **port("a/o", "out"))
+    sender.add_edge("n0", "po")
+    receiver.add_node("pi", **port("b/i", "in"))
+    receiver.add_edge("pi", "s")
+    recorders = [MemoryRecorder([("V", ["n1"]), ("spike_state", ["n0"])]) for _ in range(2)]
+    current = StepInput("I", ["n0"], 10.0)
+    man = Manager()
+    man.add(LPU, "a", 1e-4, "obj", sender, device=0, input_processors=[current],
+            output_processors=[recorders[0]])  # fmt: skip
+    man.add(LPU, "b", 1e-4, *LPU.graph_to_dicts(receiver), output_processors=[recorders[1]])
+    pattern = Pattern("/a/o", "/b/i")
+    pattern["/a/o", "/b/i"] = 1
+    pattern.interface["/a/o", "type"] = pattern.interface["/b/i", "type"] = "spike"
+    man.connect("a", "b", pattern)
+    man.spawn()
+    man.start(steps=300)
+    man.wait()
+    times = recorders[0].get("spike_state")["time"]
+    assert len(times) > 3 and not len(recorders[1].get("spike_state")["time"])
+    quiet = make(steps=300)[1]
+    np.testing.assert_array_equal(recorders[0].get("V")[:, 0], quiet.get("V")[:, 1])
+    # b's neurons relax alone until the first spike has crossed, and differ afterwards
+    _, alone = _alone(receiver)
+    first = round(float(times[0]) / 1e-4)
+    b = recorders[1].get("V")[:, 0]
+    np.testing.assert_array_equal(b[: first + 4], alone[: first + 4])
+    assert b[-1] > alone[-1]
+    lpus = man.lpus
+    assert lpus["b"].model_num == [2, 1, 1, 1] and lpus["b"].id == "b"
+    assert lpus["b"].conn_dict["auto_0"]["V"]["pre"] == ["n1"]
+    assert set(lpus["a"].memory_manager.variables["V"]["uids"]) >= {"n0", "n1"}
+    row = [lpus["b"].memory_manager.variables["V"]["uids"][u] for u in ("n0", "n1")]
+    buffer = lpus["b"].memory_manager.get_buffer("V")
+    np.testing.assert_array_equal(buffer.parr.get()[buffer.current, row], lpus["b"].get("V"))
+
+
+def _alone(given: nx.MultiDiGraph) -> tuple[LPU, np.ndarray]:
+    recorder = MemoryRecorder([("V", ["n1"])])
+    lpu = LPU(1e-4, "obj", given, output_processors=recorder)
+    lpu.run(steps=300)
+    return lpu, recorder.get("V")[:, 0]
 
 
 def test_initial_values_are_published() -> None:
