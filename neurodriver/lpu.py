@@ -234,18 +234,11 @@ class LPU:
         progress : callable, optional
             Told the number of steps done by each call into compiled code.
         """
-        if (steps is None) == (duration is None):
-            raise NeurodriverError("LPU.run: give either steps or duration")
-        if duration is not None:
-            if not 0 <= duration < math.inf:
-                raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
-            steps = round(duration / self.dt)
-        if steps is None or int(steps) != steps or steps < 0:
-            raise NeurodriverError(f"LPU.run: steps must be a whole number >= 0, got {steps!r}")
+        steps = whole_steps(steps, duration, self.dt)
         try:
             if not self.simulation.started:
-                self.start(int(steps))
-            self.advance(int(steps), progress)
+                self.start(steps)
+            self.advance(steps, progress)
         finally:
             self.finish()
         return self
@@ -296,3 +289,16 @@ def _check_settings(dt: float, dtype: str, threads: int | None, seed: int, backe
         raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r}")
     if backend != "cpu":
         raise NeurodriverError(f"backend must be 'cpu', got {backend!r}")
+
+
+def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
+    """Return the length of a run in steps from steps or seconds."""
+    if (steps is None) == (duration is None):
+        raise NeurodriverError("LPU.run: give either steps or duration")
+    if duration is not None:
+        if not 0 <= duration < math.inf:
+            raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
+        steps = round(duration / dt)
+    if steps is None or int(steps) != steps or steps < 0:
+        raise NeurodriverError(f"LPU.run: steps must be a whole number >= 0, got {steps!r}")
+    return int(steps)

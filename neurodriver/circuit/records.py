@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,22 +57,36 @@ def from_networkx(graph: Any, name: str = "") -> Records:
     records = Records(source)
     for node, data in graph.nodes(data=True):
         records.uids.append(str(node))
-        records.nodes.append(_flat(data))
+        records.nodes.append(flattened(data))
     for start, end, data in graph.edges(data=True):
         records.sources.append(str(start))
         records.targets.append(str(end))
-        records.edges.append(_flat(data))
+        records.edges.append(flattened(data))
     return records
 
 
-def _flat(data: dict[str, Any]) -> dict[str, Any]:
+def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes with the sub-dictionaries of a node or edge among them; a copy.
+
+    What ``params`` and ``states`` hold are numbers, also where they are written as text.
+    """
     out = dict(data)
     for key, prefix in (("attr_dict", ""), ("params", ""), ("states", "init")):
         inner = out.get(key)
-        if isinstance(inner, dict):
+        if isinstance(inner, Mapping):
             del out[key]
-            out.update({prefix + str(name): value for name, value in inner.items()})
+            values = {prefix + str(name): value for name, value in inner.items()}
+            numbers = key != "attr_dict"
+            out.update({n: _number(v) for n, v in values.items()} if numbers else values)
     return out
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a text stands for; anything else as it is."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 @contextmanager

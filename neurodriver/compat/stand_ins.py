@@ -1,0 +1,83 @@
+"""``garray``, ``cuda``, ``SourceModule``, ``dtype_to_ctype``: PyCUDA's, or what stands for them.
+
+Files of models import these names wherever they run. Where there is no PyCUDA, they can be
+imported and mentioned; using one says what is missing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import NeurodriverError
+
+_C_NAMES = {
+    "float64": "double", "float32": "float", "int64": "long", "uint64": "unsigned long",
+    "int32": "int", "uint32": "unsigned int", "int16": "short", "uint16": "unsigned short",
+    "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+}  # fmt: skip
+
+
+class NoDeviceError(NeurodriverError, ImportError):
+    """Something of PyCUDA is used where it is not installed."""
+
+
+class Absent:
+    """Stands for a name of PyCUDA that is not there.
+
+    Parameters
+    ----------
+    name : str
+        Full name, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Absent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        message = f"{self._name} needs PyCUDA and a GPU: pip install 'neurodriver[gpu]'"
+        raise NoDeviceError(f"{message}; on the CPU, models give get_update_template() instead")
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, not installed>"
+
+
+def c_name(dtype: Any) -> str:
+    """Return the C name of a type, ``double`` for float64 for instance."""
+    name = np.dtype(dtype).name
+    if name not in _C_NAMES:
+        raise NeurodriverError(f"dtype_to_ctype: no C type for {name}")
+    return _C_NAMES[name]
+
+
+def _pycuda(module: str, attribute: str = "") -> Any:
+    from importlib import import_module
+
+    try:
+        found = import_module(module)
+        return getattr(found, attribute) if attribute else found
+    except (ImportError, OSError, AttributeError):
+        return Absent(f"{module}.{attribute}" if attribute else module)
+
+
+def __getattr__(name: str) -> Any:
+    places = {
+        "garray": ("pycuda.gpuarray",),
+        "cuda": ("pycuda.driver",),
+        "SourceModule": ("pycuda.compiler", "SourceModule"),
+    }
+    if name in places:
+        return _pycuda(*places[name])
+    if name == "dtype_to_ctype":
+        found = _pycuda("pycuda.tools", name)
+        return c_name if isinstance(found, Absent) else found
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

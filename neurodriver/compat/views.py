@@ -1,0 +1,301 @@
+"""What users of the old LPU look into: its variables and connections, computed when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.assemble import PORT_LABELS
+from ..circuit.circuit import Connections, Group, Port
+from ..compile.delays import steps_of
+from ..compile.program import Program, element_of
+from ..errors import near
+from ..ports import PortMapper
+
+
+class HostArray(np.ndarray[Any, Any]):
+    """An array that also answers to what scripts call on arrays of a GPU."""
+
+    @property
+    def gpudata(self) -> int:
+        """Address of the first element."""
+        return int(self.ctypes.data)
+
+    @property
+    def ld(self) -> int:
+        """Elements from one row to the next."""
+        return self.strides[0] // self.itemsize
+
+    def get(self) -> NDArray[Any]:
+        """Return a copy as a plain array."""
+        return np.array(self)
+
+
+class CircularArray:
+    """The ring of one variable.
+
+    Attributes
+    ----------
+    parr : (buffer_length, size) HostArray
+        The rows themselves, not a copy; for reading.
+    """
+
+    def __init__(self, memory: MemoryView, variable: str) -> None:
+        self._memory, self._variable = memory, variable
+        rows = memory.program.memory.get_buffer(variable)
+        self.parr: HostArray = rows.view(HostArray)
+
+    @property
+    def current(self) -> int:
+        """Row of the current step."""
+        step = self._memory.step_number
+        return self._memory.program.memory.access_buffer(self._variable, step).current
+
+    @property
+    def buffer_length(self) -> int:
+        """Number of rows."""
+        return len(self.parr)
+
+    @property
+    def size(self) -> int:
+        """Elements of a row."""
+        return int(self.parr.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._memory.program.dtype
+
+    @property
+    def gpudata(self) -> int:
+        """Address of row 0."""
+        return self.parr.gpudata
+
+    @property
+    def ld(self) -> int:
+        """Elements from one row to the next."""
+        return self.parr.ld
+
+    def get(self) -> NDArray[Any]:
+        """Return a copy of all rows."""
+        return self.parr.get()
+
+
+class Part:
+    """The components of one LPU in a program, which may hold several LPUs.
+
+    Parameters
+    ----------
+    program : Program
+    scope : str
+        Id of the LPU in a joined circuit; empty where it is alone.
+
+    Attributes
+    ----------
+    groups : list of (int, Group, (n,) bool)
+        Number and group of each model that the LPU has, and which components are its own.
+    """
+
+    def __init__(self, program: Program, scope: str = "") -> None:
+        self.program, self.scope = program, scope
+        circuit = program.circuit
+        mine = np.split(circuit.members(scope), circuit.starts[1:-1])
+        self.groups = [(i, g, m) for i, (g, m) in enumerate(zip(circuit.groups, mine, strict=True))]
+        self.groups = [entry for entry in self.groups if entry[2].any()]
+
+    @cached_property
+    def names(self) -> NDArray[np.str_]:
+        """Name of each component of the program, as this LPU knows it."""
+        circuit = self.program.circuit
+        plain = np.concatenate([g.uids for g in circuit.groups])
+        return np.where(circuit.members(self.scope), plain, circuit.uids)
+
+    def find(self, uid: str) -> int:
+        """Return the number of a component, -1 for an unknown one."""
+        full = f"{self.scope}/{uid}" if self.scope else uid
+        return int(self.program.circuit.find([full])[0])
+
+
+class MemoryView:
+    """The variables and parameters of an LPU under the names of the old ``MemoryManager``.
+
+    Attributes
+    ----------
+    program : Program
+    step_number : int
+        The LPU's step, set whenever the view is taken.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self.part, self.program = part, part.program
+        self.step_number = 0
+
+    @cached_property
+    def variables(self) -> Mapping[str, dict[str, Any]]:
+        """Variable -> ``buffer, models, len, delay, cumlen, uids``.
+
+        ``models`` are the owners of a row's segments in their order (``Input`` and ``Port`` among
+        them), ``len`` their components, ``cumlen`` the first element of each segment (segments are
+        padded) and the length of a row, ``delay`` the longest delay in rows back, ``uids`` uid ->
+        element.
+        """
+        updated = {v for g in self.program.circuit.groups for v in g.model.updates}
+        rings = self.program.memory.rings
+        lost = "is not kept, as only its Aggregator reads it; record it"
+        return Lazy(list(rings), self._variable, "variable", dict.fromkeys(updated, lost))
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Mapping[str, NDArray[np.float64]]]:
+        """Model -> parameter -> values of its components."""
+        groups = {g.name: (g, mine) for _, g, mine in self.part.groups}
+        return Lazy(list(groups), lambda name: _parameters(*groups[name]), "model")
+
+    def get_buffer(self, variable: str) -> CircularArray:
+        """Return the ring of a variable."""
+        return self.variables[variable]["buffer"]  # type: ignore[no-any-return]
+
+    def _variable(self, name: str) -> dict[str, Any]:
+        ring = self.program.memory.rings[name]
+        groups = self.program.circuit.groups
+        uids: dict[str, int] = {}
+        for number, group, mine in self.part.groups:
+            if str(number) in ring.segments:
+                elements = self.program.elements(number, name)[mine].tolist()
+                uids.update(zip(group.uids[mine].tolist(), elements, strict=True))
+        return {
+            "buffer": CircularArray(self, name),
+            "models": [_owner(groups, key) for key in ring.segments],
+            "len": [s.count for s in ring.segments.values()],
+            "delay": ring.depth - 2,
+            "cumlen": [*[s.start for s in ring.segments.values()], ring.width],
+            "uids": uids,
+        }
+
+
+class Lazy(Mapping[str, Any]):
+    """A mapping whose values are made when they are first asked for."""
+
+    def __init__(
+        self, keys: list[str], make: Any, what: str, lost: Mapping[str, str] | None = None
+    ) -> None:
+        self._keys, self._make, self._what = dict.fromkeys(keys), make, what
+        self._lost = lost or {}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._lost and key not in self._keys:
+            raise KeyError(f"'{key}' {self._lost[key]}")
+        if key not in self._keys:
+            raise KeyError(f"no {self._what} '{key}'{near(str(key), self._keys)}")
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def _owner(groups: tuple[Group, ...], key: str) -> str:
+    return "Input" if key == "inputs" else groups[int(key)].name
+
+
+def _parameters(group: Group, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+    return {n: np.broadcast_to(c, (group.count,))[mine] for n, c in group.params.items()}
+
+
+class ConnDict(Mapping[str, dict[str, dict[str, list[Any]]]]):
+    """Uid -> accessed variable -> ``pre`` (uids), ``delay`` (rows back) and further numbers.
+
+    A component without an input for a variable has no entry for it.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self._part, self._circuit, self._dt = part, part.program.circuit, part.program.dt
+        self._orders: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
+
+    def __getitem__(self, uid: str) -> dict[str, dict[str, list[Any]]]:
+        number = self._part.find(str(uid))
+        if number < 0:
+            raise KeyError(uid)
+        out: dict[str, dict[str, list[Any]]] = {}
+        for at, links in enumerate(self._circuit.connections):
+            rows = self._rows(at, links, number)
+            if not len(rows):
+                continue
+            entry = out.setdefault(links.variable, {"pre": [], "delay": []})
+            back = np.broadcast_to(steps_of(links, self._dt) - 1, (len(links),))[rows]
+            before = len(entry["pre"])
+            entry["pre"] += self._part.names[links.source[rows]].tolist()
+            entry["delay"] += back.tolist()
+            for key, column in links.data.items():
+                values = np.broadcast_to(column, (len(links),))[rows].tolist()
+                entry.setdefault(key, [np.nan] * before).extend(values)
+        return out
+
+    def _rows(self, at: int, links: Connections, number: int) -> NDArray[np.int64]:
+        """Return the connections of one set that lead to a component, in the set's order."""
+        if at not in self._orders:
+            order = np.argsort(links.target, kind="stable")
+            self._orders[at] = order, links.target[order]
+        order, targets = self._orders[at]
+        first, end = np.searchsorted(targets, [number, number + 1])
+        return order[first:end]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(name for _, g, mine in self._part.groups for name in g.uids[mine].tolist())
+
+    def __len__(self) -> int:
+        return sum(int(mine.sum()) for _, _, mine in self._part.groups)
+
+
+def comp_list(part: Part) -> list[tuple[str, dict[str, list[Any]]]]:
+    """Return the models in their order with the uids and parameters of their components."""
+    out = []
+    for _, group, mine in part.groups:
+        table: dict[str, list[Any]] = {"id": group.uids[mine].tolist()}
+        table.update({n: c.tolist() for n, c in _parameters(group, mine).items()})
+        table.update({n: c[mine].tolist() for n, c in group.labels.items()})
+        out.append((group.name, table))
+    return out
+
+
+def port_mappers(part: Part, step: int) -> dict[str, Any]:
+    """Return ``gpot`` and ``spike`` -> a mapper from the ports' selectors to their values.
+
+    Input ports come first. Output ports have what the last step published, others 0.
+    """
+    labels = {name: np.empty(0, "U1") for name in PORT_LABELS}
+    values = np.zeros(0)
+    for number, group, mine in part.groups:
+        if group.model is Port:
+            labels = {name: column[mine] for name, column in group.labels.items()}
+            values = _published(part.program, number, step)[mine]
+    out = {}
+    for kind in ("gpot", "spike"):
+        of_kind = labels["port_type"] == kind
+        order = [np.flatnonzero(of_kind & (labels["port_io"] == io)) for io in ("in", "out")]
+        rows = np.concatenate(order)
+        selector = ",".join(labels["selector"][rows].tolist())
+        out[kind] = PortMapper(selector, values[rows].astype(part.program.dtype))
+    return out
+
+
+def _published(program: Program, number: int, step: int) -> NDArray[np.float64]:
+    """Return what the last step brought to each port of a group, (ports,)."""
+    circuit = program.circuit
+    start, end = circuit.starts[number : number + 2]
+    values = np.zeros(end - start)
+    for links in circuit.connections if step else ():
+        rows = np.flatnonzero((links.target >= start) & (links.target < end))
+        if len(rows):
+            buffer = program.memory.get_buffer(links.variable)
+            elements = element_of(program, links.source[rows], links.variable)
+            values[links.target[rows] - start] = buffer[(step - 1) % len(buffer)][elements]
+    return values
