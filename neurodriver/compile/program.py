@@ -44,10 +44,9 @@ class Unit:
     values : dict
         Argument key -> array, int or float; rings are looked up in the memory.
     cost : (slices,) float64
-        Estimated work of each ``LANES`` components.
+        Estimated work of each ``grain`` components.
     stepwise : bool
         Whether an instance launches it.
-        Estimated work of each ``grain`` components.
     grain : int
         Components that one thread has to compute together.
     """
@@ -197,7 +196,9 @@ def _reacting(
     first = np.arange(0, group.count, grain)
     work = cost[first // LANES] * grain / LANES
     work = work + COST * shape.substeps * np.add.reduceat(counts.astype(float), first)
-    return Unit(reaction_kernel(shape), (number,), group.count, {**values, **stored}, work, grain)
+    return Unit(
+        reaction_kernel(shape), (number,), group.count, {**values, **stored}, work, grain=grain
+    )
 
 
 def _fused_unit(program: Program, number: int, fused: Fused, plans: bool) -> Unit:
