@@ -9,6 +9,7 @@ from .component import NDComponent as NDComponent
 from .component import Parameter as Parameter
 from .component import State as State
 from .component import Weighted as Weighted
+from .custom.arrays import host_array as host_array
 from .errors import CircuitError as CircuitError
 from .errors import NeurodriverError as NeurodriverError
 from .inputs import ArrayInput as ArrayInput

@@ -8,6 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from .custom.declare import (
+    Listed,
+    Names,
+    check_old,
+    internals_of,
+    kernel_of,
+    longest_of,
+    old_params,
+    said_by,
+)
+from .custom.instance import Instance
 from .errors import ModelError, near
 
 VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1"}
@@ -161,8 +172,10 @@ def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
     return out
 
 
-class NDComponent:
-    """Base of all models: a subclass declares names and mathematics, nothing else.
+class NDComponent(Instance):
+    """Base of all models: a subclass declares names and mathematics.
+
+    In the old style it declares names and overrides methods of `Instance` instead.
 
     Attributes
     ----------
@@ -187,6 +200,14 @@ class NDComponent:
         Largest sub-step in seconds; None: one sub-step per step.
     reference : str
         Source of the equations, with DOI.
+    extra_params, int_params : sequence of str
+        Of a class with its own kernel: optional parameters, and those that are whole numbers.
+    internals : mapping of str to float
+        Of a class with its own kernel: internal states and their initial values.
+    kernel : {"text", "template", ""}
+        What advances the components: the mathematics, a template, or ``run_step`` alone.
+    methods : frozenset of str
+        Methods of an instance that the class overrides.
 
     Notes
     -----
@@ -204,29 +225,53 @@ class NDComponent:
     maximum_dt: ClassVar[float | None] = None
     reference: ClassVar[str] = ""
     units: ClassVar[dict[str, str]] = {}
+    extra_params: ClassVar[Any] = ()
+    int_params: ClassVar[Any] = ()
+    internals: ClassVar[Any] = {}
+    kernel: ClassVar[str] = ""
+    methods: ClassVar[frozenset[str]] = frozenset()
+    _said: ClassVar[frozenset[str]] = frozenset()
+    _given: ClassVar[Any] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__dict__
-        if "internals" in own and "states" not in own:
+        cls._said = said_by(cls, own)
+        cls.kernel, cls.methods = kernel_of(cls)
+        if not cls.in_old_style() and "internals" in own and "states" not in own:
             cls.states = own["internals"]
-        cls.params = cls._merged("params", Parameter)
+        merged_params = old_params if cls.in_old_style() else _merged_params
+        cls.params = Names(merged_params(cls, Parameter))
         cls.states = cls._merged("states", State)
         for name in ("constants", "terms", "outputs"):
             merged: dict[str, str] = {}
             for base in reversed(cls.__mro__):
                 merged.update(base.__dict__.get(name) or {})
             setattr(cls, name, merged)
-        cls.accesses = tuple(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
+        cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
-        cls.updates = tuple(cls.updates)
+        cls.updates = Listed(cls.updates)
         cls.units = {
             **{v: VARIABLE_UNITS.get(v, "") for v in cls.updates},
             **{k: v for k, v in cls.units.items() if k in cls.updates},
             **{s: state.unit for s, state in cls.states.items() if s in cls.updates},
             **named,
         }
-        _check(cls)
+        given = own.get("internals")
+        cls.internals = internals_of(cls)
+        if given is not None:
+            cls._given = cls.internals
+        if "extra_params" not in own and not (cls.in_old_style() and cls.extra_params):
+            cls.extra_params = list(cls.initial_names())
+        if cls.in_old_style():
+            check_old(cls)
+        else:
+            _check(cls)
+
+    @classmethod
+    def in_old_style(cls) -> bool:
+        """Whether a template or ``run_step`` takes the place of declared mathematics."""
+        return cls.kernel == "template" or (not cls.kernel and "run_step" in cls.methods)
 
     @classmethod
     def _merged(cls, name: str, make: type) -> dict[str, Any]:
@@ -237,8 +282,22 @@ class NDComponent:
 
     @classmethod
     def initial_names(cls) -> dict[str, str]:
-        """Return the optional initial-value parameters: ``init<state>`` -> state."""
-        return {f"init{state}": state for state in cls.states}
+        """Return the optional parameters: ``init<state>`` -> state.
+
+        In the old style the state may be an internal state or an updated variable, and there may
+        be optional parameters of other names.
+        """
+        if not cls.in_old_style():
+            return {f"init{state}": state for state in cls.states}
+        names = [*cls.states, *cls.internals, *cls.updates]
+        given = [n for n in cls.extra_params if n not in cls.params]
+        return {**{f"init{name}": name for name in names}, **dict.fromkeys(given, "")}
+
+    @classmethod
+    def optional_unit(cls, name: str) -> str:
+        """Return the unit of an optional parameter."""
+        state = name.removeprefix("init")
+        return cls.states[state].unit if state in cls.states else cls.units.get(state, "")
 
     @classmethod
     def fixed_params(cls) -> list[str]:
@@ -269,12 +328,13 @@ class NDComponent:
     def substeps(cls, dt: float) -> int:
         """Return how many sub-steps a step of ``dt`` seconds takes.
 
-        One up to ``maximum_dt``; above it ``dt / maximum_dt`` when that is an integer within
-        1e-5, otherwise the next integer.
+        One up to ``maximum_dt`` (or ``maximum_dt_allowed``); above it the ratio of both when
+        that is an integer within 1e-5, otherwise the next integer.
         """
-        if cls.maximum_dt is None or dt <= cls.maximum_dt:
+        longest = longest_of(cls, dt)
+        if longest is None or dt <= longest:
             return 1
-        ratio = dt / cls.maximum_dt
+        ratio = dt / longest
         return round(ratio) if abs(ratio - round(ratio)) <= 1e-5 else math.ceil(ratio)
 
     @classmethod
@@ -282,6 +342,10 @@ class NDComponent:
         """Whether the mathematics draws random numbers."""
         text = " ".join([cls.update, *cls.terms.values(), *cls.outputs.values()])
         return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
+
+
+def _merged_params(cls: type[NDComponent], make: type) -> dict[str, Any]:
+    return cls._merged("params", make)
 
 
 def _check(cls: type[NDComponent]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .circuit.circuit import Group
-from .compile.program import Program
+
+if TYPE_CHECKING:
+    from .compile.program import Program
 
 
 def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:
@@ -19,10 +23,9 @@ def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:
         if isinstance(state.initial, str):
             rule = group.model.params.get(state.initial)
             column = out.get(state.initial)
-            if column is None:
-                column = np.asarray(
-                    group.params.get(state.initial, rule.default if rule else None), dtype=float
-                )
+            if column is None:  # a list of parameters in the old style may leave it out
+                default = rule.default if rule else 0.0
+                column = np.asarray(group.params.get(state.initial, default), dtype=float)
         else:
             column = np.asarray(float(state.initial))
         column = np.broadcast_to(column, (group.count,))
@@ -38,6 +41,8 @@ def fill_initial(program: Program) -> None:
     for unit in program.units:
         for number in unit.groups:
             group = program.circuit.groups[number]
+            if group.model.in_old_style():
+                continue  # its instance does that
             prefix = "" if number == unit.groups[0] else "synapse."
             place = program.positions.get(number, np.arange(group.count))
             for name, column in initial_states(group).items():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from .component import NDComponent, table
-from .errors import ModelError
+from .loading import load_models
 
 Models = dict[str, type[NDComponent]]
 
@@ -27,20 +27,17 @@ def shipped() -> Models:
     return dict(sorted(table(found).items()))
 
 
-def models(extra: Iterable[type[NDComponent]] = ()) -> Models:
+def models(extra: Any = ()) -> Models:
     """Return the shipped models and ``extra`` ones; an extra model replaces its namesake.
 
     Parameters
     ----------
-    extra : iterable of NDComponent subclasses
+    extra : NDComponent subclass, module, path, or nested sequence of these
+        As `loading.load_models` takes it.
 
     Raises
     ------
     ModelError
-        When an entry is not an NDComponent subclass.
+        Where something is none of these, or cannot be loaded.
     """
-    extra = list(extra)
-    for item in extra:
-        if not (inspect.isclass(item) and issubclass(item, NDComponent)):
-            raise ModelError(f"models: expected NDComponent subclasses, got {item!r}")
-    return {**shipped(), **table(extra)}
+    return {**shipped(), **table(load_models(extra))}

@@ -19,7 +19,6 @@ import numpy as np
 from .backends.cpu import CPUBackend
 from .circuit.circuit import Circuit
 from .compile.program import Program
-from .component import NDComponent
 from .errors import NeurodriverError, near
 from .inputs.base import Input
 from .recorders.base import Recorder
@@ -64,7 +63,7 @@ class LPU:
     seed : int
         Seed of all random numbers, at least 0.
     backend : {"cpu"}
-    models : iterable of NDComponent subclasses
+    models : NDComponent subclass, module, path, or nested sequence of these
         Models beside the shipped ones, for a circuit from a file or a graph.
     attributes : mapping, optional
         Further attributes for recordings.
@@ -93,7 +92,7 @@ class LPU:
         threads: int | None = None,
         seed: int = 0,
         backend: str = "cpu",
-        models: Iterable[type[NDComponent]] = (),
+        models: Any = (),
         attributes: dict[str, str | int | float] | None = None,
         plans: bool = True,
     ) -> None:
@@ -271,7 +270,7 @@ class LPU:
         self.close()
 
 
-def as_circuit(given: Any, models: Iterable[type[NDComponent]] = ()) -> Circuit:
+def as_circuit(given: Any, models: Any = ()) -> Circuit:
     """Return a circuit from a circuit, the path of a file, or a networkx graph."""
     if isinstance(given, Circuit):
         return given

@@ -140,7 +140,7 @@ class Simulation:
         self.backend.start(tables, probes, events, exports)
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
-        self.started = False
+        self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
         self._seconds_per_step = 0.0
 
@@ -211,6 +211,8 @@ class Simulation:
         if self._inside:
             raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
         first = self.step
+        if self.backend.stepwise:
+            steps = 1
         self._inside = True
         self._feed.stage(self.backend, first, steps)
         if self._exchange is not None:
@@ -229,6 +231,8 @@ class Simulation:
         if self._writer is not None:
             for _, tap in self._taps:
                 self._writer.put(tap.recorder, tap.block(first, done))
+        if self.backend.stepwise:
+            self.backend.run_step(first)
         self._inside = False
         return done
 
@@ -247,6 +251,9 @@ class Simulation:
         """Write out and close the recordings."""
         writer, self._writer = self._writer, None
         with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
+            if self.started and not self._inside and not self._ended:
+                self._ended = True
+                stack.callback(self.backend.instances.post_run)
             for one in self._feed.inputs if self.started else []:
                 stack.callback(one.end_run, self.step)
             if writer is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from .. import settings
 from ..compile.buffers import as_aligned
 from ..compile.memory import LANES
 from ..compile.program import Program, Unit
+from ..custom.arrays import HostArray, host_array
+from ..custom.instances import Instances
 from ..errors import NeurodriverError
 from ..kernels.source import source
 from .compiler import build, find_compiler
@@ -102,6 +104,15 @@ def free_memory() -> float:
         return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def _launch(library: ct.CDLL, kernel: _Kernel, count: int) -> Callable[[int], None]:
+    """Return the function that advances all components of a kernel by one step."""
+
+    def launch(step: int) -> None:
+        library.nd_update(ct.byref(kernel.args), _i64(step), _i64(0), _i64(count))
+
+    return launch
+
+
 class CPUBackend:
     """Runs a program on threads of this machine.
 
@@ -114,12 +125,13 @@ class CPUBackend:
 
     def __init__(self, program: Program, threads: int | None = None) -> None:
         self.program = program
-        self.threads = threads or default_threads(program)
         self.dtype = program.dtype
         self._keep: list[Any] = []
         self._handle: int | None = None
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         program.memory.allocate(free_memory())
+        self.instances = Instances(program)  # adds the kernels of templates
+        self.threads = threads or default_threads(program)
         self.ring_number = {v: i for i, v in enumerate(program.memory.rings)}
         real = "float" if self.dtype == np.float32 else "double"
         runtime = (Path(__file__).parent / "runtime.cpp").read_text(encoding="utf-8")
@@ -130,9 +142,15 @@ class CPUBackend:
         self._runtime.nd_create.restype = _ptr
         for name in ("nd_run", "nd_worked"):
             getattr(self._runtime, name).restype = _i64
-        self._bound = [
-            self._bind(u, lib) for u, lib in zip(program.units, libraries[1:], strict=True)
-        ]
+        self._bound: list[_Kernel] = []
+        launches = {}
+        for unit, library in zip(program.units, libraries[1:], strict=True):
+            kernel = self._bind(unit, library)
+            if unit.groups[0] in self.instances.made:
+                launches[unit.groups[0]] = unit, _launch(library, kernel, unit.count)
+            if not unit.stepwise:
+                self._bound.append(kernel)
+        self.instances.bind(launches)
 
     def _pointer(self, array: NDArray[Any]) -> int:
         self._keep.append(array)
@@ -146,7 +164,8 @@ class CPUBackend:
             value = unit.values.get(key)
             if isinstance(value, np.ndarray):
                 real = value.dtype.kind == "f"
-                arrays[key] = as_aligned(value, self.dtype if real else None)
+                shared = isinstance(value, HostArray)  # an instance holds it, too
+                arrays[key] = value if shared else as_aligned(value, self.dtype if real else None)
                 unit.values[key] = arrays[key]
         addresses = []
         for key in kernel.pointers:
@@ -193,6 +212,7 @@ class CPUBackend:
         """Fill row 0 with the outputs of the initial states, and every row with row 0."""
         for library, args in self._initial:
             library.nd_initial(ct.byref(args))
+        self.instances.pre_run()
         for variable in self.ring_number:
             rows = self.program.memory.get_buffer(variable)
             rows[1:] = rows[0]
@@ -224,6 +244,7 @@ class CPUBackend:
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
         self.events = (Events * max(len(events), 1))(*events)
+        self._exported = len(exports)
         self.exports = (Probe * max(len(exports), 1))(*exports)
         kernels = (_Kernel * max(len(self._bound), 1))(*self._bound)
         rows = (_Ring * max(len(rings), 1))(*rings)
@@ -247,6 +268,19 @@ class CPUBackend:
         meanwhile.
         """
         return int(self._runtime.nd_run(self._open(), _i64(first), _i64(steps)))
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether `run_step` has to follow each step."""
+        return self.instances.stepwise
+
+    def run_step(self, step: int) -> None:
+        """Let instances write row ``step + 1``; compiled code has done its part of the step."""
+        self.instances.run_step(step)
+        for probe in self.exports[: self._exported]:  # taken before that, so taken again
+            ring = self.program.memory.get_buffer(list(self.ring_number)[probe.ring])
+            elements = host_array(probe.elements, probe.count, np.int32)
+            host_array(probe.rows, probe.count, self.dtype)[:] = ring[(step + 1) % len(ring)][elements]
 
     def _open(self) -> ct.c_void_p:
         """Return the handle of the threads."""

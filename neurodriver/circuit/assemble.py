@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ PORT_LABELS = {"selector": LONGEST_SELECTOR, "port_type": 60, "port_io": 60}
 
 def assemble(
     records: Records,
-    models: Iterable[type[NDComponent]],
+    models: Any,
     strict: bool,
     lenient: bool = False,
 ) -> Circuit:
@@ -32,7 +32,7 @@ def assemble(
     ----------
     records : Records
         Only its ``faults`` are added to.
-    models : iterable of NDComponent subclasses
+    models : anything that `library.models` takes
         Models beside the shipped ones.
     strict : bool
         Turn warnings into errors.
@@ -126,6 +126,8 @@ def _group(
         if name in present:
             values = [d.get(name) for d in data]
             params[name] = _numbers(values, model, name, uids, faults, np.nan)
+    if model.in_old_style():
+        params.update(_further_numbers(model, data, present))
     optional = [n for n, rule in model.params.items() if rule.default is not None]
     optional += model.initial_names()
     for name in sorted(map(str, present.difference(model.params, model.initial_names()))):
@@ -141,6 +143,20 @@ def _group(
     elif "extern" in present:
         labels["extern"] = np.array([d.get("extern") is True for d in data])
     return Group(model, params, len(rows), np.array(uids, dtype=np.str_), labels)
+
+
+def _further_numbers(
+    model: type[NDComponent], data: list[dict[str, Any]], present: set[str]
+) -> dict[str, Column]:
+    """Return the other numeric attributes: a class with its own code may read any of them."""
+    out: dict[str, Column] = {}
+    for name in sorted(
+        map(str, present.difference(model.params, model.initial_names(), ("class",)))
+    ):
+        column = np.fromiter((_number(d.get(name)) for d in data), np.float64, len(data))
+        if np.isfinite(column).any() and not np.isinf(column).any():
+            out[name] = column
+    return out
 
 
 def _missing(
@@ -178,7 +194,7 @@ def _wrong(
     values: list[Any], bad: list[int], model: type[NDComponent], name: str, uids: list[str]
 ) -> Iterator[str]:
     rule = model.params.get(name)
-    unit = rule.unit if rule else model.states[name.removeprefix("init")].unit
+    unit = rule.unit if rule else model.optional_unit(name)
     for i in bad:
         got = quoted(values[i]) if isinstance(values[i], str) else f"{values[i]!r:.60}"
         where = f"{node_name(uids[i])} ({model.__name__}), attribute '{name}' [{unit}]"

@@ -144,7 +144,7 @@ class Circuit:
     def from_file(
         cls,
         path: str | Path,
-        models: Iterable[type[NDComponent]] = (),
+        models: Any = (),
         strict: bool = False,
         lenient: bool = False,
     ) -> Circuit:
@@ -153,7 +153,7 @@ class Circuit:
         Parameters
         ----------
         path : str or Path
-        models : iterable of NDComponent subclasses
+        models : NDComponent subclass, module, path, or nested sequence of these
             Models beside the shipped ones.
         strict : bool
             Turn warnings into errors.
@@ -178,7 +178,7 @@ class Circuit:
     def from_graph(
         cls,
         graph: Any,
-        models: Iterable[type[NDComponent]] = (),
+        models: Any = (),
         strict: bool = False,
         name: str = "",
         lenient: bool = False,

@@ -69,7 +69,7 @@ def _shapes(group: Group, faults: Faults) -> None:
     model = group.model
     known = {**model.params, **dict.fromkeys(model.initial_names(), Parameter())}
     for name, column in group.params.items():
-        if name not in known:
+        if name not in known and not model.in_old_style():  # those take any number
             faults.add(f"{group.name}: no parameter '{name}'{near(name, known)}")
         elif column.shape not in ((), (group.count,)):
             want = f"a number or {group.count} of them"
@@ -86,7 +86,7 @@ def _parameters(group: Group, faults: Faults) -> None:
     for name, column in group.params.items():
         rule = group.model.params.get(name)
         optional = rule is None
-        rule = rule or Parameter(group.model.states[name.removeprefix("init")].unit)
+        rule = rule or Parameter(group.model.optional_unit(name))
         # NaN in an initial value: not given
         bad = np.isinf(column) if optional else ~np.isfinite(column)
         bad |= (column <= rule.above) & (rule.above > -np.inf)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ..circuit import Circuit
+from ..loading import load_models
 from . import options
 
 
@@ -23,7 +24,7 @@ def command(**given: Any) -> int:
     """Validate FILE; print a summary and the memory it will use."""
     from ..compile.program import compile_circuit
 
-    models = options.load_models(given["model_files"])
+    models = load_models(given["model_files"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
     click.echo(f"{circuit.name}: {circuit.count:,} components, {circuit.edges:,} connections")
     for group in circuit.groups:

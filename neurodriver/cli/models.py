@@ -28,7 +28,7 @@ def command(**given: Any) -> int:
     """List the models, or tell all about the model NAME."""
     from ..library import models
 
-    known = models(options.load_models(given["model_files"]))
+    known = models(given["model_files"])
     name = given["name"]
     if name is None:
         for line in by_kind(known) if given["markdown"] else listing(known):
@@ -146,6 +146,10 @@ def page(model: type[NDComponent]) -> list[str]:
     lines += ["updates", *[f"  {v} [{model.units[v]}]" for v in model.updates], "parameters"]
     for name, rule in model.params.items():
         lines.append(f"  {_described(name, rule)}")
+    if model.in_old_style():
+        starts = [f"  {name} starts at {start:g}" for name, start in model.internals.items()]
+        code = "get_update_template" if model.kernel else "run_step"
+        return [*lines, "internal states", *starts, f"mathematics: its own {code}"]
     lines.append("states (optional parameter init<name> sets the first value)")
     for name, state in model.states.items():
         start = f"the parameter {name}" if state.initial == name else state.initial

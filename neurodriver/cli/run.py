@@ -12,6 +12,7 @@ import click
 
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
+from ..loading import load_models
 from . import options
 
 LONGEST_RUN = 2**53
@@ -49,7 +50,7 @@ def command(**given: Any) -> int:
     from ..recorders.hdf5 import HDF5Recorder
 
     begin = time.perf_counter()
-    models = options.load_models(given["model_files"])
+    models = load_models(given["model_files"])
     output: Path = given["output"]
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):

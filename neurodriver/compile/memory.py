@@ -139,6 +139,9 @@ class MemoryManager:
                 if (number, variable) not in silent:
                     size = (places or {}).get(number, group.count)
                     self._ring(variable, depths).add(str(number), size)
+            if group.model.in_old_style() or group.model.methods:  # its instance reads rings
+                for access in group.model.accesses:
+                    self._ring(access.variable, depths)
         for variable, count in injected.items():
             self._ring(variable, depths).add("inputs", count)
         for number, group in enumerate(circuit.groups):

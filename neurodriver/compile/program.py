@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Group, Port
 from ..component import EVENT_VARIABLES
+from ..custom.plan import Custom, needs_instance
 from ..kernels.component import Shape
 from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
@@ -42,6 +43,8 @@ class Unit:
         Argument key -> array, int or float; rings are looked up in the memory.
     cost : (slices,) float64
         Estimated work of each ``LANES`` components.
+    stepwise : bool
+        Whether an instance launches it.
     """
 
     kernel: Kernel
@@ -49,6 +52,7 @@ class Unit:
     count: int
     values: dict[str, Any]
     cost: NDArray[np.float64]
+    stepwise: bool = False
 
 
 @dataclass
@@ -65,6 +69,8 @@ class Program:
     positions : dict of int to (count,) int64
         Storage order of the groups that are stored in another order than the circuit's.
     gathers : dict of (group number, access) to Gather
+    custom : list of Custom
+        Groups with instances; the kernels of templates are made with these.
     """
 
     circuit: Circuit
@@ -76,6 +82,7 @@ class Program:
     units: list[Unit] = field(default_factory=list)
     positions: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     gathers: dict[tuple[int, str], Gather] = field(default_factory=dict)
+    custom: list[Custom] = field(default_factory=list)
 
     def elements(self, number: int, variable: str) -> NDArray[np.int64]:
         """Return where the components of a group stand in a variable's row, (count,)."""
@@ -131,7 +138,9 @@ def compile_circuit(
     for number, group in enumerate(full.groups):
         if group.model is Port or number in members:
             continue
-        if number in fusions:
+        if needs_instance(group):
+            _custom(program, number, plans)
+        elif number in fusions:
             program.units.append(_fused_unit(program, number, fusions[number], plans))
         else:
             program.units.append(_unit(program, number, plans))
@@ -144,6 +153,25 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     shape = _shape(program, number, group.count, values, "", plans)
     cost = _work(shape, group.count)
     return Unit(update_kernel(shape), (number,), group.count, values, cost)
+
+
+def _custom(program: Program, number: int, plans: bool) -> None:
+    """Plan a group with an instance: around its kernel, or around nothing."""
+    group = program.circuit.groups[number]
+    one = Custom(number, stepwise="run_step" in group.model.methods)
+    if group.model.kernel == "template":
+        gathers, published = _gathers(program, number, group.count, one.values, "", plans, {})
+        substeps = group.model.substeps(program.dt)
+        one.values.update(dt=program.dt / substeps, components=group.count)
+        alone = frozenset(v for v, ring in program.memory.rings.items() if ring.inputs_alone)
+        model, dtype = group.model, program.dtype.name
+        one.shape = Shape(model, dtype, substeps, frozenset(), published, gathers, alone)
+        one.cost = _work(one.shape, group.count)
+    elif group.model.kernel:
+        unit = _unit(program, number, plans)
+        unit.stepwise = one.stepwise
+        program.units.append(unit)
+    program.custom.append(one)
 
 
 def _fused_unit(program: Program, number: int, fused: Fused, plans: bool) -> Unit:
@@ -169,50 +197,64 @@ def _shape(
     given: dict[str, Gather] | None = None,
 ) -> Shape:
     """Plan the accesses of a group and fill in the values of its arguments."""
-    circuit, memory = program.circuit, program.memory
-    group = circuit.groups[number]
-    model = group.model
+    model = program.circuit.groups[number].model
     substeps = model.substeps(program.dt)
-    gathers = dict(given or {})
-    for access in model.accesses:
-        if access.name not in gathers:
-            edges = _edges(program, number, access.name, access.variable)
-            zero = memory.rings[access.variable].zero if len(edges.target) else 0
-            gathers[access.name] = plan(edges, capacity, zero, lattice=plans)
-        _gather_values(gathers[access.name], access.name, values, prefix)
-        gathers[access.name].place = None
-        program.gathers[number, access.name] = gathers[access.name]
+    gathers, published = _gathers(program, number, capacity, values, prefix, plans, given or {})
     values[f"{prefix}dt_ms"] = program.dt * 1000.0 / substeps
     values["seed"] = program.seed
     values[f"{prefix}count"] = padded(capacity)
     uniform = _numbers(program, number, capacity, values, prefix)
-    published = set()
-    for variable in model.updates:
-        ring = memory.rings.get(variable)
-        if ring and str(number) in ring.segments:
-            published.add(variable)
-            values[f"{prefix}segment:{variable}"] = ring.segments[str(number)].start
-            if variable in EVENT_VARIABLES:
-                slices = padded(capacity) // LANES
-                values[f"{prefix}slices:{variable}"] = slices
-                # which slices of which rows may hold something else than zeros: all, at first
-                values[f"{prefix}written:{variable}"] = np.ones(ring.depth * slices, np.uint8)
+    for variable in published & EVENT_VARIABLES:
+        slices = padded(capacity) // LANES
+        values[f"{prefix}slices:{variable}"] = slices
+        # which slices of which rows may hold something else than zeros: all, at first
+        depth = program.memory.rings[variable].depth
+        values[f"{prefix}written:{variable}"] = np.ones(depth * slices, np.uint8)
     for state in model.states:
         if state not in published:
             values[f"{prefix}state:{state}"] = np.zeros(padded(capacity), program.dtype)
     if model.draws_random():
         values[f"{prefix}keys"] = _placed(
-            program, number, component_keys(circuit, number), capacity
+            program, number, component_keys(program.circuit, number), capacity
         )
     return Shape(
         model,
         program.dtype.name,
         substeps,
         frozenset(uniform),
-        frozenset(published),
+        published,
         gathers,
-        frozenset(v for v, ring in memory.rings.items() if ring.inputs_alone),
+        frozenset(v for v, ring in program.memory.rings.items() if ring.inputs_alone),
     )
+
+
+def _gathers(
+    program: Program,
+    number: int,
+    capacity: int,
+    values: dict[str, Any],
+    prefix: str,
+    plans: bool,
+    given: dict[str, Gather],
+) -> tuple[dict[str, Gather], frozenset[str]]:
+    """Plan the accesses of a group and find its segments; fill in the values of both."""
+    memory, model = program.memory, program.circuit.groups[number].model
+    gathers = dict(given)
+    for access in model.accesses:
+        if access.name not in gathers:
+            edges = edges_of(program, number, access.name, access.variable)
+            zero = memory.rings[access.variable].zero if len(edges.target) else 0
+            gathers[access.name] = plan(edges, capacity, zero, lattice=plans)
+        _gather_values(gathers[access.name], access.name, values, prefix)
+        gathers[access.name].place = None
+        program.gathers[number, access.name] = gathers[access.name]
+    published = set()
+    for variable in model.updates:
+        ring = memory.rings.get(variable)
+        if ring and str(number) in ring.segments:
+            published.add(variable)
+            values[f"{prefix}segment:{variable}"] = ring.segments[str(number)].start
+    return gathers, frozenset(published)
 
 
 def _placed(program: Program, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:
@@ -262,8 +304,13 @@ def _gather_values(gather: Gather, access: str, values: dict[str, Any], prefix: 
         values[f"{prefix}data:{access}:{name}"] = number
 
 
-def _edges(program: Program, number: int, access: str, variable: str) -> Edges:
-    """Collect the connections of one access, those of the circuit before those of inputs."""
+def edges_of(
+    program: Program, number: int, access: str, variable: str, everything: bool = False
+) -> Edges:
+    """Collect the connections of one access, those of the circuit before those of inputs.
+
+    With the numbers that the access declares, or ``everything`` that the connections carry.
+    """
     circuit, memory = program.circuit, program.memory
     start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
     names = list(
@@ -272,6 +319,9 @@ def _edges(program: Program, number: int, access: str, variable: str) -> Edges:
     parts = []
     sources = [(links, "") for links in circuit.connections]
     sources += [(links, "inputs") for links in program.slots.connections]
+    if everything:
+        carried = [c.data for c, _ in sources if c.access == access and c.variable == variable]
+        names = sorted({*names, *(name for data in carried for name in data)})
     for links, owner in sources:
         if links.access != access or links.variable != variable or not len(links):
             continue
@@ -318,7 +368,7 @@ def _data(
     rules = group.model.access(access).connection
     out = {}
     for name in names:
-        default = rules[name].default
+        default = rules[name].default if name in rules else float(name == "weight")
         given = links.data.get(name)
         if given is None:
             out[name] = np.asarray(0.0 if default is None else default)
@@ -376,12 +426,16 @@ def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, program
     return Edges(target, element, back, data)
 
 
+def calls_in(text: str) -> int:
+    """Return how many costly functions a text calls."""
+    return sum(text.count(f"{name}(") for name in _CALLS)
+
+
 def _work(shape: Shape, count: int) -> NDArray[np.float64]:
     """Estimate the work of each slice, in units of one stored connection."""
     text = " ".join(
         [shape.model.update, *shape.model.terms.values(), *shape.model.outputs.values()]
     )
-    calls = sum(text.count(f"{name}(") for name in _CALLS)
-    own = shape.substeps * (1.0 + 3.0 * calls)
+    own = shape.substeps * (1.0 + 3.0 * calls_in(text))
     slices = -(-count // LANES)
     return sum((g.cost for g in shape.gathers.values()), np.full(slices, own * LANES))

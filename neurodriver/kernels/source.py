@@ -75,7 +75,8 @@ ND_FN long long nd_wrap(long long row, long long depth)
 
 
 @cache
-def _header(name: str) -> str:
+def header(name: str) -> str:
+    """Return the text of one of the headers beside this module."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
@@ -98,8 +99,8 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         f"#define ND_SIMD_ANY {dialect.simd_any}",
         f"#define ND_LANES {LANES}",
         f"#define ND_TILE {TILE}",
-        _header("math.h"),
-        _header("philox.h") if "nd_seed" in kernel.text else "",
+        header("math.h"),
+        header("philox.h") if "nd_seed" in kernel.text else "",
         _PRELUDE.format(real=real, store=dialect.store),
         kernel.text,
     ]

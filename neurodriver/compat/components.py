@@ -1,0 +1,99 @@
+"""Base classes of models under their old names.
+
+A subclass lists ``params``, ``extra_params`` and ``internals`` and overrides
+``get_update_template`` (and ``maximum_dt_allowed``), or has an ``__init__`` and a ``run_step`` of
+its own. Modules with such classes import everything from here with ``*``.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..component import NDComponent
+from ..custom.arrays import HostArray, host_array
+
+__all__ = [
+    "BaseAxonHillockModel",
+    "BaseDendriteModel",
+    "BaseMembraneModel",
+    "BaseSynapseModel",
+    "HostArray",
+    "NDComponent",
+    "OrderedDict",
+    "dtype_to_ctype",
+    "host_array",
+    "np",
+]
+
+_C_TYPES = {
+    "float64": "double",
+    "float32": "float",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "int16": "short",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "bool": "bool",
+}
+
+
+def dtype_to_ctype(dtype: DTypeLike) -> str:
+    """Return the C type of a numpy type.
+
+    Raises
+    ------
+    ValueError
+        For a type that has none.
+    """
+    name = np.dtype(dtype).name
+    if name not in _C_TYPES:
+        raise ValueError(f"no C type for {name}; known are {', '.join(_C_TYPES)}")
+    return _C_TYPES[name]
+
+
+class _Inputs:
+    """What a base class offers to a ``run_step``."""
+
+    _link: Any
+
+    def retrieve_buffer(self, var: str, st: Any = None) -> None:
+        """Copy the first input of each component into ``self.inputs[var]``."""
+        self._link.inputs(var, self.inputs[var], True)  # type: ignore[attr-defined]
+
+
+class BaseAxonHillockModel(_Inputs, NDComponent):
+    """Neuron that spikes."""
+
+    needs_code: ClassVar[bool] = True
+    accesses = ["I"]
+    updates = ["spike_state", "V"]
+
+
+class BaseMembraneModel(_Inputs, NDComponent):
+    """Neuron with a graded potential."""
+
+    needs_code: ClassVar[bool] = True
+    accesses = ["I"]
+    updates = ["V"]
+
+
+class BaseSynapseModel(_Inputs, NDComponent):
+    """Synapse: spikes or a potential in, a conductance out."""
+
+    needs_code: ClassVar[bool] = True
+    accesses = ["spike_state"]
+    updates = ["g"]
+
+
+class BaseDendriteModel(_Inputs, NDComponent):
+    """Dendrite: conductances in, a current out."""
+
+    needs_code: ClassVar[bool] = True
+    accesses = ["g", "V"]
+    updates = ["I"]

@@ -1,0 +1,184 @@
+"""Groups with code of their own -> what their instances and kernels need."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Group
+from ..circuit.links import REVERSAL_NAMES
+from ..component import EVENT_VARIABLES
+from ..errors import CircuitWarning, ModelError
+from ..initial import initial_states
+from ..kernels.component import Shape
+from .arrays import HostArray, filled
+from .declare import backends_of
+
+if TYPE_CHECKING:
+    from ..compile.program import Program
+
+
+@dataclass
+class Custom:
+    """A group of which there is an instance.
+
+    Attributes
+    ----------
+    number : int
+        Of the group.
+    shape : Shape or None
+        Of the kernel around a template.
+    values : dict
+        Argument key of that kernel -> value.
+    cost : (slices,) float64
+        Estimated work of each ``LANES`` components.
+    stepwise : bool
+        Whether the class has its own ``run_step``.
+    """
+
+    number: int
+    shape: Shape | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    stepwise: bool = False
+
+
+def needs_instance(group: Group) -> bool:
+    """Whether a class of a group overrides what only an instance can do.
+
+    Raises
+    ------
+    ModelError
+        For a class in the old style that says nowhere what it computes.
+    """
+    model = group.model
+    if getattr(model, "needs_code", False) and not model.kernel and not model.in_old_style():
+        raise ModelError(
+            f"{model.__name__}: nothing says what it computes; override get_update_template or "
+            f"run_step, or declare `update`"
+        )
+    return model.in_old_style() or bool(model.methods - {"maximum_dt_allowed"})
+
+
+def check_backend(group: Group, backend: str) -> None:
+    """Raise ModelError where a model does not run on a backend."""
+    allowed = backends_of(group.model)
+    if backend not in allowed:
+        both = ", ".join(map(repr, (*allowed, backend)))
+        raise ModelError(
+            f"{group.name} runs on {' and '.join(allowed)}, this LPU's backend is '{backend}'; "
+            f"a class that runs there, too, says so: backends = ({both})"
+        )
+
+
+def parameters(group: Group, dtype: np.dtype) -> dict[str, HostArray]:
+    """Return one array for each parameter that a group has, in the working type.
+
+    An optional ``init...`` that some components lack is filled up with the initial value that
+    the model declares; any other missing number is NaN.
+
+    Raises
+    ------
+    ModelError
+        When a parameter that the model asks for as int is none.
+    """
+    model, out = group.model, {}
+    columns: dict[str, Any] = {
+        name: group.params.get(name, rule.default) for name, rule in model.params.items()
+    }
+    columns.update({n: c for n, c in group.params.items() if n not in columns})
+    starts = initial_columns(group)
+    for name, column in columns.items():
+        state = name.removeprefix("init")
+        if name not in model.params and np.isnan(column).any():
+            start = starts.get(state, starts.get(f"internal{state}"))
+            if state not in model.states and name not in REVERSAL_NAMES:
+                _warn(group, name, column, start)
+            column = column if start is None else np.where(np.isnan(column), start, column)
+        if name in model.int_params:
+            if (np.asarray(column) % 1 != 0).any():
+                raise ModelError(f"{group.name}.{name}: must be whole numbers (int_params)")
+            out[name] = filled(column, group.count, np.int32)
+        else:
+            out[name] = filled(column, group.count, dtype)
+    return out
+
+
+def _warn(group: Group, name: str, column: Any, start: Any) -> None:
+    """Tell that only some components have an optional number."""
+    lost = int(np.isnan(column).sum())
+    value = "NaN" if start is None else f"{start[np.isnan(column)][0]:g}"
+    text = f"{group.name}: '{name}' is missing on {lost} of {group.count} nodes; {value} is taken"
+    warnings.warn(text, CircuitWarning, stacklevel=2)
+
+
+def initial_columns(group: Group) -> dict[str, NDArray[np.float64]]:
+    """Return the values before step 0 of internal states and updated variables, each (count,).
+
+    ``init<X>`` sets the internal states ``X`` and ``internalX`` and the variable ``X``. Without it
+    an internal state starts where ``internals`` or the declared state of that name says, and a
+    variable at the internal state of its name; else at 0.
+    """
+    model, count = group.model, group.count
+    declared = initial_states(group)
+    out: dict[str, NDArray[np.float64]] = {}
+
+    def put(name: str, state: str, start: Any) -> None:
+        given = np.asarray(group.params.get(f"init{state}", np.nan))
+        given = np.where(np.isnan(given), group.params.get(f"init{name}", np.nan), given)
+        out[name] = np.broadcast_to(np.where(np.isnan(given), start, given), (count,))
+
+    for name, number in model.internals.items():
+        inner = name.removeprefix("internal")
+        state = inner if inner in model.updates or inner in declared else name
+        put(name, state, declared.get(state, number))
+    for name in model.updates:
+        inner = name if name in out else f"internal{name}"
+        put(name, name, out.get(inner, declared.get(name, 0.0)))
+    return out
+
+
+def connections(program: Program, number: int) -> dict[str, dict[str, Any]]:
+    """Return ``pre``, ``npre``, ``cumpre`` and ``conn_data`` of a group.
+
+    A component without an input for a variable reads one element that stays zero.
+    """
+    from ..compile.program import edges_of
+
+    group = program.circuit.groups[number]
+    out: dict[str, dict[str, Any]] = {"pre": {}, "npre": {}, "cumpre": {}, "conn_data": {}}
+    for access in group.model.accesses:
+        edges = edges_of(program, number, access.name, access.variable, everything=True)
+        lost = np.setdiff1d(np.arange(group.count), edges.target)
+        target = np.concatenate([edges.target, lost])
+        order = np.argsort(target, kind="stable")
+        made, spare = len(edges.target), len(lost)
+
+        def column(values: Any, empty: float, kind: Any, n: int = made, m: int = spare,
+                   rows: NDArray[np.intp] = order) -> HostArray:  # fmt: skip
+            whole = np.concatenate([np.broadcast_to(values, (n,)), np.full(m, empty)])
+            return np.ascontiguousarray(whole[rows], dtype=kind).view(HostArray)
+
+        degree = np.bincount(target, minlength=group.count)
+        name = access.name
+        zero = program.memory.rings[access.variable].zero
+        out["pre"][name] = column(edges.element, zero, np.int32)
+        out["npre"][name] = degree.astype(np.int32).view(HostArray)
+        out["cumpre"][name] = np.append(0, np.cumsum(degree)).astype(np.int32).view(HostArray)
+        data = {n: column(c, _neutral(n), program.dtype) for n, c in edges.data.items()}
+        data["delay"] = column(edges.back, 0, np.int32)
+        out["conn_data"][name] = data
+    return out
+
+
+def _neutral(name: str) -> float:
+    return 1.0 if name == "weight" else 0.0
+
+
+def events_of(group: Group) -> list[str]:
+    """Return the updated variables whose silent rows nobody reads."""
+    return [name for name in group.model.updates if name in EVENT_VARIABLES]
