@@ -280,7 +280,9 @@ class CPUBackend:
         for probe in self.exports[: self._exported]:  # taken before that, so taken again
             ring = self.program.memory.get_buffer(list(self.ring_number)[probe.ring])
             elements = host_array(probe.elements, probe.count, np.int32)
-            host_array(probe.rows, probe.count, self.dtype)[:] = ring[(step + 1) % len(ring)][elements]
+            host_array(probe.rows, probe.count, self.dtype)[:] = ring[(step + 1) % len(ring)][
+                elements
+            ]
 
     def _open(self) -> ct.c_void_p:
         """Return the handle of the threads."""
