@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from . import settings
 from .backends.cpu import CPUBackend, default_threads
 from .circuit.circuit import Circuit
-from .compile.program import Program, compile_circuit, element_of
+from .compile.edges import element_of
+from .compile.program import Program, compile_circuit
 from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
 from .initial import fill_initial
@@ -251,6 +252,9 @@ class Simulation:
         """Write out and close the recordings."""
         writer, self._writer = self._writer, None
         with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
+            if self.started and not self._inside and not self._ended:
+                self._ended = True
+                stack.callback(self.backend.instances.post_run)
             for one in self._feed.inputs if self.started else []:
                 stack.callback(one.end_run, self.step)
             if self.started and not self._inside and not self._ended:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULE, CLASS, FUNCTION, INIT = 450, 250, 60, 40
+MODULE, CLASS, FUNCTION, INIT = 450, 250, 60, 60
 ROOT = Path(__file__).parents[1]
 
 

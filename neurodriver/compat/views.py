@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Connections, Group, Port
 from ..compile.delays import steps_of
-from ..compile.program import Program, element_of
+from ..compile.edges import element_of
+from ..compile.program import Program
 from ..errors import near
 from ..ports import PortMapper
 

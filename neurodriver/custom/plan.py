@@ -147,7 +147,7 @@ def connections(program: Program, number: int) -> dict[str, dict[str, Any]]:
 
     A component without an input for a variable reads one element that stays zero.
     """
-    from ..compile.program import edges_of
+    from ..compile.edges import edges_of
 
     group = program.circuit.groups[number]
     out: dict[str, dict[str, Any]] = {"pre": {}, "npre": {}, "cumpre": {}, "conn_data": {}}

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.cpu import CPUBackend, InputTable, Probe
+from ..compile.edges import element_of
 from ..compile.join import Joined, port_sources
-from ..compile.program import Program, element_of
+from ..compile.program import Program
 from ..component import EVENT_VARIABLES
 from .routes import Block, Routes
 
