@@ -13,11 +13,7 @@ from neurodriver.compat import aids
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PARTS = ("legacy", "custom", "inputs", "photo")
 SECTIONS = ("A", "B", "C", "D", "E", "G")
-
-PENDING_ROWS = 17
-"""How many rows wait for another part's tests: goes down to none."""
 
 
 @cache
@@ -48,15 +44,12 @@ def test_every_section_has_rows() -> None:
 
 
 def test_every_row_names_tests_that_exist() -> None:
-    """The right side of a row is made of tests of this project and of pending parts."""
+    """The right side of a row is made of tests of this project."""
     seen = 0
     for _, item, right in rows():
         entries = [entry.strip() for entry in right.split(",")]
         assert all(entries), item
         for entry in entries:
-            if entry.startswith("pending: "):
-                assert entry.removeprefix("pending: ") in PARTS, entry
-                continue
             match = re.fullmatch(r"`([\w/]+\.py)::(test_\w+)`", entry)
             assert match is not None, f"{item}: {entry}"
             path = ROOT / "tests" / match.group(1)
@@ -64,15 +57,6 @@ def test_every_row_names_tests_that_exist() -> None:
             assert match.group(2) in defined_in(path), f"{item}: no test {entry}"
             seen += 1
     assert seen > 90
-
-
-def test_pending_rows_are_counted() -> None:
-    """Rows that wait for another part are listed here, so that none is forgotten."""
-    pending = [
-        f"{section}: {item} ({right})" for section, item, right in rows() if "pending" in right
-    ]
-    told = "\n".join(pending)
-    assert len(pending) == PENDING_ROWS, f"{len(pending)} rows are pending:\n{told}"
 
 
 @pytest.mark.parametrize("name", [*aids.NUMPY, "asscalar", "typeDict"])

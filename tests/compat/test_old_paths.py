@@ -92,24 +92,6 @@ REFUSED = {
 }
 """Names that are importable nowhere -> what the ImportError advises."""
 
-_KINDS = ("Base", "Array", "File", "Presynaptic", "Step", "Ramp", "Bernoulli")
-_RETINA = "retina.NDComponents.MembraneModels"
-
-WAITING: set[str] = {
-    *[f"{LPU}.InputProcessors.{kind}InputProcessor" for kind in _KINDS],
-    f"{LPU}.OutputProcessors.BaseOutputProcessor",
-    f"{LPU}.OutputProcessors.FileOutputProcessor",
-    f"{LPU}.OutputProcessors.OutputRecorder",
-    f"{MODELS}.NDComponent",
-    f"{MODELS}.AxonHillockModels.BaseAxonHillockModel",
-    f"{MODELS}.MembraneModels.BaseMembraneModel",
-    f"{MODELS}.SynapseModels.BaseSynapseModel",
-    f"{MODELS}.DendriteModels.BaseDendriteModel",
-    f"{MODELS}.testing",
-    *[f"{_RETINA}.{name}" for name in ("PhotoreceptorModel", "BufferPhoton", "BufferVoltage")],
-}
-"""Paths whose module another part of the library brings; empty when all parts are here."""
-
 TAGS = {"CTRL_TAG": 1, "GPOT_TAG": 2, "SPIKE_TAG": 3}
 
 
@@ -117,11 +99,6 @@ TAGS = {"CTRL_TAG": 1, "GPOT_TAG": 2, "SPIKE_TAG": 3}
 def test_old_path(path: str) -> None:
     """A script finds each name under its old path."""
     names = PATHS[path]
-    if path in WAITING:
-        with pytest.raises(ImportError):
-            for name in names:
-                getattr(importlib.import_module(path), name)
-        pytest.skip("its module is not here yet")
     module = importlib.import_module(path)
     for name in names:
         scope: dict[str, object] = {}
@@ -131,12 +108,6 @@ def test_old_path(path: str) -> None:
             assert scope[name] == TAGS[name]
         if name.startswith("PORT_"):
             assert scope[name] == name.lower()
-
-
-@pytest.mark.xfail(bool(WAITING), reason=f"{len(WAITING)} paths wait", strict=True)
-def test_nothing_waits() -> None:
-    """Every path of the list has its module."""
-    assert WAITING == set()
 
 
 @pytest.mark.parametrize(("path", "name"), REFUSED)

@@ -10,7 +10,6 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pytest
 from support import HH2, graph, node
 
 from neurodriver import (
@@ -26,9 +25,6 @@ from neurodriver import (
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "examples" / "old_style"
-
-WAITING = {"generic.py", "hh_alpha.py", "custom_model.py"}
-"""Scripts that need a part of the library that is not here yet; empty when all parts are here."""
 
 
 class QuadraticIAF(NDComponent):
@@ -59,10 +55,6 @@ def run(name: str, *arguments: str | Path) -> str:
         timeout=300,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    if name in WAITING:
-        assert done.returncode == 1, f"{name} runs: take it out of WAITING"
-        assert "is not provided by this version" in done.stderr, done.stderr
-        pytest.skip("a part of the library that the script needs is not here yet")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -155,9 +147,3 @@ def test_every_script_is_tested() -> None:
     tested = {name.removeprefix("test_") + ".py" for name in globals() if name.startswith("test_")}
     scripts = {path.name for path in SCRIPTS.glob("*.py")}
     assert len(scripts) >= 3 and scripts <= tested
-
-
-@pytest.mark.xfail(bool(WAITING), reason=f"{len(WAITING)} scripts wait", strict=True)
-def test_nothing_waits() -> None:
-    """Every script has the parts of the library that it needs."""
-    assert WAITING == set()
