@@ -126,7 +126,8 @@ class _StandIns(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Give the module its names."""
-        from .stand_ins import Absent, c_name
+        from .components import dtype_to_ctype
+        from .stand_ins import Absent
 
         name = module.__name__
 
@@ -134,7 +135,7 @@ class _StandIns(MetaPathFinder, Loader):
             if wanted.startswith("__"):
                 raise AttributeError(wanted)
             if (name, wanted) == ("pycuda.tools", "dtype_to_ctype"):
-                return c_name
+                return dtype_to_ctype
             return Absent(f"{name}.{wanted}")
 
         module.__dict__["__getattr__"] = attribute

@@ -8,13 +8,13 @@ from __future__ import annotations
 import gzip
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
 from ..circuit.gexf import read_gexf
+from ..circuit.legacy import as_current, convert_graph
 from ..circuit.records import Records, flattened, from_networkx
 from ..circuit.validate import edge_name, node_name
 from ..component import NDComponent
@@ -102,8 +102,7 @@ def conv_legacy_graph(graph: Any, *args: Any, **kwargs: Any) -> Any:
 
     See ``neurodriver.circuit.legacy.convert_graph``.
     """
-    convert = import_module("neurodriver.circuit.legacy").convert_graph
-    return convert(graph, *args, **kwargs)
+    return convert_graph(graph, *args, **kwargs)
 
 
 def lpu_parser_legacy(filename: str | Path) -> tuple[CompDict, Conns]:
@@ -253,6 +252,8 @@ def read_records(
         raise GraphTypeError(f"{name}: unknown kwargs {sorted(unknown)}; known are {known}")
     wanted = kwargs.get("uid_key"), kwargs.get("class_key", "class")
     records = _renamed(read(graph_dict, name), *wanted)
+    if wanted[1] == "class":
+        records = as_current(records)
     for side in side_graphs:
         _merge(records, _renamed(from_networkx(side, name), None, wanted[1]))
     return records

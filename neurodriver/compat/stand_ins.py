@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..errors import NeurodriverError
-
-_C_NAMES = {
-    "float64": "double", "float32": "float", "int64": "long", "uint64": "unsigned long",
-    "int32": "int", "uint32": "unsigned int", "int16": "short", "uint16": "unsigned short",
-    "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
-}  # fmt: skip
+from .components import dtype_to_ctype as _c_type
 
 
 class NoDeviceError(NeurodriverError, ImportError):
@@ -51,14 +44,6 @@ class Absent:
         return f"<{self._name}, not installed>"
 
 
-def c_name(dtype: Any) -> str:
-    """Return the C name of a type, ``double`` for float64 for instance."""
-    name = np.dtype(dtype).name
-    if name not in _C_NAMES:
-        raise NeurodriverError(f"dtype_to_ctype: no C type for {name}")
-    return _C_NAMES[name]
-
-
 def _pycuda(module: str, attribute: str = "") -> Any:
     from importlib import import_module
 
@@ -79,5 +64,5 @@ def __getattr__(name: str) -> Any:
         return _pycuda(*places[name])
     if name == "dtype_to_ctype":
         found = _pycuda("pycuda.tools", name)
-        return c_name if isinstance(found, Absent) else found
+        return _c_type if isinstance(found, Absent) else found
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -92,7 +92,6 @@ REFUSED = {
 }
 """Names that are importable nowhere -> what the ImportError advises."""
 
-
 TAGS = {"CTRL_TAG": 1, "GPOT_TAG": 2, "SPIKE_TAG": 3}
 
 
