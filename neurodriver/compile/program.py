@@ -26,7 +26,7 @@ from .gather import Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
 from .random_keys import component_keys
-from .subunits import COST, counts_of, storage
+from .subunits import place
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal")
 
@@ -49,7 +49,7 @@ class Unit:
     stepwise : bool
         Whether an instance launches it.
     grain : int
-        Components that one thread has to compute together.
+        Components of a thread at least.
     """
 
     kernel: Kernel
@@ -159,7 +159,9 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     shape = _shape(program, number, group.count, values, "", plans)
     cost = _work(shape, group.count)
     if shape.model.sub_units is not None:
-        return _reacting(program, number, shape, values, cost)
+        kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
+        stored, cost = place(group, shape.substeps, grain, cost, program.memory)
+        return Unit(kernel, (number,), group.count, values | stored, cost, grain=grain)
     return Unit(update_kernel(shape), (number,), group.count, values, cost)
 
 
@@ -180,26 +182,6 @@ def _custom(program: Program, number: int, plans: bool) -> None:
         unit.stepwise = one.stepwise
         program.units.append(unit)
     program.custom.append(one)
-
-
-def _reacting(
-    program: Program, number: int, shape: Shape, values: dict[str, Any], cost: NDArray[np.float64]
-) -> Unit:
-    """Return the unit of a group whose components have sub-units."""
-    group = program.circuit.groups[number]
-    assert group.model.sub_units is not None
-    counts = counts_of(group, group.model.sub_units)
-    stored = storage(group.model.sub_units, counts)
-    size = sum(value.nbytes for value in stored.values())
-    what = f"the {counts.sum():,} sub-units of {group.name} ({group.model.sub_units.per})"
-    program.memory.claims[what] = size
-    grain = 1 if one_by_one(shape) else LANES
-    first = np.arange(0, group.count, grain)
-    work = cost[first // LANES] * grain / LANES
-    work = work + COST * shape.substeps * np.add.reduceat(counts.astype(float), first)
-    return Unit(
-        reaction_kernel(shape), (number,), group.count, {**values, **stored}, work, grain=grain
-    )
 
 
 def _fused_unit(program: Program, number: int, fused: Fused, plans: bool) -> Unit:

@@ -10,10 +10,29 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Group
 from ..subunits import SubUnits
 from .buffers import Blank
-from .memory import LANES, padded
+from .memory import LANES, MemoryManager, padded
 
 COST = 4.0
 """Estimated work of a sub-unit and sub-step, in units of one stored connection."""
+
+
+def place(
+    group: Group, substeps: int, grain: int, cost: NDArray[np.float64], memory: MemoryManager
+) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Return the values of a kernel's arguments, and the work of each ``grain`` components.
+
+    ``cost`` is the work of each ``LANES`` components without their sub-units; ``memory`` is told
+    the bytes that they need.
+    """
+    units = group.model.sub_units
+    assert units is not None
+    counts = counts_of(group, units)
+    stored = storage(units, counts)
+    what = f"the {counts.sum():,} sub-units of {group.name} ({units.per})"
+    memory.claims[what] = sum(value.nbytes for value in stored.values())
+    first = np.arange(0, group.count, grain)
+    work = cost[first // LANES] * grain / LANES
+    return stored, work + COST * substeps * np.add.reduceat(counts.astype(float), first)
 
 
 def counts_of(group: Group, sub_units: SubUnits) -> NDArray[np.int64]:
