@@ -32,6 +32,8 @@ from .results import Events as Events
 from .results import Recording as Recording
 from .results import Variable as Variable
 from .results import open_recording as open_recording
+from .subunits import Reaction as Reaction
+from .subunits import Species as Species
 from .subunits import SubUnits as SubUnits
 from .view import Movie as Movie
 
