@@ -72,6 +72,7 @@ class InputFeed:
             table.table = chunk.table.ctypes.data
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
+        self.asking = ""
 
 
 def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
@@ -271,8 +272,8 @@ def recorded_columns(
     for owner in memory.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
-            if circuit.groups[g].model is Port:
-                continue  # a port's own place holds nothing
+            if circuit.groups[g].model is Port and not circuit.groups[g].hidden:
+                continue  # a port's own place holds nothing; what other ranks send is hidden
             start = int(circuit.starts[g])
             element[start : start + circuit.groups[g].count] = program.elements(g, variable)
     holder = circuit.holders(variable)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,13 +9,13 @@ from typing import Any
 from . import settings
 from .errors import CircuitError, LPUExecutionError, NeurodriverError
 from .lpu import LPU
-from .network.job import ConstructionError, Error, Job, Order
+from .module import Module
+from .network import service, timing
+from .network.job import FAILED_SECONDS, ConstructionError, Error, Job
 from .network.mpi import World, world
-from .network.patterns import crossings
-from .network.routes import Crossing
+from .network.plan import Both, Order, Plan
 from .network.run import Run
-
-_LEAVE_SECONDS = 15.0
+from .ports import RoutingTable
 
 
 class Manager:
@@ -58,18 +57,23 @@ class Manager:
         strict: bool = False,
     ) -> None:
         self._world: World = world()
-        self._threads = threads
-        self._timeout = settings.timeout() if timeout is None else float(timeout)
-        self._strict = strict
-        self._orders: dict[str, Order] = {}
-        self._connections: list[Callable[[float], list[Crossing]]] = []
+        seconds = settings.timeout() if timeout is None else float(timeout)
+        self.plan = Plan(threads=threads, timeout=seconds, strict=strict)
         self._job: Job | None = None
         self._run: Run | None = None
         self._errors: list[Error] = []
         self._seconds = 0.0
+        self._exchanged: list[timing.Exchanged] = []
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> Manager:
+        """Return a Manager of what another rank's one was asked for."""
+        out = cls()
+        out.plan = plan
+        return out
 
     def __len__(self) -> int:
-        return len(self._orders)
+        return len(self.plan.orders)
 
     @property
     def rank(self) -> int:
@@ -78,22 +82,57 @@ class Manager:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of the LPUs in the order in which they were added."""
-        return list(self._orders)
+        """Ids of the LPUs and Modules in the order in which they were added."""
+        return self.plan.ids
+
+    @property
+    def rank_to_id(self) -> Both:
+        """Number in the order of adding -> id; ``rank_to_id.inv`` goes the other way."""
+        return self.plan.rank_to_id
+
+    @property
+    def routing_table(self) -> RoutingTable:
+        """Patterns between the LPUs."""
+        return self.plan.routing_table
 
     @property
     def lpus(self) -> dict[str, LPU]:
         """The LPUs of this rank, after ``spawn``."""
         return {} if self._job is None else self._job.lpus
 
+    @property
+    def modules(self) -> dict[str, Module]:
+        """The Modules of this rank, after ``spawn``."""
+        return {} if self._job is None else self._job.modules
+
+    @property
+    def average_step_sync_time(self) -> float:
+        """Seconds per step that exchanging took on the slowest rank; 0 in one process."""
+        return timing.step_seconds(self._exchanged)
+
+    @property
+    def average_throughput(self) -> float:
+        """Bytes per second of exchanging, the mean over ranks; 0 in one process."""
+        return timing.mean_throughput(self._exchanged)
+
+    @property
+    def total_throughput(self) -> float:
+        """Bytes that all ranks took, per second of exchanging; 0 in one process."""
+        return timing.total_throughput(self._exchanged)
+
     def add(
-        self, target: type[LPU], id: str, *args: Any, rank: int | None = None, **kwargs: Any
+        self,
+        target: type[LPU] | type[Module],
+        id: str,
+        *args: Any,
+        rank: int | None = None,
+        **kwargs: Any,
     ) -> str:
-        """Add an LPU.
+        """Add an LPU or a Module.
 
         Parameters
         ----------
-        target : LPU or a subclass
+        target : LPU, Module or a subclass
         id : str
             Its name here.
         *args, **kwargs
@@ -106,18 +145,7 @@ class Manager:
         str
             The id.
         """
-        if not (inspect.isclass(target) and issubclass(target, LPU)):
-            raise CircuitError(f"Manager.add: target must be LPU or a subclass, got {target!r:.60}")
-        if id in self._orders:
-            raise CircuitError(f"Manager.add: there is an LPU '{id}' already")
-        parameters = inspect.signature(target).parameters
-        if "id" in parameters:
-            kwargs.setdefault("id", id)
-        try:
-            inspect.signature(target).bind(*args, **kwargs)
-        except TypeError as error:
-            raise CircuitError(f"Manager.add: {id}: {target.__name__}: {error}") from None
-        self._orders[id] = Order(id, lambda: target(*args, **kwargs), rank)
+        self.plan.add(Order(id, target, args, kwargs, rank))
         return id
 
     def connect(
@@ -134,14 +162,7 @@ class Manager:
         delay : float
             Seconds on top of the one step that every crossing takes.
         """
-        for name in (id_0, id_1):
-            if name not in self._orders:
-                from .errors import near
-
-                hint = near(name, self._orders)
-                raise CircuitError(f"Manager.connect: there is no LPU '{name}'{hint}; add it first")
-        make = crossings(pat, (id_0, id_1), (int_0, int_1), delay)
-        self._connections.append(make)
+        self.plan.connect((id_0, id_1), pat, (int_0, int_1), delay)
 
     def spawn(self, **info: Any) -> None:
         """Construct the LPUs of this rank and wire them.
@@ -151,24 +172,18 @@ class Manager:
         LPUExecutionError
             On every rank, when an LPU of any rank cannot be made.
         """
-        if not self._orders:
+        if not self.plan.orders:
             raise CircuitError("Manager.spawn: there are no LPUs; add some first")
         if self._job is not None:
             raise NeurodriverError("Manager.spawn: spawned already; make a new Manager")
+        service.send_plan(self._world, self.plan)
         self._world.engaged = True
         try:
-            self._job = Job(
-                self._world,
-                list(self._orders.values()),
-                self._connections,
-                seconds=self._timeout,
-                threads=self._threads,
-                strict=self._strict,
-            )
+            self._job = Job(self._world, self.plan)
         except ConstructionError as error:
             self._errors += error.errors
-            self._world.engaged = False
-            raise self._failure() from error
+            self._world.engaged = not error.told
+            raise self._failure(error.told) from error
 
     def start(
         self, steps: float = float("inf"), progress: Callable[[int], None] | None = None
@@ -190,12 +205,14 @@ class Manager:
         if steps != float("inf") and (steps != int(steps) or steps < 0):
             message = f"steps must be a whole number, got {steps!r}"
             raise NeurodriverError(f"Manager.start: {message}")
-        self._run = Run(self._job, None if steps == float("inf") else int(steps), progress)
+        count = None if steps == float("inf") else int(steps)
+        service.send_steps(self._world, count)
+        self._run = Run(self._job, count, progress)
 
     def stop(self) -> None:
-        """End the run at the next call into compiled code; recordings are closed."""
+        """End the run on all ranks at the next call into compiled code; recordings are closed."""
         if self._run is not None:
-            self._run.stopping.set()
+            self._run.stop()
 
     quit = stop
 
@@ -218,14 +235,22 @@ class Manager:
         try:
             while not run.join(0.1):
                 pass
-        except KeyboardInterrupt:
-            run.stopping.set()
-            run.join(_LEAVE_SECONDS)
+        except BaseException:  # Ctrl-C above all
+            run.stop()
+            run.join(FAILED_SECONDS)
             raise
         self._seconds = run.seconds
-        failed = bool(run.errors)
-        gathered = self._world.gather(run.errors, _LEAVE_SECONDS if failed else 0.0)
-        self._errors = [error for errors in gathered for error in errors]
+        assert self._job is not None
+        told = run.errors, timing.Exchanged.of(self._job)
+        try:
+            gathered = self._world.gather(told, FAILED_SECONDS if run.errors else 0.0)
+        except NeurodriverError:  # others are busy with something; the script's end is theirs
+            self._errors = run.errors
+            if not run.errors:
+                raise
+            raise self._failure(False) from None
+        self._errors = [error for errors, _ in gathered for error in errors]
+        self._exchanged = [exchanged for _, exchanged in gathered]
         self._world.engaged = False
         if self._errors:
             raise self._failure()
@@ -237,13 +262,13 @@ class Manager:
         print(f"Execution completed in {self._seconds} seconds")
         return self._seconds
 
-    def _failure(self) -> LPUExecutionError:
-        """Print and return what went wrong."""
+    def _failure(self, told: bool = True) -> LPUExecutionError:
+        """Print and return what went wrong; ``told``: all ranks know."""
         lpu, step, lines = self._errors[0]
         print(
             f"An error occurred during execution of LPU {lpu} at step {step}:\n{''.join(lines)}",
             file=sys.stderr,
         )
         error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
-        error.known_to_all_ranks = True  # type: ignore[attr-defined]
+        error.known_to_all_ranks = told  # type: ignore[attr-defined]
         return error

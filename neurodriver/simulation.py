@@ -135,20 +135,23 @@ class Simulation:
             tap.connect(self.backend.threads)
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
-        self._exchange = border.open(self.program) if border else None
-        tables = self._feed.tables + (self._exchange.imports if self._exchange else [])
-        exports = self._exchange.exports if self._exchange else []
+        self.exchange = border.open(self.program) if border else None
+        tables = self._feed.tables + (self.exchange.imports if self.exchange else [])
+        exports = self.exchange.exports if self.exchange else []
         self.backend.start(tables, probes, events, exports)
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
+        self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
         self._seconds_per_step = 0.0
 
     @property
     def culprit(self) -> str:
-        """Id of the LPU whose own code ran last; empty when none did."""
-        return self._feed.asking
+        """Id of the LPU whose recorder failed, or whose own code ran; empty where none did."""
+        if self._failed is not None:
+            return next(m.scope for m, tap in self._taps if tap.recorder is self._failed)
+        return (self.exchange.asking if self.exchange else "") or self._feed.asking
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
@@ -156,7 +159,9 @@ class Simulation:
             raise NeurodriverError("LPU: started already; an LPU records one run")
         try:
             for member, tap in self._taps:
+                self._failed = tap.recorder
                 tap.recorder.open(self._plan(member, tap, steps))
+            self._failed = None
             for one in self._feed.inputs:
                 one.begin_run(steps)
         except BaseException:
@@ -165,8 +170,8 @@ class Simulation:
             for one in self._feed.inputs:
                 one.end_run(0)
             raise
-        if self._exchange is not None:
-            self._exchange.begin()
+        if self.exchange is not None:
+            self.exchange.begin(steps)
         if self._taps:
             self._writer = Writer([tap.recorder for _, tap in self._taps])
         self.started = True
@@ -190,11 +195,11 @@ class Simulation:
         end = self.step + steps
         while self.step < end:
             limit = min(end - self.step, self.chunk())
-            if self._exchange is not None:
-                limit = min(limit, self._exchange.left(self.step))
+            if self.exchange is not None:
+                limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
-            if self._exchange is not None and self.step % self._exchange.timing.window == 0:
-                self._exchange.swap()
+            if self.exchange is not None and self.step % self.exchange.timing.window == 0:
+                self.exchange.swap(self.step)
             self.watch()
             if progress is not None:
                 progress(done)
@@ -216,8 +221,8 @@ class Simulation:
             steps = 1
         self._inside = True
         self._feed.stage(self.backend, first, steps)
-        if self._exchange is not None:
-            self._exchange.stage(self.backend, first)
+        if self.exchange is not None:
+            self.exchange.stage(self.backend, first)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)
@@ -230,8 +235,11 @@ class Simulation:
         self._seconds_per_step = max(spent, known / 8) if known else spent
         self.step += done
         if self._writer is not None:
-            for _, tap in self._taps:
-                self._writer.put(tap.recorder, tap.block(first, done))
+            try:
+                for _, tap in self._taps:
+                    self._writer.put(tap.recorder, tap.block(first, done))
+            finally:
+                self._failed = self._writer.failed
         if self.backend.stepwise:
             self.backend.run_step(first)
         self._inside = False
@@ -239,14 +247,14 @@ class Simulation:
 
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
-        if self._exchange is not None:
-            self._exchange.end()
+        if self.exchange is not None:
+            self.exchange.end(self.step)
         self.finish()
 
     def leave(self) -> None:
         """Tell the other processes that this one goes no further."""
-        if self._exchange is not None:
-            self._exchange.leave()
+        if self.exchange is not None:
+            self.exchange.leave()
 
     def finish(self) -> None:
         """Write out and close the recordings."""
@@ -257,23 +265,25 @@ class Simulation:
                 stack.callback(self.backend.instances.post_run)
             for one in self._feed.inputs if self.started else []:
                 stack.callback(one.end_run, self.step)
-            if self.started and not self._inside and not self._ended:
-                self._ended = True
-                stack.callback(self.backend.instances.post_run)
             if writer is not None:
-                stack.callback(writer.close)
+                stack.callback(self._close_writer, writer)
+
+    def _close_writer(self, writer: Writer) -> None:
+        try:
+            writer.close()
+        finally:
+            self._failed = self._failed or writer.failed
 
     def close(self) -> None:
         """Close recordings and inputs and end the threads."""
-        try:
-            self.finish()
-        finally:
-            self.backend.close()
-            if self._exchange is not None:
-                self._exchange.close()
+        with contextlib.ExitStack() as last:  # each one is closed, whatever the others raise
             for member in self.members:
                 for one in member.inputs:
-                    one.close()
+                    last.callback(one.close)
+            if self.exchange is not None:
+                last.callback(self.exchange.close)
+            last.callback(self.backend.close)
+            self.finish()
 
 
 def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:

@@ -37,8 +37,11 @@ class _Side:
         self.memory = program.memory
         self.dtype = program.dtype
         self.period = timing.slots
-        self.small = [i for i, b in enumerate(blocks) if len(b) < LARGE]
-        self.large = [i for i, b in enumerate(blocks) if len(b) >= LARGE]
+        of_host = [b.of_modules or b.to_modules for b in blocks]
+        self.large = [i for i, b in enumerate(blocks) if len(b) >= LARGE and not of_host[i]]
+        self.small = [i for i in range(len(self.blocks)) if i not in self.large]
+        self.hosted: list[int] = []
+        """Blocks of the Modules of this process, which no ring has."""
         self.heads: list[Buffers] = []
         self.apart: dict[int, list[Array]] = {}
         """Large blocks that do not lie in a ring: their rows, for each slot."""
@@ -69,8 +72,13 @@ class _Side:
         return self.heads
 
     def staged(self) -> list[int]:
-        """Return the blocks that lie in buffers, small and large ones."""
-        return [i for i in range(len(self.blocks)) if i not in self.places]
+        """Return the blocks of LPUs that lie in buffers, small and large ones."""
+        away = {*self.places, *self.hosted}
+        return [i for i in range(len(self.blocks)) if i not in away]
+
+    def of_modules(self, parts: Mapping[int, Array] | Sequence[Array]) -> list[Array]:
+        """Return the first row of each block of Modules, from the parts of all blocks."""
+        return [np.atleast_2d(parts[i])[0] for i in self.hosted]
 
     def views(self, slot: int) -> dict[int, Array]:
         """Return the (window, n) part of each staged block."""
@@ -134,11 +142,13 @@ class Sends(_Side):
 
     def __init__(self, routes: Routes, joined: Joined, program: Program, timing: Timing) -> None:
         super().__init__(routes.outgoing, program, timing)
-        components = _components(routes, joined, program.dt)
-        self.elements = [
-            np.ascontiguousarray(element_of(program, c, b.variable), dtype=np.int32)
-            for b, c in zip(self.blocks, components, strict=True)
-        ]
+        self.hosted = [i for i, b in enumerate(self.blocks) if b.of_modules]
+        own = {i: b for i, b in enumerate(self.blocks) if not b.of_modules}
+        components = _components(list(own.values()), joined, program.dt)
+        self.elements = {
+            i: np.ascontiguousarray(element_of(program, c, b.variable), dtype=np.int32)
+            for (i, b), c in zip(own.items(), components, strict=True)
+        }
         for i in self.large:
             if _straight(self.elements[i]):
                 # message 0 takes the rows 1 to window
@@ -160,8 +170,9 @@ class Sends(_Side):
 
     def initial(self, peers: Sequence[int]) -> Buffers:
         out = super().initial(peers)
-        for part, block, element in zip(self.parts(out), self.blocks, self.elements, strict=True):
-            part[:] = self.memory.get_buffer(block.variable)[0][element]
+        parts = self.parts(out)
+        for i, element in self.elements.items():
+            parts[i][:] = self.memory.get_buffer(self.blocks[i].variable)[0][element]
         return out
 
     def stage(self, backend: CPUBackend, window: int, row: int) -> None:
@@ -187,6 +198,7 @@ class Takes(_Side):
 
     def __init__(self, routes: Routes, joined: Joined, program: Program, timing: Timing) -> None:
         super().__init__(routes.incoming, program, timing)
+        self.hosted = [i for i, b in enumerate(self.blocks) if b.to_modules]
         self._rings = list(program.memory.rings)
         self._reads = _reads(self.blocks, joined, program)
         for i in self.large:
@@ -199,8 +211,9 @@ class Takes(_Side):
         for i in self.staged():
             for variable, first in self._reads[i]:
                 ring = self._rings.index(variable)
-                count = len(self.blocks[i])
-                self.tables.append(InputTable(ring, first, count, None, None, 0, timing.back))
+                block = self.blocks[i]
+                back = timing.back + block.of_modules
+                self.tables.append(InputTable(ring, first, len(block), None, None, 0, back))
                 self._sources.append(i)
         self._zeros = np.zeros(timing.window, np.int32)
         self._counted = np.arange(timing.window, dtype=np.int32)
@@ -239,8 +252,12 @@ def _reads(
 ) -> list[list[tuple[str, int]]]:
     """Return for each block the variables it is read as, and its first element in their rows."""
     base = int(joined.circuit.starts[joined.imports]) if joined.imports >= 0 else 0
-    out, at = [], base
+    out: list[list[tuple[str, int]]] = []
+    at = base
     for block in blocks:
+        if block.to_modules:
+            out.append([])
+            continue
         variables = {
             links.variable
             for links in joined.circuit.connections
@@ -257,11 +274,11 @@ def _reads(
     return out
 
 
-def _components(routes: Routes, joined: Joined, dt: float) -> list[NDArray[np.int64]]:
+def _components(blocks: Sequence[Block], joined: Joined, dt: float) -> list[NDArray[np.int64]]:
     """Return the joint numbers of the components behind the exported ports, block by block."""
     known = {name: port_sources(part, dt) for name, part in joined.parts.items()}
     out = []
-    for block in routes.outgoing:
+    for block in blocks:
         component = np.empty(len(block), dtype=np.int64)
         for lpu in np.unique(block.lpus).tolist():
             mine = block.lpus == lpu

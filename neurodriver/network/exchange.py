@@ -9,6 +9,9 @@ has computed are needed
 * only in window w + 1 (``lag`` 1) when 2 W = least + 1: the message travels while window w is
   computed.
 
+Where the job has Modules, W = 1: they give in step k what others read in step k + 1, one step later
+than LPUs know it, so what they give goes into row k + 1 of the imports, not k + 2.
+
 Every message begins with a status word. A rank that fails, or is asked to stop, says so in one
 more exchange with each peer that is still there; so all leave, and none waits for ever.
 """
@@ -28,6 +31,7 @@ from ..compile.join import Joined
 from ..compile.program import Program
 from ..errors import NeurodriverError
 from .buffers import Sends, Takes
+from .hosting import Host
 from .mpi import Channel, World, wait_until
 from .routes import Routes
 
@@ -35,6 +39,9 @@ LONGEST = 1024
 """Most steps of a window."""
 
 GOOD, LEAVING = 0.0, 1.0
+
+LEAVE_SECONDS = 2.0
+"""How long a rank that leaves waits for others, who may be gone, too."""
 
 
 class Left(NeurodriverError):
@@ -121,10 +128,16 @@ class Exchange:
     timing : Timing
     seconds : float
         How long to wait for another rank.
+    host : Host, optional
+        The Modules of this rank.
 
     Attributes
     ----------
     timing : Timing
+    spent : float
+        Seconds of exchanging.
+    received : int
+        Bytes that came from other ranks.
     imports : list of InputTable
     exports : list of Probe
     """
@@ -137,15 +150,19 @@ class Exchange:
         program: Program,
         timing: Timing,
         seconds: float,
+        host: Host | None = None,
     ) -> None:
         self.timing = timing
         self.seconds = seconds
+        self._host = host
         self.spent = 0.0
+        self.received = 0
         self._world = world
         self._program = program
         self._message = 0
         self._peers = sorted({b.rank for b in (*routes.incoming, *routes.outgoing)})
         self._gone: set[int] = set()
+        self._leaving = False
         self._pending: list[tuple[int, Channel]] = []
         self.sends = Sends(routes, joined, program, timing)
         self.takes = Takes(routes, joined, program, timing)
@@ -156,12 +173,21 @@ class Exchange:
             )
         ]
         self._rows: dict[tuple[int, int], Channel] = {}
+        others = sum(len(b) for b in self.takes.blocks if b.rank != world.rank)
+        self._window_bytes = others * timing.window * program.dtype.itemsize
         self.exports = self.sends.probes
         self.imports = self.takes.tables
 
-    def begin(self) -> None:
+    @property
+    def asking(self) -> str:
+        """Id of the Module whose code runs; empty when none does."""
+        return self._host.asking if self._host else ""
+
+    def begin(self, steps: int | None) -> None:
         """Exchange row 0, and let every earlier row of the imports be like it."""
         out, into = self.sends.initial(self._peers), self.takes.initial(self._peers)
+        if self._host:
+            self._host.begin(steps, self.sends.of_modules(self.sends.parts(out)))
         channels = [(p, self._world.channel(p, [out[p]], [into[p]])) for p in self._peers]
         for _, channel in channels:
             channel.start()
@@ -169,6 +195,8 @@ class Exchange:
         for _, channel in channels:
             channel.free()
         self.takes.begin(into)
+        if self._host:
+            self._host.take(-1, self.takes.of_modules(self.takes.parts(into)))
 
     def left(self, step: int) -> int:
         """Return how many steps may be done before the next exchange."""
@@ -177,11 +205,13 @@ class Exchange:
     def stage(self, backend: CPUBackend, first: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
         window, row = divmod(first, self.timing.window)
+        if self._host:
+            self._host.step(first, self.sends.of_modules(self.sends.views(0)))
         self.sends.stage(backend, window, row)
         self.takes.stage(backend, window, row)
 
-    def swap(self) -> None:
-        """Exchange at the end of a window.
+    def swap(self, step: int) -> None:
+        """Exchange at the end of a window, ``step`` steps being done.
 
         Raises
         ------
@@ -195,8 +225,11 @@ class Exchange:
         if not self.timing.lag:
             self._finish()
         self.spent += time.perf_counter() - begin
+        self.received += self._window_bytes
+        if self._host:
+            self._host.take(step - 1, self.takes.of_modules(self.takes.views(0)))
 
-    def end(self) -> None:
+    def end(self, step: int) -> None:
         """Exchange for the last time, at the end of the run.
 
         Raises
@@ -204,12 +237,13 @@ class Exchange:
         Left
             When another rank has left instead.
         """
-        self.swap()
+        self.swap(step)
         self._finish()
 
-    def leave(self, seconds: float = 10.0) -> None:
+    def leave(self) -> None:
         """Tell every peer that is still there; never raise."""
-        self.seconds = seconds
+        self.seconds = LEAVE_SECONDS
+        self._leaving = True
         for status in (None, LEAVING):
             try:
                 if status is not None:
@@ -219,7 +253,14 @@ class Exchange:
                 continue
 
     def close(self) -> None:
-        """Let go of the requests."""
+        """Let the Modules clean up, and let go of the requests."""
+        try:
+            if self._host:
+                self._host.close()
+        finally:
+            self._free()
+
+    def _free(self) -> None:
         for channels in self._heads:
             for channel in channels.values():
                 channel.free()
@@ -236,9 +277,12 @@ class Exchange:
         number = self._message
         slot = number % self.timing.slots
         for peer in self._peers:
+            channels = self._heads[slot][peer], self._row_channel(peer, number)
+            if any(channel.busy for channel in channels):  # it has not answered in time
+                self._gone.add(peer)
             if peer not in self._gone:
                 self.sends.heads[slot][peer][0] = status
-                for channel in (self._heads[slot][peer], self._row_channel(peer, number)):
+                for channel in channels:
                     channel.start()
                     self._pending.append((peer, channel))
         self._message += 1
@@ -258,7 +302,11 @@ class Exchange:
         if not pending:
             return
         slot = (self._message - 1) % self.timing.slots
-        self._wait(pending)
+        try:
+            self._wait(pending)
+        except Left:
+            self._pending = pending
+            raise
         peers = {peer for peer, _ in pending}
         gone = {p for p in peers if self.takes.heads[slot][p][0] != GOOD}
         if gone:
@@ -273,4 +321,9 @@ class Exchange:
             return not waiting
 
         peers = sorted({peer for peer, _ in pending})
-        wait_until(ready, self.seconds, f"rank {', '.join(map(str, peers))}")
+        wait_until(ready, self.seconds, f"rank {', '.join(map(str, peers))}", self._listen)
+
+    def _listen(self) -> None:
+        """While a peer takes long: maybe it waits for a third one that has failed."""
+        if not self._leaving and self._world.alarm():
+            raise Left("another rank has failed")

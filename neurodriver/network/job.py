@@ -1,4 +1,4 @@
-"""The LPUs of one rank: made, wired with those of all ranks, run, closed."""
+"""The LPUs and Modules of one rank: made, wired with those of all ranks, run, closed."""
 
 from __future__ import annotations
 
@@ -15,44 +15,35 @@ from ..compile.join import Joined, join
 from ..compile.program import Program
 from ..errors import CircuitError, NeurodriverError
 from ..lpu import LPU, managed
+from ..module import Module
 from ..simulation import Member, Simulation
 from .deal import deal
 from .directory import PortTable, port_table
 from .exchange import Exchange, Timing, imported_variables, least_latency
+from .hosting import Host
 from .mpi import World
-from .routes import Crossing, Routes, make_routes
+from .plan import Plan
+from .routes import Routes, make_routes
 
 Error = tuple[str, int, list[str]]
 """Id of the LPU, step, lines of the traceback."""
 
+MODULE_COST = 20_000.0
+"""A step in Python takes about as long as so many connections."""
 
-@dataclass
-class Order:
-    """One LPU as it was asked for.
-
-    Attributes
-    ----------
-    id : str
-    make : callable
-        Constructs it.
-    rank : int or None
-        Where it shall run.
-    """
-
-    id: str
-    make: Callable[[], LPU]
-    rank: int | None = None
+FAILED_SECONDS = 2.5
+"""How long a rank that has failed waits for the others before it ends them."""
 
 
 @dataclass
 class _Told:
-    """What a rank tells the others about one of its LPUs."""
+    """What a rank tells the others about one of its LPUs or Modules."""
 
     table: PortTable
-    dt: float
-    dtype: str
-    seed: int
     cost: float
+    dt: float | None = None  # a Module has no settings
+    dtype: str = "float64"
+    seed: int = 0
 
 
 class Job:
@@ -61,43 +52,30 @@ class Job:
     Parameters
     ----------
     world : World
-    orders : sequence of Order
-        All LPUs, the same on every rank.
-    connections : sequence of callable
-        Each returns the crossings of one pattern for a dt.
-    seconds : float
-        How long to wait for other ranks.
-    threads : int, optional
-    strict : bool
-        Turn warnings into errors.
+    plan : Plan
+        All LPUs and Modules, the same on every rank.
 
     Attributes
     ----------
     lpus : dict of str to LPU
         Those of this rank.
+    modules : dict of str to Module
     ranks : dict of str to int
-        Rank of every LPU.
+        Rank of every LPU and Module.
     errors : list of (id, step, lines)
     simulation : Simulation or None
-        None where the rank has no LPU.
+        None where the rank has nothing to do.
     """
 
-    def __init__(
-        self,
-        world: World,
-        orders: Sequence[Order],
-        connections: Sequence[Callable[[float], list[Crossing]]],
-        *,
-        seconds: float = 0.0,
-        threads: int | None = None,
-        strict: bool = False,
-    ) -> None:
+    def __init__(self, world: World, plan: Plan) -> None:
         self.world = world
-        self.orders = {order.id: order for order in orders}
-        self.seconds = seconds
+        self.plan = plan
+        self.orders = {order.id: order for order in plan.orders}
         self.errors: list[Error] = []
         self.lpus: dict[str, LPU] = {}
+        self.modules: dict[str, Module] = {}
         self.simulation: Simulation | None = None
+        world.number += 1
         self.ranks = deal(dict.fromkeys(self.orders, 1.0), self._asked(), world.size)
         told = self._together(self._make)
         first, self.ranks = (
@@ -106,13 +84,19 @@ class Job:
         )
         if self.ranks != first:
             told = self._together(self._make)
-        self.dt = _common("dt", {k: t.dt for k, t in told.items()})
-        dtype = _common("dtype", {k: t.dtype for k, t in told.items()})
-        seed = _common("seed", {k: t.seed for k, t in told.items()})
-        crossings = [one for make in connections for one in make(self.dt)]
+        lpus = {name: t for name, t in told.items() if t.dt is not None}
+        self.dt = _common("dt", {k: t.dt for k, t in lpus.items()}, 1.0)
+        dtype = _common("dtype", {k: t.dtype for k, t in lpus.items()}, "float64")
+        seed = _common("seed", {k: t.seed for k, t in lpus.items()}, 0)
+        if not lpus and any(w.delay for w in plan.wirings):
+            raise CircuitError("manager: Modules alone have no dt; leave out the delay in connect")
+        crossings = [one for wiring in plan.wirings for one in wiring.crossings(self.dt)]
         tables = {name: t.table for name, t in told.items()}
-        routes = make_routes(tables, self.ranks, crossings, world.rank, strict=strict)
-        self._together(lambda: self._build(routes, dtype, seed, threads))
+        modules = [name for name in told if name not in lpus]
+        routes = make_routes(
+            tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules
+        )
+        self._together(lambda: self._build(routes, dtype, seed, bool(modules)))
 
     def _asked(self) -> dict[str, int]:
         return {o.id: o.rank for o in self.orders.values() if o.rank is not None}
@@ -126,7 +110,13 @@ class Job:
         except (Exception, SystemExit) as error:
             failed = error
             self.errors.append((self._working, 0, traceback.format_exc().splitlines(True)))
-        everything = self.world.gather((given, self.errors), self.seconds)
+        seconds = FAILED_SECONDS if failed else self.plan.timeout
+        try:
+            everything = self.world.gather((given, self.errors), seconds)
+        except NeurodriverError:
+            if failed is None:
+                raise
+            raise ConstructionError(self.errors, told=False) from failed  # others are still busy
         self.errors = [e for _, errors in everything for e in errors]
         if self.errors:
             raise ConstructionError(self.errors) from failed
@@ -135,33 +125,40 @@ class Job:
     _working = ""
 
     def _make(self) -> dict[str, _Told]:
-        """Construct the LPUs that fall to this rank and are not there yet."""
-        for name in list(self.lpus):
-            if self.ranks[name] != self.world.rank:
-                del self.lpus[name]
+        """Construct the LPUs and Modules that fall to this rank and are not there yet."""
+        here = self.world.rank
+        self.lpus = {k: v for k, v in self.lpus.items() if self.ranks[k] == here}
+        self.modules = {k: v for k, v in self.modules.items() if self.ranks[k] == here}
         out = {}
         for name, order in self.orders.items():
-            if self.ranks[name] != self.world.rank:
+            if self.ranks[name] != here:
                 continue
             self._working = name
-            if name not in self.lpus:
+            if name not in self.lpus and name not in self.modules:
                 with managed():
-                    self.lpus[name] = order.make()
+                    made = order.make(self.plan)
+                if isinstance(made, LPU):
+                    self.lpus[name] = made
+                else:
+                    self.modules[name] = made
+            if name in self.modules:
+                table = self.modules[name].port_table()
+                out[name] = _Told(table, MODULE_COST + len(table.number))
+                continue
             lpu = self.lpus[name]
             table = port_table(lpu.circuit, lpu.dt)
             cost = float(lpu.circuit.count + lpu.circuit.edges)
             settings = lpu.settings
-            out[name] = _Told(table, lpu.dt, settings.dtype, settings.seed, cost)
+            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed)
         return out
 
-    def _build(
-        self, routes: Routes, dtype: str, seed: int, threads: int | None
-    ) -> dict[str, float]:
+    def _build(self, routes: Routes, dtype: str, seed: int, lockstep: bool) -> dict[str, float]:
         """Join this rank's circuits and make them ready to run."""
-        self._working = next(iter(self.lpus), "")
+        self._working = next(iter({**self.lpus, **self.modules}), "")
+        seconds = self.plan.timeout
         joined = None
         least = 0
-        if self.lpus:
+        if self.lpus or self.modules:
             circuits = {name: insert_aggregators(lpu.circuit) for name, lpu in self.lpus.items()}
             held = _recorded_ports(self.lpus)
             feeds = routes.links, routes.imports
@@ -169,13 +166,14 @@ class Job:
             least = least_latency(joined, self.dt)
             if least and any(len(ports) for _, _, ports in held):
                 least = 1  # what is recorded must be there in time
-        shortest = [n for n in self.world.gather(least, self.seconds) if n]
+        shortest = [n for n in self.world.gather(least, seconds) if n]
         if joined is None:
             return {}
-        least = min(shortest, default=0)
+        least = 0 if lockstep else min(shortest, default=0)
         border = None
-        if routes.incoming or routes.outgoing:
-            border = _Border(self.world, routes, joined, Timing.of(least), self.seconds)
+        if routes.incoming or routes.outgoing or self.modules:
+            timing = Timing.of(least)
+            border = _Border(self.world, routes, joined, timing, seconds, self.modules)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes)
             for name, lpu in self.lpus.items()
@@ -185,7 +183,7 @@ class Job:
             self.dt,
             members,
             dtype=dtype,
-            threads=threads,
+            threads=self.plan.threads,
             seed=seed,
             plans=all(lpu.settings.plans for lpu in self.lpus.values()),
             border=border,
@@ -221,32 +219,39 @@ class _Border:
     joined: Joined
     timing: Timing
     seconds: float
+    modules: Mapping[str, Module]
     exported: set[str] = field(init=False)
     depth: Mapping[str, Callable[[int], int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.exported = {block.variable for block in self.routes.outgoing}
+        self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
         read = imported_variables(self.joined)
         self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
 
     def open(self, program: Program) -> Exchange:
         """Return buffers and requests."""
-        parts = self.world, self.routes, self.joined
-        return Exchange(*parts, program, self.timing, self.seconds)
+        routes, host = self.routes, None
+        if self.modules:
+            sends = [b for b in routes.outgoing if b.of_modules]
+            takes = [b for b in routes.incoming if b.to_modules]
+            host = Host(self.modules, sends, takes, routes.feeds)
+        parts = self.world, routes, self.joined
+        return Exchange(*parts, program, self.timing, self.seconds, host)
 
 
 class ConstructionError(NeurodriverError):
-    """An LPU of some rank cannot be made."""
+    """An LPU of some rank cannot be made; ``told``: all ranks know."""
 
-    def __init__(self, errors: Sequence[Error]) -> None:
+    def __init__(self, errors: Sequence[Error], told: bool = True) -> None:
         super().__init__(errors[0][2][-1].strip() if errors else "")
         self.errors = list(errors)
+        self.told = told
 
 
-def _common(name: str, values: Mapping[str, Any]) -> Any:
+def _common(name: str, values: Mapping[str, Any], default: Any) -> Any:
     """Return the value that all LPUs share."""
     different = dict.fromkeys(values.values())
     if len(different) > 1:
         said = ", ".join(f"{lpu}: {value}" for lpu, value in list(values.items())[:5])
         raise CircuitError(f"manager: all LPUs need the same {name}, got {said}")
-    return next(iter(different))
+    return next(iter(different), default)

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import CircuitError
 from .routes import Crossing
 
 
-def crossings(
-    pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float
-) -> Callable[[float], list[Crossing]]:
-    """Return what a pattern connects, once dt is known.
+@dataclass(frozen=True, eq=False)
+class Wiring:
+    """What a pattern connects, in both directions.
+
+    Attributes
+    ----------
+    ends : list of Crossing
+        Without latency.
+    delay : float
+        Seconds on top of the one step that every crossing takes.
+    """
+
+    ends: list[Crossing]
+    delay: float
+
+    def crossings(self, dt: float) -> list[Crossing]:
+        """Return them for a step of ``dt`` seconds."""
+        steps = np.asarray(round(self.delay / dt), dtype=np.int64)
+        return [replace(one, steps=steps) for one in self.ends]
+
+
+def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float) -> Wiring:
+    """Return what a pattern connects.
 
     Parameters
     ----------
@@ -46,25 +64,21 @@ def crossings(
         raise CircuitError(f"Manager.connect: the interfaces must be {want}, got {got}")
     if not (math.isfinite(delay) and delay >= 0):
         raise CircuitError(f"Manager.connect: delay must be seconds, at least 0, got {delay!r}")
-    links = pattern.sorted_links()
-    of = np.asarray(pattern.interface.labels["interface"].values())
+    links, labels = pattern.sorted_links(), pattern.interface.labels
+    of = np.asarray(labels["interface"].values())
+    kind_of = np.full(len(of), "", dtype="U5")
+    for kind in ("gpot", "spike"):
+        kind_of[labels["type"].equal(kind)] = kind
     on = np.asarray(links.column("conn") != 0, dtype=bool)  # unset counts as connected
     source, target = links.src[on], links.dst[on]
-
-    def direction(a: int, b: int) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
+    names = pattern.interface.ids
+    out = []
+    for a, b in ((0, 1), (1, 0)):
         rows = (of[source] == interfaces[a]) & (of[target] == interfaces[b])
-        names = pattern.interface.ids
-        return tuple(np.asarray(names.take(end[rows]).texts(), dtype=np.str_)
-                     for end in (source, target))  # type: ignore[return-value]  # fmt: skip
-
-    ends = {(a, b): direction(a, b) for a, b in ((0, 1), (1, 0))}
-
-    def make(dt: float) -> list[Crossing]:
-        steps = np.asarray(round(delay / dt), dtype=np.int64)
-        return [
-            Crossing(ids[a], ids[b], out_ports, in_ports, steps)
-            for (a, b), (out_ports, in_ports) in ends.items()
-            if len(out_ports)
-        ]
-
-    return make
+        if not rows.any():
+            continue
+        ends = source[rows], target[rows]
+        ports = [np.asarray(names.take(end).texts(), dtype=np.str_) for end in ends]
+        kinds = {"out_type": kind_of[ends[0]], "in_type": kind_of[ends[1]]}
+        out.append(Crossing(ids[a], ids[b], ports[0], ports[1], **kinds))
+    return Wiring(out, float(delay))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,8 @@ class Crossing:
         Selectors, one pair for each connection.
     steps : (m,) or () int64
         Latency beyond the one step of every crossing.
+    out_type, in_type : (m,) or () str
+        'gpot' or 'spike' where the pattern says so; empty where the LPUs' ports decide.
     """
 
     source: str
@@ -35,6 +37,8 @@ class Crossing:
     out_port: Column
     in_port: Column
     steps: Numbers = field(default_factory=lambda: np.zeros((), np.int64))
+    out_type: Column = field(default_factory=lambda: np.array(""))
+    in_type: Column = field(default_factory=lambda: np.array(""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +48,22 @@ class Block:
     Attributes
     ----------
     rank : int
-        The other rank.
+        The other rank; the same one between an LPU and a Module, or two Modules, of one process.
     variable : str
         What the sources update.
     lpus : (n,) str
     ports : (n,) int64
         The output ports: LPU, and component number there.
+    of_modules, to_modules : bool
+        Whether Modules are at its ends, and not LPUs.
     """
 
     rank: int
     variable: str
     lpus: Column
     ports: Numbers
+    of_modules: bool = False
+    to_modules: bool = False
 
     def __len__(self) -> int:
         return len(self.ports)
@@ -71,18 +79,21 @@ class Routes:
         Between its own LPUs.
     imports : list of Imports
         Input ports of its LPUs fed from elsewhere; ``place`` counts through ``incoming``.
+    feeds : list of Imports
+        Input ports of its Modules; ``place`` counts likewise.
     incoming, outgoing : list of Block
     """
 
     links: list[PortLinks] = field(default_factory=list)
     imports: list[Imports] = field(default_factory=list)
+    feeds: list[Imports] = field(default_factory=list)
     incoming: list[Block] = field(default_factory=list)
     outgoing: list[Block] = field(default_factory=list)
 
     @property
     def imported(self) -> int:
-        """How many values come in."""
-        return sum(map(len, self.incoming))
+        """How many values come in for LPUs."""
+        return sum(len(b) for b in self.incoming if not b.to_modules)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +107,21 @@ class _Resolved:
     steps: Numbers
 
 
+@dataclass(frozen=True)
+class _Map:
+    """All ports of a job, and who is where."""
+
+    tables: Mapping[str, PortTable]
+    ranks: Mapping[str, int]
+    modules: frozenset[str]
+
+    def way(self, one: _Resolved) -> tuple[int, int, bool, bool]:
+        """Return the ranks at both ends, and whether Modules are there."""
+        ends = one.source, one.target
+        a, b = (self.ranks[name] for name in ends)
+        return a, b, ends[0] in self.modules, ends[1] in self.modules
+
+
 def make_routes(
     tables: Mapping[str, PortTable],
     ranks: Mapping[str, int],
@@ -103,6 +129,7 @@ def make_routes(
     rank: int,
     name: str = "manager",
     strict: bool = False,
+    modules: Iterable[str] = (),
 ) -> Routes:
     """Check the crossings and deal them out.
 
@@ -119,6 +146,8 @@ def make_routes(
         Name used in messages.
     strict : bool
         Turn warnings into errors.
+    modules : iterable of str
+        Ids of what is a Module and no LPU.
 
     Raises
     ------
@@ -132,18 +161,26 @@ def make_routes(
     _unfed(resolved, tables, faults)
     faults.finish(strict)
     routes = Routes()
+    known = _Map(tables, ranks, frozenset(modules))
+    far = []
     for one in resolved:
-        if ranks[one.source] == ranks[one.target] == rank and len(one.out_row):
+        a, b, of_module, to_module = known.way(one)
+        if a != b or of_module or to_module:
+            far.append(one)
+        elif a == rank and len(one.out_row):
             ends = tables[one.source].number[one.out_row], tables[one.target].number[one.in_row]
             routes.links.append(PortLinks(one.source, one.target, *ends, one.steps))
-    peers = sorted({r for r in ranks.values() if r != rank})
-    first = 0
-    for peer in peers:
-        routes.outgoing += _blocks(resolved, tables, ranks, rank, peer, peer)
-        blocks = _blocks(resolved, tables, ranks, peer, rank, peer)
-        routes.imports += _imports(resolved, tables, ranks, peer, rank, blocks, first)
-        routes.incoming += blocks
-        first += sum(map(len, blocks))
+    first = [0, 0]  # of LPUs, of Modules
+    for peer in sorted(set(ranks.values()) | {rank}):
+        for to in (False, True):
+            for of in (False, True):
+                routes.outgoing += _blocks(far, known, (rank, peer, of, to), peer)
+                way = (peer, rank, of, to)
+                blocks = _blocks(far, known, way, peer)
+                found = _imports(far, known, way, blocks, first[to])
+                (routes.feeds if to else routes.imports).extend(found)
+                routes.incoming += blocks
+                first[to] += sum(map(len, blocks))
     return routes
 
 
@@ -151,7 +188,10 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
     """Find the ports of a crossing; connections of ports that do not fit are faults."""
     between = f"pattern {one.source} -> {one.target}"
     ends = []
-    for lpu, selectors, out in ((one.source, one.out_port, True), (one.target, one.in_port, False)):
+    for lpu, selectors, kinds, out in (
+        (one.source, one.out_port, one.out_type, True),
+        (one.target, one.in_port, one.in_type, False),
+    ):
         table = tables[lpu]
         row = table.find(selectors)
         lost = np.flatnonzero(row < 0)
@@ -165,19 +205,29 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
             for i in wrong.tolist()
         )
         faults.add_each(texts, len(wrong))
+        told = np.broadcast_to(kinds, row.shape)
+        there = np.where(table.spike[row], "spike", "gpot") if len(table.spike) else told
+        other = np.flatnonzero((row >= 0) & (told != "") & (told != there))
+        texts = (
+            f"{between}: port '{selectors[i]}' is of type {told[i]} in the pattern and of type "
+            f"{there[i]} in {lpu}"
+            for i in other.tolist()
+        )
+        faults.add_each(texts, len(other))
         row = row.copy()
         row[wrong] = -1
+        row[other] = -1
         ends.append(row)
     steps = np.broadcast_to(one.steps, ends[0].shape)
     good = (ends[0] >= 0) & (ends[1] >= 0)
     out_row, in_row, steps = ends[0][good], ends[1][good], steps[good]
     source, target = tables[one.source], tables[one.target]
     odd = np.flatnonzero(source.spike[out_row] != target.spike[in_row])
-    kinds = {True: "spike", False: "gpot"}
+    names = {True: "spike", False: "gpot"}
     texts = (
         f"{between}: port '{source.selector[out_row[i]]}' is of type "
-        f"{kinds[bool(source.spike[out_row[i]])]}, port '{target.selector[in_row[i]]}' of type "
-        f"{kinds[bool(target.spike[in_row[i]])]}; both must be the same"
+        f"{names[bool(source.spike[out_row[i]])]}, port '{target.selector[in_row[i]]}' of type "
+        f"{names[bool(target.spike[in_row[i]])]}; both must be the same"
         for i in odd.tolist()
     )
     faults.add_each(texts, len(odd))
@@ -221,19 +271,15 @@ def _unfed(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], fault
             faults.warn(f"{lpu}: input ports that no pattern feeds", lost)
 
 
-def _blocks(
-    resolved: Sequence[_Resolved],
-    tables: Mapping[str, PortTable],
-    ranks: Mapping[str, int],
-    source: int,
-    target: int,
-    other: int,
-) -> list[Block]:
-    """Return what one rank sends another: each port once, ordered by variable, LPU and port."""
+_Way = tuple[int, int, bool, bool]
+
+
+def _blocks(resolved: Sequence[_Resolved], known: _Map, way: _Way, other: int) -> list[Block]:
+    """Return what goes one way: each port once, ordered by variable, LPU and port."""
     columns: dict[tuple[str, str], list[Numbers]] = {}
     for one in resolved:
-        if ranks[one.source] == source and ranks[one.target] == target:
-            table = tables[one.source]
+        if known.way(one) == way:
+            table = known.tables[one.source]
             for variable in np.unique(table.variable[one.out_row]).tolist():
                 rows = one.out_row[table.variable[one.out_row] == variable]
                 columns.setdefault((variable, one.source), []).append(rows)
@@ -245,32 +291,28 @@ def _blocks(
             other,
             variable,
             np.concatenate([np.full(len(rows), lpu) for lpu, rows in parts]),
-            np.concatenate([tables[lpu].number[rows] for lpu, rows in parts]),
+            np.concatenate([known.tables[lpu].number[rows] for lpu, rows in parts]),
+            *way[2:],
         )
         for variable, parts in blocks.items()
     ]
 
 
 def _imports(
-    resolved: Sequence[_Resolved],
-    tables: Mapping[str, PortTable],
-    ranks: Mapping[str, int],
-    source: int,
-    target: int,
-    blocks: Sequence[Block],
-    first: int,
+    resolved: Sequence[_Resolved], known: _Map, way: _Way, blocks: Sequence[Block], first: int
 ) -> list[Imports]:
     """Return which input ports take which of the imported values."""
+    tables = known.tables
     place: dict[str, Numbers] = {}
     for block in blocks:
         for lpu in np.unique(block.lpus).tolist():
             mine = np.flatnonzero(block.lpus == lpu)
-            known = place.setdefault(lpu, np.full(_size(tables[lpu]), -1, dtype=np.int64))
-            known[block.ports[mine]] = first + mine
+            at = place.setdefault(lpu, np.full(_size(tables[lpu]), -1, dtype=np.int64))
+            at[block.ports[mine]] = first + mine
         first += len(block)
     out = []
     for one in resolved:
-        if ranks[one.source] == source and ranks[one.target] == target and len(one.out_row):
+        if known.way(one) == way and len(one.out_row):
             number = tables[one.source].number[one.out_row]
             steps = tables[one.source].steps[one.out_row] - 1 + one.steps
             ports = tables[one.target].number[one.in_row]

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable
 
+from ..simulation import Simulation
 from .exchange import Left
 from .job import Error, Job
 
@@ -26,8 +27,6 @@ class Run:
 
     Attributes
     ----------
-    stopping : Event
-        Set to end the run at the next call.
     errors : list of (id, step, lines)
     seconds : float
         Time that the steps took.
@@ -37,60 +36,70 @@ class Run:
         self, job: Job, steps: int | None, progress: Callable[[int], None] | None = None
     ) -> None:
         self.job = job
-        self.stopping = threading.Event()
+        self._stopping = threading.Event()
         self.errors: list[Error] = []
         self.seconds = 0.0
         self._steps = steps
         self._progress = progress
         self._looked = 0.0
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="neurodriver-run", daemon=True)
         self._thread.start()
 
     def join(self, seconds: float) -> bool:
         """Wait for the end; return whether it has come."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        return self._ended.wait(seconds)  # Thread.join is not to be trusted after an interrupt
+
+    def stop(self) -> None:
+        """End the run on all ranks at the next call."""
+        if self.job.simulation is None:
+            self.job.world.tell()
+        self._stopping.set()
 
     def _run(self) -> None:
-        simulation = self.job.simulation
-        if simulation is None:
-            return
+        try:
+            if self.job.simulation is not None:
+                self._advance(self.job.simulation)
+        finally:
+            self._ended.set()
+
+    def _advance(self, simulation: Simulation) -> None:
         simulation.watch = self._watch
         begin = time.perf_counter()
         try:
             simulation.start(self._steps)
             begin = time.perf_counter()
-            if self._steps is None:
-                while True:
-                    simulation.advance(1 << 20, self._progress)
+            while self._steps is None:
+                simulation.advance(1 << 20, self._progress)
             simulation.advance(self._steps, self._progress)
             self.seconds = time.perf_counter() - begin
             simulation.end()
         except Left:
             simulation.leave()
         except BaseException as error:
-            self._note(error, simulation.culprit)
-            self.job.world.tell(self.errors[-1][0])
+            self._note(error)
+            self.job.world.tell()
             simulation.leave()
         finally:
             self.seconds = self.seconds or time.perf_counter() - begin
             try:
                 simulation.close()
             except Exception as error:
-                self._note(error, "")
+                self._note(error)
 
-    def _note(self, error: BaseException, culprit: str) -> None:
+    def _note(self, error: BaseException) -> None:
         assert self.job.simulation is not None
         lines = traceback.format_exception(error)
-        name = culprit or next(iter(self.job.lpus))
+        name = self.job.simulation.culprit or next(iter({**self.job.lpus, **self.job.modules}))
         self.errors.append((name, self.job.simulation.step, lines))
 
     def _watch(self) -> None:
         """Leave the run when asked to, here or by another rank."""
-        if self.stopping.is_set():
+        if self._stopping.is_set():
+            self.job.world.tell()
             raise Left("stopped")
         now = time.perf_counter()
         if now - self._looked > _WATCH_SECONDS:
             self._looked = now
-            if self.job.world.heard() is not None:
+            if self.job.world.alarm():
                 raise Left("another rank has failed")

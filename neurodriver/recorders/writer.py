@@ -33,11 +33,14 @@ class Writer:
     ----------
     blocked_seconds : float
         Time that ``put`` has waited for the disk.
+    failed : Recorder or None
+        The one that failed first.
     """
 
     def __init__(self, recorders: Iterable[Recorder], depth: int = 4) -> None:
         self.recorders = tuple(recorders)
         self.blocked_seconds = 0.0
+        self.failed: Recorder | None = None
         self._queue: queue.Queue[tuple[Recorder, Block] | None] = queue.Queue(max(1, depth))
         self._failure: BaseException | None = None
         self._told = False
@@ -52,7 +55,9 @@ class Writer:
             raise RecordingError("Writer: closed; no more blocks can be taken")
         self._raise_failure()
         if recorder.per_step:
+            self.failed = recorder
             recorder.append(block)
+            self.failed = None
             return
         try:
             self._queue.put_nowait((recorder, block))
@@ -98,7 +103,7 @@ class Writer:
                 try:
                     item[0].append(item[1])
                 except BaseException as failure:
-                    self._failure = failure
+                    self._failure, self.failed = failure, item[0]
         self._close(per_step=False)
 
     def _close(self, per_step: bool) -> None:
@@ -109,3 +114,4 @@ class Writer:
             except BaseException as failure:
                 # The first failure is the cause; those of close() mostly follow from it.
                 self._failure = self._failure or failure
+                self.failed = self.failed or recorder
