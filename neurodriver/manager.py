@@ -35,6 +35,8 @@ class Manager:
         Seconds to wait for another rank's values; by default as long as it takes.
     strict : bool
         Turn warnings about ports and patterns into errors.
+    quiet : bool
+        Leave it to the caller to print errors; they are raised all the same.
 
     Examples
     --------
@@ -56,7 +58,9 @@ class Manager:
         threads: int | None = None,
         timeout: float | None = None,
         strict: bool = False,
+        quiet: bool = False,
     ) -> None:
+        self._quiet = quiet
         self._world: World = world()
         self._threads = threads
         self._timeout = settings.timeout() if timeout is None else float(timeout)
@@ -75,6 +79,11 @@ class Manager:
     def rank(self) -> int:
         """This process's place among the ranks."""
         return self._world.rank
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return self._world.size
 
     @property
     def ids(self) -> list[str]:
@@ -240,10 +249,12 @@ class Manager:
     def _failure(self) -> LPUExecutionError:
         """Print and return what went wrong."""
         lpu, step, lines = self._errors[0]
-        print(
-            f"An error occurred during execution of LPU {lpu} at step {step}:\n{''.join(lines)}",
-            file=sys.stderr,
-        )
+        if not self._quiet:
+            print(
+                f"An error occurred during execution of LPU {lpu} at step {step}:\n"
+                f"{''.join(lines)}",
+                file=sys.stderr,
+            )
         error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
         error.known_to_all_ranks = True  # type: ignore[attr-defined]
         return error
