@@ -266,8 +266,8 @@ def part_of(type_name: str) -> str:
     """Return which of `PARTS` holds the cells of a type.
 
     Cells are not cut: Tm and TmY, which lead from the medulla into the lobula complex, are in the
-    medulla, and what they send goes through ports. T4 is with T5, its counterpart. The two terminals
-    of CT1 are modelled as two types and lie apart.
+    medulla, and what they send goes through ports. T4 is with T5, its counterpart. The terminals of
+    CT1 are two types and lie apart.
     """
     if type_name in _RETINA:
         return "retina"

@@ -75,10 +75,11 @@ def run(path: Path, output: Path | None) -> int:
 
     begin = time.perf_counter()
     here = world()
+    words = click.get_current_context().obj
     if here.rank:
         warnings.simplefilter("ignore")
     try:
-        experiment = agreed(lambda: load_experiment(path, output), here)
+        experiment = agreed(lambda: load_experiment(path, output, words), here)
         _run(experiment, begin, here.rank == 0)
     except LPUExecutionError as error:
         if here.rank == 0 and not error.traceback[-1:][0].startswith("neurodriver."):

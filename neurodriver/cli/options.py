@@ -18,9 +18,7 @@ own_models = click.option(
 )
 
 
-def positive(unit: str) -> (
-    Callable[[click.Context, click.Parameter, float | None], float | None]
-):
+def positive(unit: str) -> Callable[[click.Context, click.Parameter, float | None], float | None]:
     """Return a check for finite numbers above zero, or none."""
 
     def check(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

@@ -20,7 +20,7 @@ from ..component import NDComponent
 from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
 from ..loading import load_models
-from ..lpu import LPU, as_circuit
+from ..lpu import LPU, as_circuit, command_line
 from ..recorders import HDF5Recorder
 from .load import Experiment
 from .pattern_files import TypedPorts, check_types
@@ -44,9 +44,7 @@ class ExperimentLPU(LPU):
         What patterns say of the types of its ports.
     """
 
-    def __init__(
-        self, experiment: Experiment, id: str, typed: Sequence[TypedPorts] = ()
-    ) -> None:
+    def __init__(self, experiment: Experiment, id: str, typed: Sequence[TypedPorts] = ()) -> None:
         section, path = experiment.section.lpu[id], ("lpu", id)
         with told(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
@@ -64,7 +62,11 @@ class ExperimentLPU(LPU):
             make_recorders(experiment, circuit, id),
             dtype=experiment.section.dtype,
             seed=experiment.section.seed,
-            attributes={"lpu": id, "experiment": experiment.source.path.name},
+            attributes={
+                "lpu": id,
+                "experiment": experiment.source.path.name,
+                "command": command_line(list(experiment.command)),
+            },
         )
 
 

@@ -16,7 +16,7 @@ from ..network.patterns import crossings
 from ..network.routes import Crossing, make_routes
 from .build import ExperimentLPU
 from .load import Experiment
-from .pattern_files import Wiring
+from .pattern_files import Wiring, typed_ports
 from .run import wirings
 
 
@@ -51,9 +51,9 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
         for one in lpus.values():
             for entering in one.inputs:
                 entering.close()
-    for one, crossing in made:
+    for wiring, crossing in made:
         kinds = _kinds(tables[crossing.source], crossing)
-        delay = f", {one.delay:g} s later" if one.delay else ""
+        delay = f", {wiring.delay:g} s later" if wiring.delay else ""
         yield f"  {crossing.source} -> {crossing.target}: {kinds}{delay}"
     yield f"records to {experiment.output}"
 
@@ -63,8 +63,7 @@ def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
     lpus: dict[str, LPU] = {}
     faults: list[str] = []
     for name in experiment.section.lpu:
-        typed = [t for one in wired for side, lpu in enumerate(one.between)
-                 if lpu == name for t in one.typed(side)]  # fmt: skip
+        typed = typed_ports(wired, name)
         try:
             with managed():
                 lpus[name] = ExperimentLPU(experiment, name, typed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +24,8 @@ class Experiment:
         The file.
     section : ExperimentSection
         Its contents.
+    command : tuple of str
+        What started it, for its recordings.
 
     Examples
     --------
@@ -31,6 +35,7 @@ class Experiment:
 
     source: Source
     section: ExperimentSection
+    command: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -76,7 +81,11 @@ class Experiment:
         return run(self)
 
 
-def load_experiment(path: str | Path, output: str | Path | None = None) -> Experiment:
+def load_experiment(
+    path: str | Path,
+    output: str | Path | None = None,
+    command: Sequence[str] | None = None,
+) -> Experiment:
     """Read and check an experiment file.
 
     Parameters
@@ -85,6 +94,8 @@ def load_experiment(path: str | Path, output: str | Path | None = None) -> Exper
         A file ``.toml`` or ``.yaml``.
     output : path, optional
         Recorded to instead of what the file says; relative to the current folder.
+    command : sequence of str, optional
+        What started it, for its recordings; by default that of this process.
 
     Raises
     ------
@@ -98,7 +109,7 @@ def load_experiment(path: str | Path, output: str | Path | None = None) -> Exper
         check_references(section, source.folder, faults)
         if output is not None:
             section = section.model_copy(update={"output": str(Path(output).resolve())})
-        experiment = Experiment(source, section)
+        experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
         _check_output(experiment, faults)
     if faults.count or section is None:
         raise ExperimentError(faults.report())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,12 @@ def check_types(circuit: Circuit, lpu: str, typed: TypedPorts) -> None:
         raise ExperimentError(f"{message}, the pattern says {typed.type}")
 
 
+def typed_ports(wired: Sequence[Wiring], lpu: str) -> list[TypedPorts]:
+    """Return what all patterns state of the ports of an LPU."""
+    sides = [(one, side) for one in wired for side in (0, 1) if one.between[side] == lpu]
+    return [typed for one, side in sides for typed in one.typed(side)]
+
+
 def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath) -> list[Wiring]:
     """Return what one section of an experiment file connects.
 
@@ -105,7 +111,7 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
     NeurodriverError
         When it is no pattern.
     """
-    between = tuple(section.between) if section.between else None
+    between = (section.between[0], section.between[1]) if section.between else None
     interfaces = section.interfaces[0], section.interfaces[1]
     made: dict[tuple[str, str], Any] = {}
     if section.function is not None:
@@ -114,10 +120,10 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
         made = _of_function(given, between, experiment)
     elif section.file is not None:
         assert between is not None
-        made[between[0], between[1]] = read_pattern(file_of(section.file, experiment.folder))
+        made[between] = read_pattern(file_of(section.file, experiment.folder))
     else:
         assert between is not None and section.from_ is not None and section.to is not None
-        made[between[0], between[1]] = _inline(section.from_, section.to, section.type)
+        made[between] = _inline(section.from_, section.to, section.type)
     out = [Wiring(path, ids, p, interfaces, section.delay) for ids, p in made.items()]
     for one in out:
         if not one.connections:
@@ -126,11 +132,11 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
 
 
 def _of_function(
-    given: Any, between: tuple[str, ...] | None, experiment: Experiment
+    given: Any, between: tuple[str, str] | None, experiment: Experiment
 ) -> dict[tuple[str, str], Any]:
     """Return what a function gave: one pattern, or several by pairs of LPUs."""
     if isinstance(given, Pattern) and between is not None:
-        return {(between[0], between[1]): given}
+        return {between: given}
     if not isinstance(given, Mapping):
         want = "a Pattern" if between else "a mapping (LPU, LPU) -> Pattern, or give 'between'"
         raise ExperimentError(f"must return {want}, got {type(given).__name__}")
@@ -155,7 +161,7 @@ def _inline(from_: str, to: str, kind: str | None) -> Pattern:
         counts = f"{len(sources.ids):,} ports in 'from', {len(targets.ids):,} in 'to'"
         raise ExperimentError(f"{counts}: as many are needed, or one in 'from'")
     make = Pattern.from_product if one else Pattern.from_concat
-    typed = {} if kind is None else {f"{kind}_sel": f"{from_},{to}"}
+    typed: dict[str, Any] = {} if kind is None else {f"{kind}_sel": f"{from_},{to}"}
     return make(sources, targets, from_sel=sources, to_sel=targets, data=1, **typed)
 
 

@@ -40,12 +40,13 @@ def function_of(text: str, folder: Path) -> Callable[..., Any]:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         raise ExperimentError(f"module '{module_name}' cannot be imported: {error!r}") from None
-    function: Any = module
+    found: Any = module
     for part in name.split("."):
-        function = getattr(function, part, None)
-    if not callable(function):
+        found = getattr(found, part, None)
+    if not callable(found):
         hint = near(name, [n for n, item in vars(module).items() if callable(item)])
         raise ExperimentError(f"module '{module_name}' has no function {quoted(name)}{hint}")
+    function: Callable[..., Any] = found
     return function
 
 
@@ -83,7 +84,7 @@ def completed(
 
 
 def check_references(found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
-    """Note everything that a file names and that is not there, or does not take what it is given."""
+    """Note what a file names and is not there, or does not take what it is given."""
     check = _Check(found, folder, faults)
     check.files(found.models, ("models",))
     for name, lpu in found.lpu.items():

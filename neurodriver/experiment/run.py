@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +14,7 @@ from ..network.mpi import World, world
 from ..recorders.master import write_master
 from .build import ExperimentLPU
 from .load import Experiment
-from .pattern_files import Wiring, make_wirings
+from .pattern_files import Wiring, make_wirings, typed_ports
 from .schema import FaultsOfFile
 
 _AGREE_SECONDS = 60.0
@@ -69,8 +68,7 @@ def make_manager(experiment: Experiment, here: World) -> Manager:
     wired = wirings(experiment)
     man = Manager(threads=experiment.section.threads, quiet=True)
     for name, section in experiment.section.lpu.items():
-        typed = [t for one in wired for side, lpu in enumerate(one.between)
-                 if lpu == name for t in one.typed(side)]  # fmt: skip
+        typed = typed_ports(wired, name)
         rank = None if section.rank is None else section.rank % here.size
         man.add(ExperimentLPU, name, experiment, typed=typed, rank=rank)
     for one in wired:
@@ -144,7 +142,7 @@ def _write_master(experiment: Experiment, here: World) -> None:
         "steps": experiment.steps,
         "dtype": section.dtype,
         "seed": str(section.seed),  # may exceed what a signed number of HDF5 holds
-        "command": command_line(sys.argv),
+        "command": command_line(list(experiment.command)),
     }
     write_master(experiment.output, recordings, attributes, experiment.source.text)
     for path in recordings.values():

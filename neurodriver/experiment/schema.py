@@ -172,9 +172,11 @@ def _told(error: Any, source: Source, faults: FaultsOfFile) -> None:
     elif kind == "value_error":
         faults.at(path, f"{context['error']}, got {said(got)}")
     elif kind == "literal_error":
-        hint = near(got, context["expected"].replace("'", "").split(" or ")) if (
-            isinstance(got, str)
-        ) else ""
+        hint = (
+            near(got, context["expected"].replace("'", "").split(" or "))
+            if (isinstance(got, str))
+            else ""
+        )
         faults.at(path, f"must be {context['expected']}, got {said(got)}{hint}")
     else:
         faults.at(path, f"{_want(kind, context, error['msg'])}, got {said(got)}")

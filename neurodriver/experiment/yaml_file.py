@@ -78,9 +78,7 @@ def _loader(yaml: Any) -> Any:
     return Loader
 
 
-def _note(
-    node: Any, path: Path, lines: dict[Path, int], faults: Faults, seen: list[int]
-) -> None:
+def _note(node: Any, path: Path, lines: dict[Path, int], faults: Faults, seen: list[int]) -> None:
     """Note the lines of a node's keys; a key that stands twice is a fault."""
     seen[0] += 1
     if seen[0] > MOST_NODES:
