@@ -47,7 +47,7 @@ class Wiring:
     Attributes
     ----------
     path : path
-        Where the experiment file tells of it.
+        The key of the experiment file that tells of it, and of the types of its ports.
     between : (str, str)
     pattern : Pattern
     interfaces : (int, int)
@@ -124,6 +124,8 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
     else:
         assert between is not None and section.from_ is not None and section.to is not None
         made[between] = _inline(section.from_, section.to, section.type)
+    if section.type is not None:
+        path = (*path, "type")
     out = [Wiring(path, ids, p, interfaces, section.delay) for ids, p in made.items()]
     for one in out:
         if not one.connections:

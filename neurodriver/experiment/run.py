@@ -76,7 +76,7 @@ def make_manager(experiment: Experiment, here: World) -> Manager:
     return man
 
 
-def spawn(man: Manager, here: World) -> None:
+def spawn(man: Manager, experiment: Experiment, here: World) -> None:
     """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made.
 
     Raises
@@ -91,9 +91,10 @@ def spawn(man: Manager, here: World) -> None:
         texts = here.gather(str(made) if known else "", _AGREE_SECONDS)
         said = [text for text in texts if text]
         raise ExperimentError(said[0] if said else str(error)) from None
-    except NeurodriverError:
+    except NeurodriverError as error:
         here.engaged = False  # all ranks found the same
-        raise
+        text = str(error).removeprefix("manager: ")
+        raise ExperimentError(f"{experiment.source.path}: {text}") from error
 
 
 def run(
@@ -118,7 +119,7 @@ def run(
     """
     here = world()
     man = agreed(lambda: make_manager(experiment, here), here)
-    spawn(man, here)
+    spawn(man, experiment, here)
     try:
         agreed(lambda: _write_master(experiment, here), here)
     except ExperimentError:
