@@ -105,13 +105,14 @@ def load_experiment(
     source = read_source(Path(path))
     faults = FaultsOfFile(source)
     section = validate(source, faults)
-    if section is not None:
-        check_references(section, source.folder, faults)
-        if output is not None:
-            section = section.model_copy(update={"output": str(Path(output).resolve())})
-        experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
+    valid = not faults.count
+    check_references(section, source.folder, faults)
+    if output is not None:
+        section = section.model_copy(update={"output": str(Path(output).resolve())})
+    experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
+    if valid:
         _check_output(experiment, faults)
-    if faults.count or section is None:
+    if faults.count:
         raise ExperimentError(faults.report())
     return experiment
 

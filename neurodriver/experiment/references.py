@@ -123,7 +123,8 @@ class _Check:
     def file(self, name: str, path: KeyPath) -> None:
         if not file_of(name, self.folder).is_file():
             where = "" if Path(name).is_absolute() else f" (looked for in {self.folder})"
-            hint = near(name, (f.name for f in self.folder.iterdir() if f.is_file()))
+            alike = [f.name for f in self.folder.iterdir() if f.suffix == Path(name).suffix]
+            hint = near(name, alike)
             self.faults.at(path, f"no such file: {quoted(name)}{hint}{where}")
 
     def files(self, names: list[str], path: KeyPath) -> None:

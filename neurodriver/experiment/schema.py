@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
@@ -122,29 +122,73 @@ class ExperimentSection(Section):
     pattern: list[PatternSection] = []
 
 
-def validate(source: Source, faults: FaultsOfFile) -> ExperimentSection | None:
-    """Return the checked contents of a file; None, with faults noted, where it is wrong."""
-    try:
-        found = ExperimentSection.model_validate(source.data)
-    except pydantic.ValidationError as error:
-        for one in error.errors(include_url=False):
-            _told(one, source, faults)
-        return None
-    before = faults.count
-    _alternatives(found, faults)
-    return found if faults.count == before else None
+BROKEN_LPU = LPUSection.model_construct()
+BROKEN_PATTERN = PatternSection.model_construct()
+"""Stand for sections that are wrong in themselves, while the others are looked at."""
+
+SHOWN = 50
+"""How many faults of a file are told in full."""
 
 
 class FaultsOfFile(Faults):
-    """Faults with the lines and the keys that they are about."""
+    """Faults with the lines and the keys that they are about, told in the order of the file."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(str(source.path))
         self._positions = source.positions
+        self._found: list[tuple[int, str]] = []
 
     def at(self, path: Path, message: str) -> None:
         """Note a fault of a key."""
-        self.add(f"line {self._positions.line(path)}: {key_of(path)}{message}")
+        line = self._positions.line(path)
+        self._found.append((line, f"line {line}: {key_of(path)}{message}"))
+        self.count = len(self._found)
+        self.messages = [text for _, text in sorted(self._found, key=lambda f: f[0])][:SHOWN]
+
+
+def validate(source: Source, faults: FaultsOfFile) -> ExperimentSection:
+    """Return the contents of a file; where faults are noted, only what is good in itself."""
+    try:
+        found = ExperimentSection.model_validate(source.data)
+    except pydantic.ValidationError as error:
+        for one in error.errors(include_url=False):
+            _told(one, faults)
+        found = _good_parts(source.data)
+    else:
+        _alternatives(found, faults)
+    for name, lpu in found.lpu.items():
+        if lpu is not BROKEN_LPU:
+            _alternatives_of_lpu(name, lpu, faults)
+    for i, pattern in enumerate(found.pattern):
+        if pattern is not BROKEN_PATTERN:
+            _alternatives_of_pattern(pattern, ("pattern", i), faults)
+    return found
+
+
+def _good_parts(data: Mapping[str, Any]) -> ExperimentSection:
+    """Return the sections that are good in themselves, so that all faults are told at once."""
+    lpus, patterns = data.get("lpu"), data.get("pattern")
+    return ExperimentSection.model_construct(
+        dt=1.0,
+        lpu={
+            name: _section(LPUSection, BROKEN_LPU, item)
+            for name, item in (lpus.items() if isinstance(lpus, dict) else ())
+        },
+        pattern=[
+            _section(PatternSection, BROKEN_PATTERN, item)
+            for item in (patterns if isinstance(patterns, list) else ())
+        ],
+    )
+
+
+S = TypeVar("S", bound=Section)
+
+
+def _section(kind: type[S], broken: S, data: Any) -> S:
+    try:
+        return kind.model_validate(data)
+    except pydantic.ValidationError:
+        return broken
 
 
 def key_of(path: Path) -> str:
@@ -155,7 +199,7 @@ def key_of(path: Path) -> str:
     return f"{text}: " if text else ""
 
 
-def _told(error: Any, source: Source, faults: FaultsOfFile) -> None:
+def _told(error: Any, faults: FaultsOfFile) -> None:
     """Note what the schema found, in our words."""
     path: Path = tuple(p for p in error["loc"] if p != "[key]")
     kind, got = error["type"], error.get("input")
@@ -235,19 +279,19 @@ def _alternatives(found: ExperimentSection, faults: FaultsOfFile) -> None:
     elif found.duration is not None and not 1 <= found.duration / found.dt <= LONGEST_RUN:
         steps = f"{found.duration / found.dt:.3g} steps of {found.dt:g} s"
         faults.at(("duration",), f"these are {steps}, allowed are 1 to {LONGEST_RUN:,}")
-    for name, lpu in found.lpu.items():
-        path: Path = ("lpu", name)
-        if name in RESERVED:
-            faults.at(path, f"an LPU cannot be called so; {' and '.join(RESERVED)} are taken")
-        if (lpu.circuit is None) == (lpu.function is None):
-            faults.at(path, "give either 'circuit' (a file) or 'function' (module:name)")
-        if lpu.arguments and lpu.function is None:
-            faults.at((*path, "arguments"), "belong to a 'function', which is not given")
-        for i, one in enumerate(lpu.input):
-            if (one.class_ is None) == (one.function is None):
-                faults.at((*path, "input", i), "give either 'class' or 'function' (module:name)")
-    for i, pattern in enumerate(found.pattern):
-        _alternatives_of_pattern(pattern, ("pattern", i), faults)
+
+
+def _alternatives_of_lpu(name: str, lpu: LPUSection, faults: FaultsOfFile) -> None:
+    path: Path = ("lpu", name)
+    if name in RESERVED:
+        faults.at(path, f"an LPU cannot be called so; {' and '.join(RESERVED)} are taken")
+    if (lpu.circuit is None) == (lpu.function is None):
+        faults.at(path, "give either 'circuit' (a file) or 'function' (module:name)")
+    if lpu.arguments and lpu.function is None:
+        faults.at((*path, "arguments"), "belong to a 'function', which is not given")
+    for i, one in enumerate(lpu.input):
+        if (one.class_ is None) == (one.function is None):
+            faults.at((*path, "input", i), "give either 'class' or 'function' (module:name)")
 
 
 def _alternatives_of_pattern(pattern: PatternSection, path: Path, faults: FaultsOfFile) -> None:

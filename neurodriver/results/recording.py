@@ -177,7 +177,9 @@ class Recording:
         return "\n".join([*lines, *(f"  {self[v]!r}" for v in self.variables)])
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and the one behind a link."""
+        if self._file and self._root:
+            self._root.file.close()
         self._file.close()
 
     @property

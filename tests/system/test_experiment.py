@@ -319,8 +319,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "wrong type of port": (
         'type = "gpot"',
         'type = "spike"',
-        r"line 24: pattern\[0\]\.type: port '/left/v/0' of left, and 2 more are of type gpot, the pattern"
-        r" says spike",
+        r"line 24: pattern\[0\]\.type: port '/left/v/0' of left, and 2 more are of type "
+        "gpot, the pattern says spike",
     ),
     "no such port": ("/left/v[0:3]", "/left/w[0:3]", "left has no port '/left/w/0'"),
     "wrong direction": (
