@@ -82,7 +82,7 @@ def _note(node: Any, path: Path, lines: dict[Path, int], faults: Faults, seen: l
     """Note the lines of a node's keys; a key that stands twice is a fault."""
     seen[0] += 1
     if seen[0] > MOST_NODES:
-        raise ExperimentError("aliases make more than a million values")
+        raise ValueError("aliases make more than a million values")
     lines.setdefault(path, node.start_mark.line + 1)
     if node.id == "mapping":
         known: dict[str, int] = {}
