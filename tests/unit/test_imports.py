@@ -89,7 +89,7 @@ def test_a_quiet_run_loads_no_bar_and_no_plots(tmp_path: Path) -> None:
         "import sys\nfrom neurodriver.__main__ import main\n"
         f"code = main(['run', {str(circuit)!r}, '--dt', '1e-4', '--duration', '1e-2', "
         f"'-o', {str(tmp_path / 'x.h5')!r}])\n"
-        "print(code, *({'matplotlib', 'tqdm'} & set(sys.modules)))"
+        "print(code, *({'matplotlib', 'tqdm', 'pydantic'} & set(sys.modules)))"
     )
     assert python(code).splitlines()[-1] == "0"
 
