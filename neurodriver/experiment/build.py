@@ -92,7 +92,7 @@ def told(experiment: Experiment, path: KeyPath) -> Iterator[None]:
 
 @cache
 def own_models(file: Path) -> tuple[type[NDComponent], ...]:
-    """Return the models of a Python file; LPUs that name the same file share them."""
+    """Return the models of a Python file or a folder; LPUs that name the same one share them."""
     return tuple(load_models((file,)))
 
 

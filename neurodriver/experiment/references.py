@@ -86,10 +86,10 @@ def completed(
 def check_references(found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
     """Note what a file names and is not there, or does not take what it is given."""
     check = _Check(found, folder, faults)
-    check.files(found.models, ("models",))
+    check.models(found.models, ("models",))
     for name, lpu in found.lpu.items():
         path: KeyPath = ("lpu", name)
-        check.files(lpu.models, (*path, "models"))
+        check.models(lpu.models, (*path, "models"))
         if lpu.circuit is not None:
             check.file(lpu.circuit, (*path, "circuit"))
         if lpu.function is not None:
@@ -120,16 +120,17 @@ class _Check:
     def __init__(self, found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
         self.found, self.folder, self.faults = found, folder, faults
 
-    def file(self, name: str, path: KeyPath) -> None:
-        if not file_of(name, self.folder).is_file():
+    def file(self, name: str, path: KeyPath, folders: bool = False) -> None:
+        found = file_of(name, self.folder)
+        if not (found.is_file() or (folders and found.is_dir())):
             where = "" if Path(name).is_absolute() else f" (looked for in {self.folder})"
             alike = [f.name for f in self.folder.iterdir() if f.suffix == Path(name).suffix]
             hint = near(name, alike)
             self.faults.at(path, f"no such file: {quoted(name)}{hint}{where}")
 
-    def files(self, names: list[str], path: KeyPath) -> None:
+    def models(self, names: list[str], path: KeyPath) -> None:
         for i, name in enumerate(names):
-            self.file(name, (*path, i))
+            self.file(name, (*path, i), folders=True)
 
     def selector(self, text: str, path: KeyPath) -> None:
         from ..errors import SelectorError

@@ -335,7 +335,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         '"X"',
         r"line 8: lpu.left.input\[0\]: StepInput: 3 faults\n  1. 'X'",
     ),
-    "values": ("value = 10.0", 'value = "a"', r"line 8: .*could not convert string to float"),
+    "values": ("value = 10.0", 'value = "a"', r"line 8: .*a number or 3 of them, got 'a'"),
     "recorded": ('["s1", "s0"]', '["s9"]', r"lpu.right.record.g: no component 's9'"),
     "nothing": ('V = "all"', 'W = "all"', r"record.W: nothing updates it"),
     "match": ('["s1", "s0"]', '{ match = "m*" }', r"no component that updates 'g' matches 'm\*'"),
