@@ -105,7 +105,7 @@ def make_circuit(experiment: Experiment, lpu: str) -> Circuit:
         return as_circuit(file_of(section.circuit, folder), models)
     assert section.function is not None
     function = function_of(section.function, folder)
-    made = function(**completed(function, section.arguments, experiment.section.dt))
+    made = function(**completed(function, section.arguments, dt=experiment.section.dt))
     if isinstance(made, Circuit | str | Path) or hasattr(made, "adj"):
         return as_circuit(made, models)
     kind = type(made).__name__
@@ -132,7 +132,7 @@ def make_input(
                     arguments[name] = function_of(value, folder)
                 elif name == "uids" and isinstance(value, dict):
                     arguments[name] = selected(circuit, Selection(**value))
-        made = function(**completed(function, arguments, experiment.section.dt))
+        made = function(**completed(function, arguments, dt=experiment.section.dt, circuit=circuit))
         if not isinstance(made, Input):
             raise ExperimentError(f"must return an Input, got {type(made).__name__}")
         make_slots(circuit, made.targets, section.class_ or str(section.function))

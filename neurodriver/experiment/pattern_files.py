@@ -116,7 +116,7 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
     made: dict[tuple[str, str], Any] = {}
     if section.function is not None:
         function = function_of(section.function, experiment.folder)
-        given = function(**completed(function, section.arguments, experiment.section.dt))
+        given = function(**completed(function, section.arguments, dt=experiment.section.dt))
         made = _of_function(given, between, experiment)
     elif section.file is not None:
         assert between is not None

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import ExperimentError, near, quoted
 from .positions import Path as KeyPath
 from .schema import ExperimentSection, FaultsOfFile, InputSection
+
+KNOWN_TO_INPUTS = ("dt", "circuit")
+"""Arguments of inputs that need not be given."""
 
 PATTERN_FILES = (".gexf", ".gexf.gz", ".csv")
 """Endings of files of patterns."""
@@ -57,8 +60,15 @@ def input_classes() -> dict[str, type[Any]]:
     return {
         name: item
         for name, item in vars(inputs).items()
-        if inspect.isclass(item) and issubclass(item, inputs.Input) and not inspect.isabstract(item)
+        if inspect.isclass(item) and issubclass(item, inputs.Input) and _nameable(item)
     }
+
+
+def _nameable(item: type[Any]) -> bool:
+    """Whether a file can give what a class needs; another input, for instance, it cannot."""
+    return not inspect.isabstract(item) and all(
+        parameter.annotation != "Input" for parameter in parameters_of(item).values()
+    )
 
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -77,10 +87,11 @@ def takes_a(parameter: inspect.Parameter, kind: str) -> bool:
 
 
 def completed(
-    function: Callable[..., Any], arguments: Mapping[str, Any], dt: float
+    function: Callable[..., Any], arguments: Mapping[str, Any], **known: Any
 ) -> dict[str, Any]:
-    """Return arguments with ``dt`` added where a function takes one and none is given."""
-    return {**({"dt": dt} if "dt" in parameters_of(function) else {}), **arguments}
+    """Return arguments with what is known (dt, the circuit) where a function takes it."""
+    taken = parameters_of(function)
+    return {**{name: value for name, value in known.items() if name in taken}, **arguments}
 
 
 def check_references(found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
@@ -159,7 +170,8 @@ class _Check:
             except ExperimentError as error:
                 self.faults.at((*path, "function"), str(error))
                 return
-            self.arguments(one.function, function, one.arguments, (*path, "function"), at)
+            own = one.arguments
+            self.arguments(one.function, function, own, (*path, "function"), at, KNOWN_TO_INPUTS)
         elif one.class_ is not None:
             known = input_classes()
             if one.class_ not in known:
@@ -167,8 +179,9 @@ class _Check:
                 message = f"no class of inputs {quoted(one.class_)}{hint}; there are "
                 self.faults.at((*path, "class"), message + ", ".join(known))
                 return
-            self.arguments(one.class_, known[one.class_], one.arguments, (*path, "class"), at)
-            self.values(known[one.class_], one.arguments, path)
+            kind, own = known[one.class_], one.arguments
+            self.arguments(one.class_, kind, own, (*path, "class"), at, KNOWN_TO_INPUTS)
+            self.values(kind, own, path)
 
     def values(self, function: Callable[..., Any], given: Mapping[str, Any], path: KeyPath) -> None:
         """Check arguments that name files, functions and components."""
@@ -197,6 +210,7 @@ class _Check:
         given: Mapping[str, Any],
         path: KeyPath,
         at: Callable[[str], KeyPath],
+        filled: Sequence[str] = ("dt",),
     ) -> None:
         """Check that a function takes what it is given."""
         known = parameters_of(function)
@@ -208,5 +222,5 @@ class _Check:
                 self.faults.at(at(name), f"unknown argument{near(name, names)}; {takes}")
         empty = inspect.Parameter.empty
         for name in names:
-            if known[name].default is empty and name not in given and name != "dt":
+            if known[name].default is empty and name not in {*given, *filled}:
                 self.faults.at(path, f"{text} needs the argument '{name}'")

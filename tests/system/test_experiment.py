@@ -148,15 +148,15 @@ def test_one_port_feeds_several(tmp_path: Path) -> None:
 
 
 def test_inputs_by_class_and_function(tmp_path: Path) -> None:
-    """Classes of ``neurodriver.inputs`` take files and selections, functions get ``dt``."""
+    """Classes of ``neurodriver.inputs`` take files and selections, functions get dt and circuit."""
     with h5py.File(tmp_path / "current.h5", "w") as file:
         file["I/uids"] = np.array([b"n1"])
         file["I/data"] = np.full((20, 1), 7.0)
     (tmp_path / "light.py").write_text(
         "from neurodriver import ArrayInput\n"
-        "def rows(uid, dt):\n"
+        "def rows(number, dt, circuit):\n"
+        "    uid = str(circuit.uids[number])\n"
         "    return ArrayInput({'I': ([uid], [[dt * 1e4]] * 50)})\n"
-        "def late(uids, step):\n    return 2.0\n"
     )
     sys.modules.pop("light", None)
     inputs = """
@@ -176,7 +176,7 @@ stop_value = [1.0, 2.0]
 
 [[lpu.left.input]]
 function = "light:rows"
-uid = "n0"
+number = 0
 """
     path = write(tmp_path, HEAD + '[lpu.left]\ncircuit = "left.gexf"\n' + inputs)
     found = values(nd.load_experiment(path).run())["left/V"]
