@@ -10,6 +10,7 @@ EXTRAS = {
     "mpi": ["mpi4py>=4"],
     "plot": ["matplotlib>=3.8", "pillow>=10"],
     "movie": ["matplotlib>=3.8", "pillow>=10", "imageio-ffmpeg"],
+    "yaml": ["pyyaml>=6"],
     "ports": ["pandas>=2.2"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
 }
@@ -24,6 +25,7 @@ EXTRAS["test"] = [
     *EXTRAS["mpi"],
     *EXTRAS["plot"],
     *EXTRAS["results"],
+    *EXTRAS["yaml"],
 ]
 EXTRAS["all"] = sorted({name for names in EXTRAS.values() for name in names})
 
@@ -53,7 +55,14 @@ setup(
         "neurodriver.backends": ["*.cpp", "*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },
-    install_requires=["numpy>=2.0", "networkx>=3.2", "h5py>=3.10", "click>=8.1", "tqdm>=4.66"],
+    install_requires=[
+        "numpy>=2.0",
+        "networkx>=3.2",
+        "h5py>=3.10",
+        "click>=8.1",
+        "tqdm>=4.66",
+        "pydantic>=2.7",
+    ],
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["neurodriver = neurodriver.__main__:main"]},
 )

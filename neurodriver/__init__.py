@@ -24,6 +24,8 @@ from .inputs import RampInput as RampInput
 from .inputs import RecordedInput as RecordedInput
 from .inputs import StepInput as StepInput
 from .inputs import UserInput as UserInput
+from .later import *  # noqa: F403
+from .later import LATER as _LATER
 from .lpu import LPU as LPU
 from .plot import plot_recording as plot_recording
 from .recorders import HDF5Recorder as HDF5Recorder
@@ -39,4 +41,4 @@ from .view import Movie as Movie
 
 open = open_recording
 # After `from neurodriver import *`, open() is still Python's own.
-__all__ = [name for name in globals() if not name.startswith("_") and name != "open"]
+__all__ = [n for n in (*globals(), *_LATER) if not n.startswith("_") and n != "open"]

@@ -46,6 +46,10 @@ class RecordingError(NeurodriverError, OSError):
     __str__ = Exception.__str__
 
 
+class ExperimentError(NeurodriverError, ValueError):
+    """An experiment file, or something that it names, breaks a rule."""
+
+
 class LPUExecutionError(NeurodriverError, RuntimeError):
     """An LPU failed while it ran.
 

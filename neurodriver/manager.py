@@ -34,6 +34,8 @@ class Manager:
         Seconds to wait for another rank's values; by default as long as it takes.
     strict : bool
         Turn warnings about ports and patterns into errors.
+    quiet : bool
+        Leave it to the caller to print errors; they are raised all the same.
 
     Examples
     --------
@@ -55,7 +57,9 @@ class Manager:
         threads: int | None = None,
         timeout: float | None = None,
         strict: bool = False,
+        quiet: bool = False,
     ) -> None:
+        self._quiet = quiet
         self._world: World = world()
         seconds = settings.timeout() if timeout is None else float(timeout)
         self.plan = Plan(threads=threads, timeout=seconds, strict=strict)
@@ -79,6 +83,11 @@ class Manager:
     def rank(self) -> int:
         """This process's place among the ranks."""
         return self._world.rank
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return self._world.size
 
     @property
     def ids(self) -> list[str]:
@@ -265,10 +274,12 @@ class Manager:
     def _failure(self, told: bool = True) -> LPUExecutionError:
         """Print and return what went wrong; ``told``: all ranks know."""
         lpu, step, lines = self._errors[0]
-        print(
-            f"An error occurred during execution of LPU {lpu} at step {step}:\n{''.join(lines)}",
-            file=sys.stderr,
-        )
+        if not self._quiet:
+            print(
+                f"An error occurred during execution of LPU {lpu} at step {step}:\n"
+                f"{''.join(lines)}",
+                file=sys.stderr,
+            )
         error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
         error.known_to_all_ranks = told  # type: ignore[attr-defined]
         return error

@@ -9,7 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .optic_lobe import OpticLobe
+from neurodriver.inputs import ArrayInput
+
+from .optic_lobe import OpticLobe, expand
 
 SPEED = 19.0
 """Speed of the edge in columns per second."""
@@ -84,6 +86,30 @@ def moving_edge(
     steps = int(switch.max()) + 1 + round(tail / dt)
     passed = np.arange(steps)[:, np.newaxis] >= switch
     return np.where(passed, LUMINANCE[contrast], grey), cells
+
+
+def edge_input(
+    extent: int,
+    direction_deg: float,
+    contrast: Literal["on", "off"],
+    dt: float,
+    speed: float = SPEED,
+    grey: float = 0.5,
+    settle: float = 2.0,
+) -> ArrayInput:
+    """Return a moving edge as input into the photoreceptors; the last light stays.
+
+    Parameters
+    ----------
+    extent
+        Radius of the hexagon in columns.
+    direction_deg, contrast, dt, speed, grey, settle
+        As those of `moving_edge`.
+    """
+    lobe = expand(extent)
+    edge = moving_edge(lobe, direction_deg, contrast, dt, speed=speed, grey=grey, settle=settle)
+    light, cells = edge
+    return ArrayInput({"I": (lobe.uids[cells].tolist(), light)}, mode=1, name="moving edge")
 
 
 def tuning(

@@ -19,14 +19,28 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neurodriver.circuit import Circuit, Connections
+from neurodriver.circuit.cut import Parts, cut
 from neurodriver.components.membranes.graded_neuron import GradedNeuron
+from neurodriver.errors import CircuitError, near, quoted
+
+if TYPE_CHECKING:
+    from neurodriver.ports import Pattern
+
+PARTS = ("retina", "lamina", "medulla", "lobula_complex")
+"""The neuropils, as LPUs."""
+
+_RETINA = frozenset(f"R{number}" for number in range(1, 9))
+_LAMINA = frozenset("L1 L2 L3 L4 L5 Lawf1 Lawf2 Am C2 C3 T1".split())
+_LOBULA_COMPLEX = ("T4", "T5", "CT1(Lo1)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,6 +260,63 @@ def circuit(extent: int) -> Circuit:
     edges = Connections("r", "r", lobe.source, lobe.target, data={"weight": lobe.weight})
     groups = [(GradedNeuron, lobe.cell_count, params, lobe.uids)]
     return Circuit.from_arrays(groups, [edges], name=f"optic lobe, extent {extent}")
+
+
+def part_of(type_name: str) -> str:
+    """Return which of `PARTS` holds the cells of a type.
+
+    Cells are not cut: Tm and TmY, which lead from the medulla into the lobula complex, are in the
+    medulla, and what they send goes through ports. T4 is with T5, its counterpart. The terminals of
+    CT1 are two types and lie apart.
+    """
+    if type_name in _RETINA:
+        return "retina"
+    if type_name in _LAMINA:
+        return "lamina"
+    return "lobula_complex" if type_name.startswith(_LOBULA_COMPLEX) else "medulla"
+
+
+@cache
+def parts(extent: int) -> Parts:
+    """Return the circuit of an extent cut into `PARTS`, wired through ports.
+
+    Parameters
+    ----------
+    extent
+        Radius of the hexagon in columns.
+    """
+    lobe = expand(extent)
+    of_type = np.array([PARTS.index(part_of(name)) for name in lobe.type_names.tolist()])
+    return cut(circuit(extent), of_type[lobe.cell_type], PARTS)
+
+
+def lpu(name: str, extent: int) -> Circuit:
+    """Return the circuit of one of `PARTS`, with its ports.
+
+    Parameters
+    ----------
+    name
+        ``"retina"``, ``"lamina"``, ``"medulla"`` or ``"lobula_complex"``.
+    extent
+        Radius of the hexagon in columns.
+    """
+    if name not in PARTS:
+        raise CircuitError(
+            f"the optic lobe has no part {quoted(name)}{near(name, PARTS)}; it has "
+            f"{', '.join(PARTS)}"
+        )
+    return parts(extent).circuits[name]
+
+
+def patterns(extent: int) -> dict[tuple[str, str], Pattern]:
+    """Return the patterns between `PARTS`: (source, target) -> pattern.
+
+    Parameters
+    ----------
+    extent
+        Radius of the hexagon in columns.
+    """
+    return parts(extent).patterns()
 
 
 def _edges(

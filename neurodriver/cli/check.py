@@ -1,4 +1,4 @@
-"""``neurodriver check``: validate a circuit and say what it needs."""
+"""``neurodriver check``: validate a circuit or an experiment and say what it needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from ..circuit import Circuit
 from ..loading import load_models
-from . import options
+from . import experiments, options
 
 
 @click.command("check")
@@ -21,7 +21,10 @@ from . import options
 @options.own_models
 @options.strict
 def command(**given: Any) -> int:
-    """Validate FILE; print a summary and the memory it will use."""
+    """Validate a circuit or an experiment; print a summary, of a circuit also its memory."""
+    if experiments.is_experiment(given["file"]):
+        experiments.refuse_options(["strict"])
+        return experiments.check(given["file"], given["strict"])
     from ..compile.program import compile_circuit
 
     models = load_models(given["model_files"])

@@ -1,4 +1,4 @@
-"""``neurodriver info``: what this machine offers."""
+"""``neurodriver info``: what this machine offers, or what a recording holds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import click
 
@@ -67,8 +68,17 @@ def _gpus() -> str:
 
 
 @click.command("info")
-def command() -> int:
-    """Print compilers, GPUs, MPI, versions and settings."""
+@click.argument("recording", required=False, type=click.Path(path_type=Path))
+def command(recording: Path | None) -> int:
+    """Print what RECORDING holds; without it: compilers, GPUs, MPI, versions and settings."""
+    if recording is not None:
+        from ..results import open_recording
+
+        with open_recording(recording) as opened:
+            click.echo(repr(opened))
+            for name, value in opened.attributes.items():
+                click.echo(f"{name:<20} {value}")
+        return 0
     for name, value in report().items():
         click.echo(f"{name:<20} {value}")
     return 0

@@ -18,11 +18,11 @@ own_models = click.option(
 )
 
 
-def positive(unit: str) -> Callable[[click.Context, click.Parameter, float], float]:
-    """Return a check for finite numbers above zero."""
+def positive(unit: str) -> Callable[[click.Context, click.Parameter, float | None], float | None]:
+    """Return a check for finite numbers above zero, or none."""
 
-    def check(ctx: click.Context, param: click.Parameter, value: float) -> float:
-        if not 0 < value < float("inf"):
+    def check(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+        if value is not None and not 0 < value < float("inf"):
             raise click.BadParameter(f"must be positive {unit}, got {value}")
         return value
 

@@ -1,4 +1,4 @@
-"""``neurodriver run``: a circuit file in, a recording out."""
+"""``neurodriver run``: a circuit file or an experiment in, a recording out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
 from ..loading import load_models
-from . import options
+from . import experiments, options
 
 LONGEST_RUN = 2**53
 """Steps whose times are exact."""
@@ -21,9 +21,9 @@ LONGEST_RUN = 2**53
 
 @click.command("run")
 @options.circuit_file
-@click.option("--dt", type=float, required=True, callback=options.positive("seconds"),
+@click.option("--dt", type=float, callback=options.positive("seconds"),
               help="Step in seconds, for instance 1e-4.")  # fmt: skip
-@click.option("--duration", type=float, required=True, callback=options.positive("seconds"),
+@click.option("--duration", type=float, callback=options.positive("seconds"),
               help="Simulated time in seconds.")  # fmt: skip
 @click.option("-i", "--input", "inputs", multiple=True, type=click.Path(path_type=Path),
               help="HDF5 file with values to inject; may be repeated.")  # fmt: skip
@@ -31,7 +31,7 @@ LONGEST_RUN = 2**53
               show_default=True, help="What an input injects after its last row.")  # fmt: skip
 @click.option("-r", "--record", multiple=True, metavar="VARIABLE[:UID,...]",
               help="What to record; V and spike_state of all components by default.")  # fmt: skip
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+@click.option("-o", "--output", type=click.Path(path_type=Path),
               help="HDF5 file to write.")  # fmt: skip
 @click.option("--sample-interval", type=click.IntRange(1), default=1, show_default=True,
               help="Steps per recorded row.")  # fmt: skip
@@ -43,7 +43,20 @@ LONGEST_RUN = 2**53
 @options.own_models
 @options.strict
 def command(**given: Any) -> int:
-    """Simulate the circuit in FILE and record it to HDF5."""
+    """Simulate the circuit or the experiment (.toml, .yaml) in FILE and record it to HDF5.
+
+    A circuit needs --dt, --duration and -o. An experiment tells all of that itself; -o replaces
+    its output.
+    """
+    if experiments.is_experiment(given["file"]):
+        experiments.refuse_options(["output"])
+        return experiments.run(given["file"], given["output"])
+    experiments.need_options(given, ["dt", "duration", "output"])
+    return _run_circuit(given)
+
+
+def _run_circuit(given: dict[str, Any]) -> int:
+    """Simulate one circuit."""
     from ..compile.injection import make_slots
     from ..inputs.legacy import file_input
     from ..lpu import LPU, command_line

@@ -38,10 +38,15 @@ def open_recording(
     Parameters
     ----------
     path : path
-        A file of `HDF5Recorder`, one of an older program, or an input file.
+        A file of `HDF5Recorder`, one of an older program, or an input file. One that links the
+        recordings of several LPUs gives a `JointRecording`, unless a ``group`` is chosen.
     group, dt, sample_interval, start_time
         See `Recording`.
     """
+    from .joint import JointRecording, holds_several
+
+    if group == "/" and holds_several(path):
+        return JointRecording(path, dt=dt)
     return Recording(
         path, group=group, dt=dt, sample_interval=sample_interval, start_time=start_time
     )
@@ -172,7 +177,9 @@ class Recording:
         return "\n".join([*lines, *(f"  {self[v]!r}" for v in self.variables)])
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and the one behind a link."""
+        if self._file and self._root:
+            self._root.file.close()
         self._file.close()
 
     @property

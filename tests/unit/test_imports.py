@@ -13,7 +13,9 @@ PACKAGE = Path(__file__).parents[2] / "neurodriver"
 BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas")
 H5PY = {
     "recorders/hdf5.py",
+    "recorders/master.py",
     "recorders/preallocated.py",
+    "results/joint.py",
     "results/recording.py",
     "plot.py",
     "inputs/file.py",
@@ -63,7 +65,21 @@ def test_import_is_lean() -> None:
     code = "import neurodriver, sys; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
     loaded = set(python(code).split())
     assert "neurodriver" in loaded and "numpy" in loaded
-    assert not loaded & {*BLOCKED, "networkx", "tqdm", "click"}
+    assert not loaded & {*BLOCKED, "networkx", "tqdm", "click", "pydantic"}
+
+
+def test_names_that_are_imported_later() -> None:
+    """What several LPUs need is there, also by ``import *``, and not loaded without it."""
+    code = (
+        "import sys, neurodriver as nd\n"
+        "parts = ('neurodriver.manager', 'neurodriver.ports', 'neurodriver.experiment')\n"
+        "print(sum(name in sys.modules for name in parts))\n"
+        "from neurodriver import *\n"
+        "print(Manager.__name__, Pattern.__name__, Selector.__name__, load_experiment.__name__)\n"
+        "print(nd.Manager is Manager, hasattr(nd, 'Mangager'))"
+    )
+    lines = python(code).splitlines()
+    assert lines == ["0", "Manager Pattern Selector load_experiment", "True False"]
 
 
 def test_a_quiet_run_loads_no_bar_and_no_plots(tmp_path: Path) -> None:
@@ -73,7 +89,7 @@ def test_a_quiet_run_loads_no_bar_and_no_plots(tmp_path: Path) -> None:
         "import sys\nfrom neurodriver.__main__ import main\n"
         f"code = main(['run', {str(circuit)!r}, '--dt', '1e-4', '--duration', '1e-2', "
         f"'-o', {str(tmp_path / 'x.h5')!r}])\n"
-        "print(code, *({'matplotlib', 'tqdm'} & set(sys.modules)))"
+        "print(code, *({'matplotlib', 'tqdm', 'pydantic'} & set(sys.modules)))"
     )
     assert python(code).splitlines()[-1] == "0"
 

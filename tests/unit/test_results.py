@@ -297,7 +297,7 @@ def test_recordings_behind_links(finished: Path, tmp_path: Path) -> None:
         file["medulla"] = h5py.ExternalLink("run.h5", "/")
         file["gone"] = h5py.ExternalLink("no.h5", "/")
     with pytest.raises(RecordingError, match=r"holds several recordings.*group=: medulla$"):
-        neurodriver.open(tmp_path / "all.h5")
+        Recording(tmp_path / "all.h5")
     with neurodriver.open(tmp_path / "all.h5", group="medulla") as recording:
         np.testing.assert_array_equal(recording["V"][:], VALUES)
         np.testing.assert_array_equal(recording.spikes()["n3"], [17 * DT])

@@ -1,0 +1,210 @@
+"""An experiment -> LPUs with inputs and recorders, each made where it runs."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..circuit import Circuit
+from ..circuit.circuit import Port
+from ..compile.injection import make_slots
+from ..component import NDComponent
+from ..errors import ExperimentError, NeurodriverError, near, quoted
+from ..inputs.base import Input
+from ..loading import load_models
+from ..lpu import LPU, as_circuit, command_line
+from ..recorders import HDF5Recorder
+from .load import Experiment
+from .pattern_files import TypedPorts, check_types
+from .positions import Path as KeyPath
+from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
+from .schema import InputSection, Selection, key_of
+
+MOST_KNOWN = 2000
+"""Near misses are looked for among so many names."""
+
+
+class ExperimentLPU(LPU):
+    """One LPU of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    id : str
+        Its name there.
+    typed : sequence of TypedPorts
+        What patterns say of the types of its ports.
+    """
+
+    def __init__(self, experiment: Experiment, id: str, typed: Sequence[TypedPorts] = ()) -> None:
+        section, path = experiment.section.lpu[id], ("lpu", id)
+        with told(experiment, (*path, "circuit" if section.circuit else "function")):
+            circuit = make_circuit(experiment, id)
+        for one in typed:
+            with told(experiment, one.path):
+                check_types(circuit, id, one)
+        inputs = [
+            make_input(experiment, circuit, one, (*path, "input", i))
+            for i, one in enumerate(section.input)
+        ]
+        super().__init__(
+            circuit,
+            experiment.section.dt,
+            inputs,
+            make_recorders(experiment, circuit, id),
+            dtype=experiment.section.dtype,
+            seed=experiment.section.seed,
+            attributes={
+                "lpu": id,
+                "experiment": experiment.source.path.name,
+                "command": command_line(list(experiment.command)),
+            },
+        )
+
+
+@contextmanager
+def told(experiment: Experiment, path: KeyPath) -> Iterator[None]:
+    """Let errors say which key of the file they come from."""
+    where = f"{experiment.source.path}: line {experiment.source.positions.line(path)}"
+    where = f"{where}: {key_of(path)}"
+    try:
+        yield
+    except ExperimentError as error:
+        if str(error).startswith(str(experiment.source.path)):
+            raise
+        raise ExperimentError(f"{where}{error}") from error
+    except NeurodriverError as error:
+        raise ExperimentError(f"{where}{error}") from error
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}, line {last.lineno}"
+        said = f"{type(error).__name__}: {error}"
+        raise ExperimentError(f"{where}{said} ({place})") from error
+
+
+@cache
+def own_models(file: Path) -> tuple[type[NDComponent], ...]:
+    """Return the models of a Python file or a folder; LPUs that name the same one share them."""
+    return tuple(load_models((file,)))
+
+
+def make_circuit(experiment: Experiment, lpu: str) -> Circuit:
+    """Return the circuit of an LPU."""
+    section, folder = experiment.section.lpu[lpu], experiment.folder
+    files = [*experiment.section.models, *section.models]
+    models = [m for name in files for m in own_models(file_of(name, folder).resolve())]
+    if section.circuit is not None:
+        return as_circuit(file_of(section.circuit, folder), models)
+    assert section.function is not None
+    function = function_of(section.function, folder)
+    made = function(**completed(function, section.arguments, dt=experiment.section.dt))
+    if isinstance(made, Circuit | str | Path) or hasattr(made, "adj"):
+        return as_circuit(made, models)
+    kind = type(made).__name__
+    raise ExperimentError(f"must return a Circuit, a graph or the path of a file, got {kind}")
+
+
+def make_input(
+    experiment: Experiment, circuit: Circuit, section: InputSection, path: KeyPath
+) -> Input:
+    """Return an input, checked against the circuit that it enters."""
+    folder = experiment.folder
+    with told(experiment, path):
+        if section.function is not None:
+            function: Callable[..., Any] = function_of(section.function, folder)
+        else:
+            function = input_classes()[str(section.class_)]
+        arguments = dict(section.arguments)
+        if section.class_ is not None:
+            for name, parameter in parameters_of(function).items():
+                value = arguments.get(name)
+                if isinstance(value, str) and takes_a(parameter, "Path"):
+                    arguments[name] = file_of(value, folder)
+                elif isinstance(value, str) and takes_a(parameter, "Callable"):
+                    arguments[name] = function_of(value, folder)
+                elif name == "uids" and isinstance(value, dict):
+                    arguments[name] = selected(circuit, Selection(**value))
+        made = function(**completed(function, arguments, dt=experiment.section.dt, circuit=circuit))
+        if not isinstance(made, Input):
+            raise ExperimentError(f"must return an Input, got {type(made).__name__}")
+        make_slots(circuit, made.targets, section.class_ or str(section.function))
+        return made
+
+
+def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[HDF5Recorder]:
+    """Return the recorder of an LPU, none where it records nothing."""
+    section, file = experiment.section.lpu[lpu], experiment.recording_of(lpu)
+    if file is None:
+        return []
+    known = {v for g in circuit.groups for v in g.model.updates}
+    if section.record is None:
+        usual = [v for v in ("V", "spike_state") if v in known]
+        return [HDF5Recorder(file, [(v, None) for v in usual or sorted(known)],
+                             section.sample_interval)]  # fmt: skip
+    requests: list[tuple[str, Sequence[str] | None]] = []
+    for variable, what in section.record.items():
+        path: KeyPath = ("lpu", lpu, "record", variable)
+        with told(experiment, path):
+            if variable not in known and (what is None or isinstance(what, Selection)):
+                hint = f"{near(variable, known)}; there are {', '.join(sorted(known))}"
+                raise ExperimentError(f"nothing updates it{hint}")
+            if isinstance(what, Selection):
+                what = tuple(selected(circuit, what, variable))
+            elif what is not None:
+                _there(circuit, what)
+        requests.append((variable, what))
+    return [HDF5Recorder(file, requests, section.sample_interval)]
+
+
+def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[str]:
+    """Return the uids that a selection means, in the order of the circuit.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    selection : Selection
+    updates : str, optional
+        Leave out components that do not update this variable.
+
+    Raises
+    ------
+    ExperimentError
+        When it means none.
+    """
+    names = [g.name for g in circuit.groups if g.model is not Port and not g.hidden]
+    if selection.model != "*" and selection.model not in names:
+        there = ", ".join(dict.fromkeys(names))
+        hint = near(selection.model, names)
+        message = f"no component of the model {quoted(selection.model)}{hint}; there are {there}"
+        raise ExperimentError(message)
+    rule = re.compile(fnmatch.translate(selection.match)).match
+    found: list[str] = []
+    for group in circuit.groups:
+        if group.model is Port or group.hidden or selection.model not in ("*", group.name):
+            continue
+        if not updates or updates in group.model.updates:
+            found += [uid for uid in group.uids.tolist() if rule(uid)]
+    if not found:
+        which = f" that updates '{updates}'" if updates else ""
+        some = ", ".join(circuit.uids[:3].tolist())
+        message = f"no component{which} matches {quoted(selection.match)}; uids are {some}, ..."
+        raise ExperimentError(message)
+    return found
+
+
+def _there(circuit: Circuit, uids: Sequence[str]) -> None:
+    """Refuse uids that the circuit does not have."""
+    lost = np.flatnonzero(circuit.find(list(uids)) < 0)
+    if len(lost):
+        known = circuit.uids.tolist() if circuit.count <= MOST_KNOWN else []
+        first = uids[int(lost[0])]
+        more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+        raise ExperimentError(f"no component {quoted(first)}{near(first, known)}{more}")

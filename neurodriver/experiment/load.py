@@ -1,0 +1,137 @@
+"""A file -> an experiment that is known to be whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..errors import ExperimentError
+from .references import check_references, file_of
+from .schema import ExperimentSection, FaultsOfFile, validate
+from .source import Source, read_source
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """LPUs, patterns between them, and how long they run.
+
+    Attributes
+    ----------
+    source : Source
+        The file.
+    section : ExperimentSection
+        Its contents.
+    command : tuple of str
+        What started it, for its recordings.
+
+    Examples
+    --------
+    >>> experiment = load_experiment("experiment.toml")  # doctest: +SKIP
+    >>> experiment.run()  # doctest: +SKIP
+    """
+
+    source: Source
+    section: ExperimentSection
+    command: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths begin."""
+        return self.source.folder
+
+    @property
+    def steps(self) -> int:
+        """Length of the run."""
+        if self.section.steps is not None:
+            return self.section.steps
+        assert self.section.duration is not None
+        return round(self.section.duration / self.section.dt)
+
+    @cached_property
+    def output(self) -> Path:
+        """The master file: the experiment's name with the ending ``.h5`` when none is named."""
+        name = self.section.output
+        return file_of(name, self.folder) if name else self.source.path.with_suffix(".h5")
+
+    def recording_of(self, lpu: str) -> Path | None:
+        """Return the file that an LPU records to, None where it records nothing."""
+        if self.section.lpu[lpu].record == {}:
+            return None
+        return self.output.with_name(f"{self.output.stem}.{lpu}{self.output.suffix}")
+
+    @property
+    def recordings(self) -> dict[str, Path]:
+        """LPU -> file of its recording."""
+        found = {name: self.recording_of(name) for name in self.section.lpu}
+        return {name: path for name, path in found.items() if path is not None}
+
+    def run(self) -> Path:
+        """Run it in this process, or on all ranks of a job; return the master file.
+
+        Raises
+        ------
+        NeurodriverError
+            On every rank, when an LPU of any rank fails.
+        """
+        from .run import run
+
+        return run(self)
+
+
+def load_experiment(
+    path: str | Path,
+    output: str | Path | None = None,
+    command: Sequence[str] | None = None,
+) -> Experiment:
+    """Read and check an experiment file.
+
+    Parameters
+    ----------
+    path : path
+        A file ``.toml`` or ``.yaml``.
+    output : path, optional
+        Recorded to instead of what the file says; relative to the current folder.
+    command : sequence of str, optional
+        What started it, for its recordings; by default that of this process.
+
+    Raises
+    ------
+    ExperimentError
+        With everything that is wrong: line, key, what was got, what is allowed.
+    """
+    source = read_source(Path(path))
+    faults = FaultsOfFile(source)
+    section = validate(source, faults)
+    valid = not faults.count
+    check_references(section, source.folder, faults)
+    if output is not None:
+        section = section.model_copy(update={"output": str(Path(output).resolve())})
+    experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
+    if valid:
+        _check_output(experiment, faults)
+    if faults.count:
+        raise ExperimentError(faults.report())
+    return experiment
+
+
+def _check_output(experiment: Experiment, faults: FaultsOfFile) -> None:
+    """Note recordings that would overwrite what they come from, or that are too short."""
+    section, folder = experiment.section, experiment.folder
+    read = [experiment.source.path, *(file_of(m, folder) for m in section.models)]
+    for name, lpu in section.lpu.items():
+        named = [lpu.circuit, *lpu.models]
+        named += [v for one in lpu.input for v in one.arguments.values() if isinstance(v, str)]
+        read += [file_of(text, folder) for text in named if text]
+        if lpu.sample_interval > experiment.steps:
+            allowed = f"must be at most the {experiment.steps:,} steps of the run"
+            faults.at(("lpu", name, "sample_interval"), f"{allowed}, got {lpu.sample_interval:,}")
+    read += [file_of(p.file, folder) for p in section.pattern if p.file]
+    for path in (experiment.output, *experiment.recordings.values()):
+        if path.exists() and any(one.exists() and one.samefile(path) for one in read):
+            message = f"the recording {path.name} would overwrite a file that the experiment reads"
+            faults.at(("output",), f"{message}; choose another 'output'")
+    if not experiment.output.parent.is_dir():
+        faults.at(("output",), f"there is no folder {experiment.output.parent}; make it first")

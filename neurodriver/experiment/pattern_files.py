@@ -1,0 +1,226 @@
+"""Patterns from what an experiment file names: files, selectors, functions."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..circuit import Circuit
+from ..circuit.circuit import Column
+from ..errors import ExperimentError, near, quoted
+from ..network.directory import port_table
+from ..ports import Pattern, Selector
+from .load import Experiment
+from .positions import Path as KeyPath
+from .references import completed, file_of, function_of
+from .schema import PatternSection
+
+Rows = list[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class TypedPorts:
+    """Ports of one LPU whose type a pattern states.
+
+    Attributes
+    ----------
+    path : path
+        The key that states it.
+    ports : (n,) str
+    type : {"gpot", "spike"}
+    """
+
+    path: KeyPath
+    ports: Column
+    type: str
+
+
+@dataclass(frozen=True, eq=False)
+class Wiring:
+    """A pattern between two LPUs.
+
+    Attributes
+    ----------
+    path : path
+        The key of the experiment file that tells of it, and of the types of its ports.
+    between : (str, str)
+    pattern : Pattern
+    interfaces : (int, int)
+    delay : float
+        Seconds on top of the one step of a crossing.
+    """
+
+    path: KeyPath
+    between: tuple[str, str]
+    pattern: Pattern
+    interfaces: tuple[int, int]
+    delay: float
+
+    @property
+    def connections(self) -> int:
+        """How many ports it joins."""
+        return int(np.count_nonzero(self.pattern.sorted_links().column("conn") != 0))
+
+    def typed(self, side: int) -> list[TypedPorts]:
+        """Return the ports of one LPU whose type is stated."""
+        interface = self.pattern.interface
+        mine = np.asarray(interface.labels["interface"].values()) == self.interfaces[side]
+        types = np.asarray(interface.labels["type"].values())
+        out = []
+        for kind in ("gpot", "spike"):
+            rows = np.flatnonzero(mine & (types == kind))
+            if len(rows):
+                names = np.asarray(interface.ids.take(rows).texts(), dtype=np.str_)
+                out.append(TypedPorts(self.path, names, kind))
+        return out
+
+
+def check_types(circuit: Circuit, lpu: str, typed: TypedPorts) -> None:
+    """Refuse ports of another type than a pattern states.
+
+    Raises
+    ------
+    ExperimentError
+    """
+    table = port_table(circuit, 1.0)
+    rows = table.find(typed.ports)
+    wrong = np.flatnonzero((rows >= 0) & (table.spike[rows] != (typed.type == "spike")))
+    if len(wrong):
+        other = "gpot" if typed.type == "spike" else "spike"
+        more = f", and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
+        message = f"port '{typed.ports[wrong[0]]}' of {lpu}{more} of type {other}"
+        raise ExperimentError(f"{message}, the pattern says {typed.type}")
+
+
+def typed_ports(wired: Sequence[Wiring], lpu: str) -> list[TypedPorts]:
+    """Return what all patterns state of the ports of an LPU."""
+    sides = [(one, side) for one in wired for side in (0, 1) if one.between[side] == lpu]
+    return [typed for one, side in sides for typed in one.typed(side)]
+
+
+def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath) -> list[Wiring]:
+    """Return what one section of an experiment file connects.
+
+    Raises
+    ------
+    NeurodriverError
+        When it is no pattern.
+    """
+    between = (section.between[0], section.between[1]) if section.between else None
+    interfaces = section.interfaces[0], section.interfaces[1]
+    made: dict[tuple[str, str], Any] = {}
+    if section.function is not None:
+        function = function_of(section.function, experiment.folder)
+        given = function(**completed(function, section.arguments, dt=experiment.section.dt))
+        made = _of_function(given, between, experiment)
+    elif section.file is not None:
+        assert between is not None
+        made[between] = read_pattern(file_of(section.file, experiment.folder))
+    else:
+        assert between is not None and section.from_ is not None and section.to is not None
+        made[between] = _inline(section.from_, section.to, section.type)
+    if section.type is not None:
+        path = (*path, "type")
+    out = [Wiring(path, ids, p, interfaces, section.delay) for ids, p in made.items()]
+    for one in out:
+        if not one.connections:
+            raise ExperimentError(f"the pattern {' -> '.join(one.between)} connects no ports")
+    return out
+
+
+def _of_function(
+    given: Any, between: tuple[str, str] | None, experiment: Experiment
+) -> dict[tuple[str, str], Any]:
+    """Return what a function gave: one pattern, or several by pairs of LPUs."""
+    if isinstance(given, Pattern) and between is not None:
+        return {between: given}
+    if not isinstance(given, Mapping):
+        want = "a Pattern" if between else "a mapping (LPU, LPU) -> Pattern, or give 'between'"
+        raise ExperimentError(f"must return {want}, got {type(given).__name__}")
+    found = dict(given) if between is None else {between: given.get(between)}
+    for ids, pattern in found.items():
+        pair = isinstance(ids, tuple) and len(ids) == 2
+        if not pair or not isinstance(pattern, Pattern):
+            raise ExperimentError(f"must return (LPU, LPU) -> Pattern, got nothing such for {ids}")
+        for name in ids:
+            if name not in experiment.section.lpu:
+                hint = near(str(name), experiment.section.lpu)
+                message = f"names an LPU {quoted(name)}{hint}; there are "
+                raise ExperimentError(message + ", ".join(experiment.section.lpu))
+    return found
+
+
+def _inline(from_: str, to: str, kind: str | None) -> Pattern:
+    """Return the pattern of two selectors: port by port, or one to all."""
+    sources, targets = Selector(from_), Selector(to)
+    one = len(sources.ids) == 1
+    if not one and len(sources.ids) != len(targets.ids):
+        counts = f"{len(sources.ids):,} ports in 'from', {len(targets.ids):,} in 'to'"
+        raise ExperimentError(f"{counts}: as many are needed, or one in 'from'")
+    make = Pattern.from_product if one else Pattern.from_concat
+    typed: dict[str, Any] = {} if kind is None else {f"{kind}_sel": f"{from_},{to}"}
+    return make(sources, targets, from_sel=sources, to_sel=targets, data=1, **typed)
+
+
+def read_pattern(path: Path) -> Pattern:
+    """Read a pattern from a file.
+
+    Parameters
+    ----------
+    path : Path
+        GEXF as `Pattern.to_graph` makes it, or CSV: columns ``from`` and ``to``, or those of
+        `Pattern.from_csv` under a header, from interface 0 to interface 1.
+
+    Raises
+    ------
+    ExperimentError
+    """
+    if path.suffix.lower() == ".csv":
+        return _read_csv(path)
+    import networkx as nx
+
+    try:
+        graph = nx.read_gexf(path)
+    except Exception as error:
+        raise ExperimentError(f"{path}: cannot be read as GEXF: {error}") from error
+    pattern: Pattern = Pattern.from_graph(graph)
+    return pattern
+
+
+def _read_csv(path: Path) -> Pattern:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.reader(file))
+    head = [cell.strip() for cell in rows[0]] if rows else []
+    sides = [[i for i, name in enumerate(head) if name.partition("_")[0] == side]
+             for side in ("from", "to")]  # fmt: skip
+    if not (sides[0] and sides[1]):
+        got = ", ".join(head[:6]) or "nothing"
+        raise ExperimentError(f"{path}: line 1 must name 'from' and 'to', got {quoted(got)}")
+    conn = head.index("conn") if "conn" in head else None
+    pairs: tuple[list[str], list[str]] = ([], [])
+    for line, row in enumerate(rows[1:], 2):
+        if not row or (conn is not None and row[conn].strip() in ("0", "0.0")):
+            continue
+        if len(row) != len(head):
+            raise ExperimentError(f"{path}: line {line}: {len(head)} cells needed, got {len(row)}")
+        for ports, columns in zip(pairs, sides, strict=True):
+            ports.append(_port([row[i].strip() for i in columns]))
+    if not pairs[0]:
+        raise ExperimentError(f"{path}: holds no connections")
+    sources, targets = (list(dict.fromkeys(ports)) for ports in pairs)
+    return Pattern.from_concat(
+        ",".join(sources), ",".join(targets), from_sel=",".join(pairs[0]),
+        to_sel=",".join(pairs[1]), data=1,
+    )  # fmt: skip
+
+
+def _port(cells: list[str]) -> str:
+    """Return a port from its levels, or from one cell that holds all of it."""
+    if len(cells) == 1 and cells[0].startswith("/"):
+        return cells[0]
+    return "".join(f"/{cell}" for cell in cells if cell)

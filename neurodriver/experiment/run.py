@@ -1,0 +1,153 @@
+"""Runs an experiment, in one process or on all ranks of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from .. import __version__
+from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
+from ..lpu import command_line
+from ..manager import Manager
+from ..network.mpi import World, world
+from ..recorders.master import write_master
+from .build import ExperimentLPU
+from .load import Experiment
+from .pattern_files import Wiring, make_wirings, typed_ports
+from .schema import FaultsOfFile
+
+_AGREE_SECONDS = 60.0
+
+T = TypeVar("T")
+
+
+def agreed(work: Callable[[], T], here: World) -> T:
+    """Do something on every rank; an error of one is an error of all, in the same words.
+
+    Raises
+    ------
+    ExperimentError
+    """
+    told, value = "", None
+    try:
+        value = work()
+    except NeurodriverError as error:
+        told = str(error)
+    said = [text for text in here.gather(told, _AGREE_SECONDS) if text]
+    if said:
+        raise ExperimentError(said[0])
+    return value  # type: ignore[return-value]
+
+
+def wirings(experiment: Experiment) -> list[Wiring]:
+    """Return all patterns of an experiment.
+
+    Raises
+    ------
+    ExperimentError
+        With everything that is wrong with any of them.
+    """
+    out: list[Wiring] = []
+    faults = FaultsOfFile(experiment.source)
+    for i, section in enumerate(experiment.section.pattern):
+        path = ("pattern", i)
+        try:
+            out += make_wirings(experiment, section, path)
+        except NeurodriverError as error:
+            faults.at(path, str(error))
+        except Exception as error:
+            faults.at(path, f"{type(error).__name__}: {error}")
+    if faults.count:
+        raise ExperimentError(faults.report())
+    return out
+
+
+def make_manager(experiment: Experiment, here: World) -> Manager:
+    """Return a manager that knows the LPUs and the patterns of an experiment."""
+    wired = wirings(experiment)
+    man = Manager(threads=experiment.section.threads, quiet=True)
+    for name, section in experiment.section.lpu.items():
+        typed = typed_ports(wired, name)
+        rank = None if section.rank is None else section.rank % here.size
+        man.add(ExperimentLPU, name, experiment, typed=typed, rank=rank)
+    for one in wired:
+        man.connect(*one.between, one.pattern, *one.interfaces, delay=one.delay)
+    return man
+
+
+def spawn(man: Manager, experiment: Experiment, here: World) -> None:
+    """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made.
+
+    Raises
+    ------
+    NeurodriverError
+    """
+    try:
+        man.spawn()
+    except LPUExecutionError as error:
+        made = error.__cause__.__cause__ if error.__cause__ is not None else None
+        known = isinstance(made, NeurodriverError | MemoryError)
+        texts = here.gather(str(made) if known else "", _AGREE_SECONDS)
+        said = [text for text in texts if text]
+        raise ExperimentError(said[0] if said else str(error)) from None
+    except NeurodriverError as error:
+        here.engaged = False  # all ranks found the same
+        text = str(error).removeprefix("manager: ")
+        raise ExperimentError(f"{experiment.source.path}: {text}") from error
+
+
+def run(
+    experiment: Experiment,
+    ready: Callable[[Manager], None] = lambda man: None,
+    progress: Callable[[int], None] | None = None,
+) -> Path:
+    """Run an experiment; return the master file of its recordings.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    ready : callable, optional
+        Told when all LPUs are made and wired, before step 0.
+    progress : callable, optional
+        Told the number of steps done by each call into compiled code.
+
+    Raises
+    ------
+    NeurodriverError
+        On every rank, when an LPU of any rank fails.
+    """
+    here = world()
+    man = agreed(lambda: make_manager(experiment, here), here)
+    spawn(man, experiment, here)
+    try:
+        agreed(lambda: _write_master(experiment, here), here)
+    except ExperimentError:
+        here.engaged = False
+        raise
+    ready(man)
+    man.start(steps=experiment.steps, progress=progress)
+    man.wait()
+    return experiment.output
+
+
+def _write_master(experiment: Experiment, here: World) -> None:
+    """Write the file that links all recordings, and remove those of an earlier run."""
+    if here.rank:
+        return
+    section, recordings = experiment.section, experiment.recordings
+    attributes: dict[str, str | int | float] = {
+        "software": "neurodriver",
+        "version": __version__,
+        "dt": section.dt,
+        "steps": experiment.steps,
+        "dtype": section.dtype,
+        "seed": str(section.seed),  # may exceed what a signed number of HDF5 holds
+        "command": command_line(list(experiment.command)),
+    }
+    write_master(experiment.output, recordings, attributes, experiment.source.text)
+    for path in recordings.values():
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise NeurodriverError(f"{path}: cannot be replaced: {error.strerror}") from None

@@ -1,0 +1,309 @@
+"""What an experiment file may hold; all that is wrong is told at once, with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+
+from ..errors import Faults, near, quoted
+from .positions import Path
+from .source import Source
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+RESERVED = ("metadata", "experiment")
+"""What files of recordings hold beside the LPUs."""
+
+LONGEST_RUN = 2**53
+"""Steps whose times are exact."""
+
+
+class Section(BaseModel):
+    """Keys that are known, and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+
+
+class Selection(Section):
+    """Components by model, by a pattern of their uids, or both.
+
+    Attributes
+    ----------
+    model : str
+        Name of a model.
+    match : str
+        As file names are matched: ``R?/*``.
+    """
+
+    model: str = "*"
+    match: str = "*"
+
+
+def _selection(value: Any, all_of: bool) -> Any:
+    """Check what says which components are meant."""
+    if isinstance(value, dict) and value and not set(value) - {"model", "match"}:
+        if all(isinstance(item, str) for item in value.values()):
+            return Selection(**value)
+    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    elif all_of and value == "all":
+        return None
+    every = '"all", ' if all_of else ""
+    message = f'must be {every}a list of uids, {{model = "..."}} or {{match = "R?/*"}}'
+    raise ValueError(message)
+
+
+Recorded = Annotated[
+    tuple[str, ...] | Selection | None, PlainValidator(lambda v: _selection(v, True))
+]
+
+
+class InputSection(BaseModel):
+    """An input: a class of `neurodriver.inputs`, or a function that returns one.
+
+    The other keys are the arguments of the class. Its ``uids`` may be a `Selection`.
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+    class_: str | None = Field(default=None, alias="class")
+    function: str | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the class or the function is called with."""
+        return dict(self.model_extra or {})
+
+
+class LPUSection(Section):
+    """One LPU: a circuit from a file or a function, what enters it, what is recorded."""
+
+    circuit: str | None = None
+    function: str | None = None
+    arguments: dict[str, Any] = {}
+    models: list[str] = []
+    rank: Annotated[int, Field(ge=0)] | None = None
+    input: list[InputSection] = []
+    record: dict[str, Recorded] | None = None
+    sample_interval: Annotated[int, Field(ge=1)] = 1
+
+
+class PatternSection(Section):
+    """Connections between the ports of LPUs."""
+
+    between: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+    file: str | None = None
+    function: str | None = None
+    arguments: dict[str, Any] = {}
+    interfaces: Annotated[list[int], Field(min_length=2, max_length=2)] = [0, 1]
+    from_: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    type: Literal["gpot", "spike"] | None = None
+    delay: Seconds = 0.0
+
+
+class ExperimentSection(Section):
+    """The whole file."""
+
+    dt: Positive
+    duration: Positive | None = None
+    steps: Annotated[int, Field(ge=1, le=LONGEST_RUN)] | None = None
+    dtype: Literal["float64", "float32"] = "float64"
+    seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 0
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    output: str | None = None
+    models: list[str] = []
+    lpu: Annotated[dict[Name, LPUSection], Field(min_length=1)]
+    pattern: list[PatternSection] = []
+
+
+BROKEN_LPU = LPUSection.model_construct()
+BROKEN_PATTERN = PatternSection.model_construct()
+"""Stand for sections that are wrong in themselves, while the others are looked at."""
+
+SHOWN = 50
+"""How many faults of a file are told in full."""
+
+
+class FaultsOfFile(Faults):
+    """Faults with the lines and the keys that they are about, told in the order of the file."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(str(source.path))
+        self._positions = source.positions
+        self._found: list[tuple[int, str]] = []
+
+    def at(self, path: Path, message: str) -> None:
+        """Note a fault of a key."""
+        line = self._positions.line(path)
+        self._found.append((line, f"line {line}: {key_of(path)}{message}"))
+        self.count = len(self._found)
+        self.messages = [text for _, text in sorted(self._found, key=lambda f: f[0])][:SHOWN]
+
+
+def validate(source: Source, faults: FaultsOfFile) -> ExperimentSection:
+    """Return the contents of a file; where faults are noted, only what is good in itself."""
+    try:
+        found = ExperimentSection.model_validate(source.data)
+    except pydantic.ValidationError as error:
+        for one in error.errors(include_url=False):
+            _told(one, faults)
+        found = _good_parts(source.data)
+    else:
+        _alternatives(found, faults)
+    for name, lpu in found.lpu.items():
+        if lpu is not BROKEN_LPU:
+            _alternatives_of_lpu(name, lpu, faults)
+    for i, pattern in enumerate(found.pattern):
+        if pattern is not BROKEN_PATTERN:
+            _alternatives_of_pattern(pattern, ("pattern", i), faults)
+    return found
+
+
+def _good_parts(data: Mapping[str, Any]) -> ExperimentSection:
+    """Return the sections that are good in themselves, so that all faults are told at once."""
+    lpus, patterns = data.get("lpu"), data.get("pattern")
+    return ExperimentSection.model_construct(
+        dt=1.0,
+        lpu={
+            name: _section(LPUSection, BROKEN_LPU, item)
+            for name, item in (lpus.items() if isinstance(lpus, dict) else ())
+        },
+        pattern=[
+            _section(PatternSection, BROKEN_PATTERN, item)
+            for item in (patterns if isinstance(patterns, list) else ())
+        ],
+    )
+
+
+S = TypeVar("S", bound=Section)
+
+
+def _section(kind: type[S], broken: S, data: Any) -> S:
+    try:
+        return kind.model_validate(data)
+    except pydantic.ValidationError:
+        return broken
+
+
+def key_of(path: Path) -> str:
+    """Return a path as messages show it: ``lpu.retina.input[0].class: ``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return f"{text}: " if text else ""
+
+
+def _told(error: Any, faults: FaultsOfFile) -> None:
+    """Note what the schema found, in our words."""
+    path: Path = tuple(p for p in error["loc"] if p != "[key]")
+    kind, got = error["type"], error.get("input")
+    context: Mapping[str, Any] = error.get("ctx", {})
+    if kind == "extra_forbidden":
+        known = keys_of(path[:-1])
+        hint = near(str(path[-1]), known)
+        faults.at(path, f"unknown key{hint}; allowed are {', '.join(known)}")
+    elif kind == "missing":
+        faults.at(path[:-1], f"'{path[-1]}' is missing")
+    elif error["loc"] and error["loc"][-1] == "[key]":
+        want = "a name of letters, digits, '_' and '-' that begins with a letter"
+        faults.at(path, f"{want} is needed, got {quoted(got)}")
+    elif kind == "value_error":
+        faults.at(path, f"{context['error']}, got {said(got)}")
+    elif kind == "literal_error":
+        hint = (
+            near(got, context["expected"].replace("'", "").split(" or "))
+            if (isinstance(got, str))
+            else ""
+        )
+        faults.at(path, f"must be {context['expected']}, got {said(got)}{hint}")
+    else:
+        faults.at(path, f"{_want(kind, context, error['msg'])}, got {said(got)}")
+
+
+_WANTED = {
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "list_type": "must be a list",
+    "dict_type": "must be a section with keys",
+    "model_type": "must be a section with keys",
+    "model_attributes_type": "must be a section with keys",
+    "greater_than": "must be above {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:,}",
+    "too_short": "needs at least {min_length}",
+    "too_long": "takes at most {max_length}",
+}
+
+
+def _want(kind: str, context: Mapping[str, Any], message: str) -> str:
+    return _WANTED[kind].format(**context) if kind in _WANTED else message
+
+
+def said(value: Any) -> str:
+    """Return a value of a file as messages show it."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return f"a section with {', '.join(map(quoted, list(value)[:5]))}" if value else "{}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def keys_of(path: Path) -> list[str]:
+    """Return the keys that a section may have."""
+    match path:
+        case ("lpu", _):
+            model: type[BaseModel] = LPUSection
+        case ("pattern", _):
+            model = PatternSection
+        case _:
+            model = ExperimentSection
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _alternatives(found: ExperimentSection, faults: FaultsOfFile) -> None:
+    """Note keys of which one has to be chosen, or that belong to another."""
+    if (found.duration is None) == (found.steps is None):
+        faults.at((), "give either 'duration' (s) or 'steps'")
+    elif found.duration is not None and not 1 <= found.duration / found.dt <= LONGEST_RUN:
+        steps = f"{found.duration / found.dt:.3g} steps of {found.dt:g} s"
+        faults.at(("duration",), f"these are {steps}, allowed are 1 to {LONGEST_RUN:,}")
+
+
+def _alternatives_of_lpu(name: str, lpu: LPUSection, faults: FaultsOfFile) -> None:
+    path: Path = ("lpu", name)
+    if name in RESERVED:
+        faults.at(path, f"an LPU cannot be called so; {' and '.join(RESERVED)} are taken")
+    if (lpu.circuit is None) == (lpu.function is None):
+        faults.at(path, "give either 'circuit' (a file) or 'function' (module:name)")
+    if lpu.arguments and lpu.function is None:
+        faults.at((*path, "arguments"), "belong to a 'function', which is not given")
+    for i, one in enumerate(lpu.input):
+        if (one.class_ is None) == (one.function is None):
+            faults.at((*path, "input", i), "give either 'class' or 'function' (module:name)")
+
+
+def _alternatives_of_pattern(pattern: PatternSection, path: Path, faults: FaultsOfFile) -> None:
+    inline = pattern.from_ is not None or pattern.to is not None
+    ways = (pattern.file is not None) + (pattern.function is not None) + inline
+    if ways != 1 or (inline and (pattern.from_ is None or pattern.to is None)):
+        faults.at(path, "give one of 'file', 'function', and 'from' with 'to'")
+    elif pattern.between is None and pattern.function is None:
+        faults.at(path, "'between' is missing: the names of two LPUs")
+    if pattern.arguments and pattern.function is None:
+        faults.at((*path, "arguments"), "belong to a 'function', which is not given")
+    if pattern.type is not None and not inline:
+        faults.at((*path, "type"), "belongs to 'from' and 'to', which are not given")
+    if "interfaces" in pattern.model_fields_set and inline:
+        faults.at((*path, "interfaces"), "belong to a 'file' or 'function'")
