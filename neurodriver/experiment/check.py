@@ -12,7 +12,7 @@ from ..errors import ExperimentError, Faults, NeurodriverError
 from ..execution import recorded_columns
 from ..lpu import LPU, managed
 from ..network.directory import PortTable, port_table
-from ..network.patterns import crossings
+from ..network.patterns import wiring
 from ..network.routes import Crossing, make_routes
 from .build import ExperimentLPU
 from .load import Experiment
@@ -51,9 +51,9 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
         for one in lpus.values():
             for entering in one.inputs:
                 entering.close()
-    for wiring, crossing in made:
+    for one, crossing in made:
         kinds = _kinds(tables[crossing.source], crossing)
-        delay = f", {wiring.delay:g} s later" if wiring.delay else ""
+        delay = f", {one.delay:g} s later" if one.delay else ""
         yield f"  {crossing.source} -> {crossing.target}: {kinds}{delay}"
     yield f"records to {experiment.output}"
 
@@ -90,7 +90,7 @@ def _compile(experiment: Experiment, name: str, lpu: LPU) -> None:
 
 
 def _crossings(one: Wiring, dt: float) -> list[Crossing]:
-    return crossings(one.pattern, one.between, one.interfaces, one.delay)(dt)
+    return wiring(one.pattern, one.between, one.interfaces, one.delay).crossings(dt)
 
 
 def _alone(
