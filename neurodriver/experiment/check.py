@@ -51,9 +51,9 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
         for one in lpus.values():
             for entering in one.inputs:
                 entering.close()
-    for one, crossing in made:
+    for wiring, crossing in made:
         kinds = _kinds(tables[crossing.source], crossing)
-        delay = f", {one.delay:g} s later" if one.delay else ""
+        delay = f", {wiring.delay:g} s later" if wiring.delay else ""
         yield f"  {crossing.source} -> {crossing.target}: {kinds}{delay}"
     yield f"records to {experiment.output}"
 
