@@ -51,9 +51,9 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
         for one in lpus.values():
             for entering in one.inputs:
                 entering.close()
-    for wire, crossing in made:
+    for joined, crossing in made:
         kinds = _kinds(tables[crossing.source], crossing)
-        delay = f", {wire.delay:g} s later" if wire.delay else ""
+        delay = f", {joined.delay:g} s later" if joined.delay else ""
         yield f"  {crossing.source} -> {crossing.target}: {kinds}{delay}"
     yield f"records to {experiment.output}"
 

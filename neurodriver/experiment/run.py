@@ -11,7 +11,7 @@ from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
 from ..lpu import command_line
 from ..manager import Manager
 from ..network.mpi import World, world
-from ..recorders.master import write_master
+from ..results.master import write_master
 from .build import ExperimentLPU
 from .load import Experiment
 from .pattern_files import Wiring, make_wirings, typed_ports

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "neurodriver"
 BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas")
 H5PY = {
     "recorders/hdf5.py",
-    "recorders/master.py",
+    "results/master.py",
     "recorders/preallocated.py",
     "results/joint.py",
     "results/recording.py",
