@@ -10,12 +10,15 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from ..errors import NeurodriverError
+from ..network.mpi import world
+from ..network.service import leading, serve
 from . import aids, aliases
 
 USAGE = """usage: python -m neurodriver.compat SCRIPT [ARGUMENT ...]
 
 Runs a Python script that imports `neurokernel` with this library in its place. The script sees
-its own arguments in sys.argv and its own folder first in sys.path. See docs/migration.md.
+its own arguments in sys.argv and its own folder first in sys.path. Under mpiexec it runs on rank 0
+alone; the other ranks take their share of its LPUs. See docs/migration.md.
 """
 
 _OURS = str(Path(__file__).parents[1]) + os.sep
@@ -50,7 +53,11 @@ def main(arguments: list[str]) -> int:
     sys.path[0] = os.path.dirname(os.path.realpath(script))
     try:
         code = compile(source, script, "exec", dont_inherit=True)
-        _execute(code, script)
+        ranks = world()
+        if ranks.rank:
+            return serve(ranks)
+        with leading(ranks):
+            _execute(code, script)
     except KeyboardInterrupt:
         print("KeyboardInterrupt", file=sys.stderr)
         return 128 + signal.SIGINT

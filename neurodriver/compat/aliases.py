@@ -108,10 +108,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "neurokernel.tools.gpu": {ALL: f"!{_ARRAYS}"},
     "neurokernel.tools.mpi": {ALL: "!use mpi4py itself"},
-    "neurokernel.tools.mpi_run": {
-        ALL: "!a Manager runs in a notebook as it is, and so does "
-        "LPU(..., manager=False).run(steps=N)"
-    },
+    "neurokernel.tools.mpi_run": {ALL: f"{_TOOLS}.mpi_run"},
     "neurokernel.tools.autoinit": {},
     "neurokernel.ctx_managers": {ALL: "neurodriver.compat.ctx_managers"},
 }

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import neurodriver
 from neurodriver.compat import aliases, old  # noqa: F401  (makes the old paths importable)
 from neurodriver.library import shipped
+from neurodriver.manager import Manager
+from neurodriver.module import Module
 
 LPU = "neurokernel.LPU"
 MODELS = f"{LPU}.NDComponents"
@@ -72,6 +73,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "neurokernel.tools.graph": ("graph_to_df",),
     "neurokernel.tools.plot": ("imdisp", "show_pydot", "show_pygraphviz"),
     "neurokernel.tools.zmq": ("is_poll_in", "get_random_port"),
+    "neurokernel.tools.mpi_run": ("mpi_run", "mpi_run_manager"),
     "neurokernel.tools.autoinit": (),
     "retina.NDComponents.MembraneModels.PhotoreceptorModel": ("PhotoreceptorModel",),
     "retina.NDComponents.MembraneModels.BufferPhoton": ("BufferPhoton",),
@@ -88,7 +90,6 @@ REFUSED = {
     ("neurokernel.mpi_proc", "ProcessManager"): "mpiexec",
     ("neurokernel.tools.gpu", "bufint"): "use NumPy",
     ("neurokernel.tools.mpi", "MPIOutput"): "mpi4py",
-    ("neurokernel.tools.mpi_run", "mpi_run_manager"): "manager=False",
 }
 """Names that are importable nowhere -> what the ImportError advises."""
 
@@ -137,12 +138,12 @@ def test_unknown_paths(statement: str, words: str) -> None:
         exec(statement, {})
 
 
-def test_modules_beside_lpus_say_what_to_do() -> None:
-    """Scripts can import and subclass ``Module``; making one tells what to do instead."""
-    core = importlib.import_module("neurokernel.core_gpu")
-    own = type("Own", (core.Module,), {})
-    with pytest.raises(neurodriver.NeurodriverError, match="write an LPU"):
-        own()
+def test_core_is_the_native_one() -> None:
+    """``Module`` and ``Manager`` of both old cores are those of this library."""
+    for path in ("neurokernel.core", "neurokernel.core_gpu"):
+        core = importlib.import_module(path)
+        assert core.Module is Module
+        assert core.Manager is Manager
 
 
 def test_every_shipped_model_has_its_old_path() -> None:
