@@ -21,7 +21,7 @@ from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
 from .initial import fill_initial
 from .inputs.base import Input
-from .recorders.base import Recorder, RecordingPlan
+from .recorders.base import Block, Recorder, RecordingPlan
 from .recorders.writer import Writer
 
 if TYPE_CHECKING:
@@ -141,6 +141,9 @@ class Simulation:
         self.backend.start(tables, probes, events, exports)
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
+        self._waiting: list[tuple[Recorder, Block]] = []
+        rows = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
+        self._longest = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -206,8 +209,7 @@ class Simulation:
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
-        rows = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
-        limit = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
+        limit = self._longest
         for _, tap in self._taps:
             limit = min(limit, tap.recorder.longest(self.step) or limit)
         wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
@@ -233,13 +235,11 @@ class Simulation:
         spent = (time.perf_counter() - begin) / done
         known = self._seconds_per_step
         self._seconds_per_step = max(spent, known / 8) if known else spent
+        # an interrupt may come anywhere: what counts as done waits for the writer, or is with it
+        self._waiting = [(tap.recorder, tap.block(first, done)) for _, tap in self._taps]
         self.step += done
         if self._writer is not None:
-            try:
-                for _, tap in self._taps:
-                    self._writer.put(tap.recorder, tap.block(first, done))
-            finally:
-                self._failed = self._writer.failed
+            self._hand_over(self._writer)
         if self.backend.stepwise:
             self.backend.run_step(first)
         self._inside = False
@@ -268,9 +268,21 @@ class Simulation:
             if writer is not None:
                 stack.callback(self._close_writer, writer)
 
+    def _hand_over(self, writer: Writer) -> None:
+        """Give the writer what waits for it."""
+        try:
+            while self._waiting:
+                writer.put(*self._waiting[0])
+                del self._waiting[0]
+        finally:
+            self._failed = writer.failed
+
     def _close_writer(self, writer: Writer) -> None:
         try:
-            writer.close()
+            with contextlib.ExitStack() as stack:
+                stack.callback(writer.close)
+                if not writer.failed:
+                    self._hand_over(writer)
         finally:
             self._failed = self._failed or writer.failed
 

@@ -98,8 +98,11 @@ class Writer:
 
     def _run(self) -> None:
         """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
+        last: dict[Recorder, Block] = {}
         while (item := self._queue.get()) is not _END:
-            if self._failure is None:
+            twice = last.get(item[0]) is item[1]  # an interrupted `put` may be tried again
+            last[item[0]] = item[1]
+            if self._failure is None and not twice:
                 try:
                     item[0].append(item[1])
                 except BaseException as failure:
