@@ -63,6 +63,8 @@ class InputFeed:
 
     def stage(self, backend: CPUBackend, first: int, steps: int) -> None:
         """Point the backend's tables at the values of the coming steps."""
+        if not self._targets:
+            return
         self._held.clear()
         for table, (one, number, scope) in zip(backend.inputs, self._targets, strict=False):
             self.asking = scope

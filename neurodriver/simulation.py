@@ -142,8 +142,9 @@ class Simulation:
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
         self._waiting: list[tuple[Recorder, Block]] = []
-        rows = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
-        self._longest = min(self._feed.longest, max(1, _BUFFER // rows) if rows else 1 << 30)
+        self._stepwise = self.backend.stepwise
+        size = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
+        self._longest = min(self._feed.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -219,7 +220,7 @@ class Simulation:
         if self._inside:
             raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
         first = self.step
-        if self.backend.stepwise:
+        if self._stepwise:
             steps = 1
         self._inside = True
         self._feed.stage(self.backend, first, steps)
@@ -240,7 +241,7 @@ class Simulation:
         self.step += done
         if self._writer is not None:
             self._hand_over(self._writer)
-        if self.backend.stepwise:
+        if self._stepwise:
             self.backend.run_step(first)
         self._inside = False
         return done

@@ -126,6 +126,8 @@ class CPUBackend:
         self.program = program
         self.dtype = program.dtype
         self._keep: list[Any] = []
+        self.cuts: list[NDArray[np.int64]] = []
+        """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         program.memory.allocate(free_memory())
@@ -189,7 +191,8 @@ class CPUBackend:
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
         self._initial.append((library, args))
-        return _Kernel(update, args, self._pointer(self._cuts(unit)))
+        self.cuts.append(self._cuts(unit))
+        return _Kernel(update, args, self._pointer(self.cuts[-1]))
 
     def _integer(self, unit: Unit, key: str) -> int:
         kind, _, name = key.partition(":")

@@ -217,12 +217,15 @@ class Takes(_Side):
                 self._sources.append(i)
         self._zeros = np.zeros(timing.window, np.int32)
         self._counted = np.arange(timing.window, dtype=np.int32)
+        self._zeros_at, self._counted_at = self._zeros.ctypes.data, self._counted.ctypes.data
         self._places: list[dict[int, int]] = []
         self._first: list[Array] = []
+        self._first_at: list[int] = []
 
     def begin(self, buffers: Mapping[int, Array]) -> None:
         """Fill every row of the imports with what the sources begin with."""
         self._first = [part.copy() for part in self.parts(buffers)]
+        self._first_at = [part.ctypes.data for part in self._first]
         for values, reads in zip(self._first, self._reads, strict=True):
             for variable, first in reads:
                 self.memory.get_buffer(variable)[:, first : first + len(values)] = values
@@ -232,15 +235,17 @@ class Takes(_Side):
         if not self._places:
             for slot in range(self.timing.slots):
                 self._places.append({i: v.ctypes.data for i, v in self.views(slot).items()})
+        if not self.tables:
+            return
         # what came `slots` windows ago lies where this window's message will come
         places = self._places[window % self.timing.slots]
         early = window < self.timing.slots
-        rows = self._zeros if early else self._counted[row:]
+        rows = self._zeros_at if early else self._counted_at + row * self._counted.itemsize
         at = len(backend.inputs) - len(self.tables)
         for n, i in enumerate(self._sources):
             table = backend.inputs[at + n]
-            table.table = self._first[i].ctypes.data if early else places[i]
-            table.row_of_step = rows.ctypes.data
+            table.table = self._first_at[i] if early else places[i]
+            table.row_of_step = rows
 
 
 def _straight(element: NDArray[np.int32]) -> bool:

@@ -32,7 +32,7 @@ from ..compile.program import Program
 from ..errors import NeurodriverError
 from .buffers import Sends, Takes
 from .hosting import Host
-from .mpi import Channel, World, wait_until
+from .mpi import Channel, Together, World, wait_until
 from .routes import Routes
 
 LONGEST = 1024
@@ -81,7 +81,7 @@ class Timing:
 
     def depth(self, rows: int) -> int:
         """Return how many rows a ring keeps whose rows are sent or received in place."""
-        windows = max(-(-rows // self.window), self.slots, 2)
+        windows = max(-(-rows // self.window), self.slots)  # few rows stay in the cache
         return self.window * int(2 ** math.ceil(math.log2(windows)))
 
 
@@ -173,6 +173,10 @@ class Exchange:
             )
         ]
         self._rows: dict[tuple[int, int], Channel] = {}
+        self._messages: dict[int, tuple[list[tuple[int, Channel]], Together]] = {}
+        self._together: Together | None = None
+        self._period = math.lcm(self.sends.period, self.takes.period, timing.slots)
+        self._whom = f"rank {', '.join(map(str, self._peers))}"
         others = sum(len(b) for b in self.takes.blocks if b.rank != world.rank)
         self._window_bytes = others * timing.window * program.dtype.itemsize
         self.exports = self.sends.probes
@@ -274,23 +278,38 @@ class Exchange:
         return self.sends.bytes + self.takes.bytes
 
     def _start(self, status: float) -> None:
-        number = self._message
-        slot = number % self.timing.slots
-        for peer in self._peers:
-            channels = self._heads[slot][peer], self._row_channel(peer, number)
-            if any(channel.busy for channel in channels):  # it has not answered in time
-                self._gone.add(peer)
-            if peer not in self._gone:
-                self.sends.heads[slot][peer][0] = status
-                for channel in channels:
-                    channel.start()
-                    self._pending.append((peer, channel))
+        channels, together = self._of_message(self._message)
+        # one that has not answered in time is gone
+        self._gone.update(peer for peer, channel in channels if channel.busy)
+        if status != GOOD:
+            for message in self.sends.heads[self._message % self.timing.slots].values():
+                message[0] = status
+        if self._gone:
+            self._pending = [(p, c) for p, c in channels if p not in self._gone]
+            for _, channel in self._pending:
+                channel.start()
+        else:
+            self._pending = [*channels]
+            self._together = together
+            together.start()
         self._message += 1
+
+    def _of_message(self, number: int) -> tuple[list[tuple[int, Channel]], Together]:
+        """Return the channels of a message, with their peers, and all of them together."""
+        key = number % self._period
+        if key not in self._messages:
+            slot = number % self.timing.slots
+            channels = [
+                (peer, channel)
+                for peer in self._peers
+                for channel in (self._heads[slot][peer], self._row_channel(peer, number))
+            ]
+            self._messages[key] = channels, Together([c for _, c in channels])
+        return self._messages[key]
 
     def _row_channel(self, peer: int, number: int) -> Channel:
         """Return the requests for the rows of large blocks after a window."""
-        period = math.lcm(self.sends.period, self.takes.period)
-        key = peer, number % period
+        key = peer, number % self._period
         if key not in self._rows:
             rows = self.sends.rows(peer, number), self.takes.rows(peer, number)
             self._rows[key] = self._world.channel(peer, *rows)
@@ -314,14 +333,17 @@ class Exchange:
             raise Left(f"rank {', '.join(map(str, sorted(gone)))} has left the run")
 
     def _wait(self, pending: Sequence[tuple[int, Channel]]) -> None:
-        waiting = list(pending)
+        together, self._together = self._together, None
+        if together is not None:
+            ready = together.done
+        else:
+            waiting = list(pending)
 
-        def ready() -> bool:
-            waiting[:] = [(p, c) for p, c in waiting if not c.done()]
-            return not waiting
+            def ready() -> bool:
+                waiting[:] = [(p, c) for p, c in waiting if not c.done()]
+                return not waiting
 
-        peers = sorted({peer for peer, _ in pending})
-        wait_until(ready, self.seconds, f"rank {', '.join(map(str, peers))}", self._listen)
+        wait_until(ready, self.seconds, self._whom, self._listen, self._world.crowded)
 
     def _listen(self) -> None:
         """While a peer takes long: maybe it waits for a third one that has failed."""

@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 from ..errors import NeurodriverError
 
 _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_RANK")
-_SPIN = 5e-5
+_SPIN = 1e-4
+"""Seconds of testing without pause where every rank has a core of its own."""
+
+_YIELD = 2e-3
+"""Seconds of giving way between tests there, before naps begin."""
+
 _NAP = 5e-5
 _LONGEST_NAP = 2e-3
 _LISTEN_SECONDS = 0.1
@@ -49,6 +54,9 @@ class World:
     rank = 0
     size = 1
     local_size = 1
+    crowded = False
+    """Whether this host has more ranks than cores."""
+
     engaged = False
     leading = False
     number = 0
@@ -129,26 +137,57 @@ class MPIChannel(Channel):
         into: Sequence[NDArray[Any]],
     ) -> None:
         super().__init__(out, into)
-        self._mpi = mpi
-        self._requests = list(requests)
+        self.mpi = mpi
+        self.requests = list(requests)
 
     def start(self) -> None:
         self.busy = True
-        self._mpi.Prequest.Startall(self._requests)
+        self.mpi.Prequest.Startall(self.requests)
 
     def done(self) -> bool:
         if self.busy:
-            self.busy = not self._mpi.Request.Testall(self._requests)
+            self.busy = not self.mpi.Request.Testall(self.requests)
         return not self.busy
 
     def free(self) -> None:
         """Let go of the requests, cancelling what is under way."""
         if not self.done():
             self._lost.append((self._out, self._into))
-        for request in self._requests:
+        for request in self.requests:
             if self.busy and not request.Test():
                 request.Cancel()
             request.Free()
+
+
+class Together(Channel):
+    """Channels that begin and end together: one call of MPI for all of them.
+
+    Parameters
+    ----------
+    channels : sequence of Channel
+    """
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        super().__init__([], [])
+        self._distant = [c for c in channels if isinstance(c, MPIChannel)]
+        self._own = [c for c in channels if not isinstance(c, MPIChannel)]
+        self._requests = [request for c in self._distant for request in c.requests]
+
+    def start(self) -> None:
+        for channel in self._own:
+            channel.start()
+        if self._distant:
+            for channel in self._distant:
+                channel.busy = True
+            self.busy = True
+            self._distant[0].mpi.Prequest.Startall(self._requests)
+
+    def done(self) -> bool:
+        if self.busy and self._distant[0].mpi.Request.Testall(self._requests):
+            self.busy = False
+            for channel in self._distant:
+                channel.busy = False
+        return not self.busy
 
 
 class MPIWorld(World):
@@ -162,6 +201,7 @@ class MPIWorld(World):
         self._notes = MPI.COMM_WORLD.Dup()
         self.rank, self.size = self._comm.rank, self._comm.size
         self.local_size = self._comm.Split_type(MPI.COMM_TYPE_SHARED).size
+        self.crowded = self.local_size > len(os.sched_getaffinity(0))
         self._told: list[Any] = []
         self._heard: set[int] = set()
         self._gone: set[int] = set()
@@ -244,8 +284,11 @@ def wait_until(
     seconds: float,
     whom: str,
     listen: Callable[[], None] = lambda: None,
+    crowded: bool = True,
 ) -> None:
     """Test until it is so: first without pause, then giving way to other processes.
+
+    Ranks that share cores take naps soon: one that spins keeps the core from the one it waits for.
 
     Parameters
     ----------
@@ -256,6 +299,8 @@ def wait_until(
         Who is waited for, for the message.
     listen : callable
         Called now and then during a long wait; may raise.
+    crowded : bool
+        Whether there are more ranks than cores.
 
     Raises
     ------
@@ -268,8 +313,9 @@ def wait_until(
         waited = time.perf_counter() - begin
         if seconds and waited > seconds:
             raise NeurodriverError(f"no answer from {whom} within {seconds:g} s")
-        if waited < _SPIN:
-            os.sched_yield()
+        if waited < (_NAP if crowded else _YIELD):
+            if crowded or waited > _SPIN:
+                os.sched_yield()
             continue
         time.sleep(min(max(_NAP, waited / 50), _LONGEST_NAP))
         if waited - listened > _LISTEN_SECONDS:
