@@ -263,6 +263,8 @@ class CPUBackend:
         self._handle = self._runtime.nd_create(ct.byref(plan))
         if self._handle is None:
             raise NeurodriverError(f"{self.threads} threads cannot be started; ask for fewer")
+        self._run = self._runtime.nd_run
+        self._run.argtypes = [_ptr, _i64, _i64]
         # threads of an LPU that is dropped without close() end with it
         self._end = weakref.finalize(self, self._runtime.nd_destroy, _ptr(self._handle))
 
@@ -272,7 +274,10 @@ class CPUBackend:
         Fewer are done only when a buffer for events is full. The interpreter's lock is free
         meanwhile.
         """
-        return int(self._runtime.nd_run(self._open(), _i64(first), _i64(steps)))
+        if self._handle is None:
+            self._open()
+        done: int = self._run(self._handle, first, steps)
+        return done
 
     @property
     def stepwise(self) -> bool:
