@@ -16,6 +16,7 @@ EXTRAS = {
 }
 EXTRAS["test"] = [
     "pytest>=8",
+    "pytest-xdist",
     "hypothesis>=6",
     "scipy>=1.11",
     "mpmath",
