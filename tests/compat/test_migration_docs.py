@@ -13,7 +13,7 @@ from neurodriver.compat import aids
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-SECTIONS = ("A", "B", "C", "D", "E", "G")
+SECTIONS = ("A", "B", "C", "D", "E", "F", "G")
 
 
 @cache

@@ -1,0 +1,80 @@
+"""Two LPUs: between ranks against a bare Sendrecv, in one process against one LPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import neurodriver as nd
+from neurodriver.circuits import optic_lobe
+from neurodriver.manager import Manager
+
+from .measure import median, seconds_per_step
+
+COUNTS = (1_000, 10_000, 100_000, 1_000_000)
+EXTENT = 10
+
+
+def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
+    """Return a row for each number of ports, and one for the optic lobe as four LPUs."""
+    rows = []
+    for count in COUNTS:
+        found = _ranks(count, rounds)
+        target = "<= 1.3 of Sendrecv" if count >= 10_000 else ""
+        rows.append(
+            {
+                "case": f"exchange, {count:,} values each way, 2 ranks",
+                "us a step": found["ours"] * 1e6,
+                "peer": f"bare Sendrecv {found['sendrecv'] * 1e6:.3g} us",
+                "ratio": found["ours"] / found["sendrecv"],
+                "target": target,
+                "floor": f"{16 * count / 1e6:g} MB a step in and out",
+            }
+        )
+    return [*rows, _one_process(rounds)]
+
+
+def _ranks(count: int, rounds: int) -> dict[str, float]:
+    """Run the worker on two ranks; return medians in seconds."""
+    launcher = Path(sys.executable).parent / "mpiexec"
+    worker = Path(__file__).parent / "exchange_worker.py"
+    command = [str(launcher), "--oversubscribe", "-n", "2", sys.executable]
+    allowed = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
+    done = subprocess.run(
+        [*command, str(worker), str(count), str(rounds)],
+        env={**os.environ, **allowed}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"exchange_worker.py failed:\n{done.stderr[-2000:]}")
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def _one_process(rounds: int) -> dict[str, Any]:
+    """Compare the optic lobe as four LPUs in one process with the circuit as one LPU."""
+    whole = optic_lobe.circuit(EXTENT)
+    parts = optic_lobe.parts(EXTENT)
+    man = Manager(quiet=True)
+    for name, circuit in parts.circuits.items():
+        man.add(nd.LPU, name, circuit, 1e-3)
+    for (source, target), pattern in parts.patterns().items():
+        man.connect(source, target, pattern)
+    man.spawn()
+    four: Any = next(iter(man.lpus.values()))
+    ours, one = [], []
+    with nd.LPU(whole, 1e-3) as lpu:
+        for _ in range(rounds):
+            ours.append(min(seconds_per_step(four, 3)))
+            one.append(min(seconds_per_step(lpu, 3)))
+    return {
+        "case": f"optic lobe, extent {EXTENT}, four LPUs in one process",
+        "us a step": median(ours) * 1e6,
+        "peer": f"one LPU {median(one) * 1e6:.3g} us",
+        "ratio": median(ours) / median(one),
+        "target": "<= 1.1 of one LPU",
+        "floor": "",
+    }
