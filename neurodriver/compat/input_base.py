@@ -8,6 +8,7 @@ ready-made ones give whole stretches of steps at once, unless a subclass overrid
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -166,9 +167,9 @@ class ReadyInputProcessor(BaseInputProcessor):
             getattr(type(self), name) is not getattr(ReadyInputProcessor, name) for name in own
         )
 
+    @abstractmethod
     def _native(self) -> Input:
         """Return the input that gives the values."""
-        raise NotImplementedError
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

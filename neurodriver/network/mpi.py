@@ -37,6 +37,22 @@ _TAG = 16
 _CLOSE_SECONDS = 0.5  # what the others may need to close their files after Ctrl-C
 
 
+def library() -> Any:
+    """Return the module ``MPI`` of mpi4py.
+
+    Raises
+    ------
+    NeurodriverError
+        Where it cannot be imported.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        message = f'mpi4py cannot be imported ({error}); pip install "neurodriver[mpi]"'
+        raise NeurodriverError(message) from error
+    return MPI
+
+
 class World:
     """This process alone: every collective gives back what it was given.
 
@@ -194,8 +210,7 @@ class MPIWorld(World):
     """The ranks of ``MPI.COMM_WORLD``, on communicators of our own."""
 
     def __init__(self) -> None:
-        from mpi4py import MPI
-
+        MPI = library()
         self._mpi = MPI
         self._comm = MPI.COMM_WORLD.Dup()
         self._notes = MPI.COMM_WORLD.Dup()
@@ -330,11 +345,8 @@ def world() -> World:
         return World()
     try:
         found = MPIWorld()
-    except ImportError as error:
-        raise NeurodriverError(
-            f"started by an MPI launcher, but mpi4py cannot be imported ({error}); "
-            f"install neurodriver[mpi]"
-        ) from error
+    except NeurodriverError as error:
+        raise NeurodriverError(f"started by an MPI launcher, but {error}") from error
     return found if found.size > 1 else World()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import LPUExecutionError as LPUExecutionError
-from ...errors import NeurodriverError
+from ...network.mpi import library
 
 
 def rand_bin_matrix(
@@ -73,11 +73,7 @@ def dtype_to_mpi(t: npt.DTypeLike) -> Any:
     ValueError
         When MPI has no such type.
     """
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        message = f'mpi4py cannot be imported ({error}); pip install "neurodriver[mpi]"'
-        raise NeurodriverError(message) from error
+    MPI = library()
     code = np.dtype(t).char
     try:
         if hasattr(MPI.Datatype, "fromcode"):
