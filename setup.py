@@ -52,7 +52,7 @@ setup(
     },
     package_data={
         "neurodriver": ["py.typed"],
-        "neurodriver.kernels": ["*.h"],
+        "neurodriver.kernels": ["*.h", "*.cuh"],
         "neurodriver.backends": ["*.cpp", "*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },

@@ -12,6 +12,7 @@ from ..circuit.circuit import Circuit, Port
 from ..component import EVENT_VARIABLES
 from ..errors import CircuitError
 from .buffers import aligned
+from .target import CPU, Target
 
 LANES = 16
 """Components that are computed side by side; every segment is padded to a multiple."""
@@ -118,6 +119,8 @@ class MemoryManager:
         Updated variables that nothing reads outside a fused kernel: they get no memory.
     places : mapping of group number to int
         Storage places of groups that are stored with gaps.
+    target : Target
+        Backend that the memory is for.
     """
 
     def __init__(
@@ -128,8 +131,10 @@ class MemoryManager:
         injected: dict[str, int],
         silent: frozenset[tuple[int, str]] = frozenset(),
         places: Mapping[int, int] | None = None,
+        target: Target = CPU,
     ) -> None:
         self.dtype = np.dtype(dtype)
+        self.target = target
         self.rings: dict[str, Ring] = {}
         self._buffers: dict[str, NDArray[np.floating]] = {}
         self.active: dict[str, NDArray[np.int64]] = {}
@@ -158,7 +163,14 @@ class MemoryManager:
             ring.width += LANES
 
     def _ring(self, variable: str, depths: dict[str, int]) -> Ring:
-        return self.rings.setdefault(variable, Ring(variable, depths.get(variable, 1) + 1))
+        rows = self.target.depth(depths.get(variable, 1) + 1)
+        return self.rings.setdefault(variable, Ring(variable, rows))
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """Variables whose ring holds inputs alone and keeps its row while nothing changes."""
+        rings = self.rings.values() if self.target.keeps_rows else ()
+        return frozenset(ring.variable for ring in rings if ring.inputs_alone)
 
     def nbytes(self) -> dict[str, int]:
         """Return the bytes of each variable's ring."""
@@ -166,12 +178,12 @@ class MemoryManager:
         return {v: (r.depth * r.width + 2 * LANES) * size for v, r in self.rings.items()}
 
     def allocate(self, limit: float) -> None:
-        """Make the rings, all zero.
+        """Make the rings, all zero; where the backend holds them, only their row 0.
 
         Parameters
         ----------
         limit : float
-            Bytes that may be used.
+            Bytes that may be used by the rings.
 
         Raises
         ------
@@ -196,16 +208,17 @@ class MemoryManager:
                 f"values because of its longest delay: shorten the delay or use a larger dt"
             )
         for variable, ring in self.rings.items():
-            self._buffers[variable] = aligned(ring.depth * ring.width + 2 * LANES, self.dtype)
+            rows = ring.depth if self.target.hosted else 1
+            self._buffers[variable] = aligned(rows * ring.width + 2 * LANES, self.dtype)
             if variable in EVENT_VARIABLES:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
-            if ring.inputs_alone:
+            if variable in self.kept:
                 self.where[variable] = np.zeros(2, dtype=np.int64)
 
     def get_buffer(self, variable: str) -> NDArray[np.floating]:
-        """Return the ring of a variable, (depth, width), without its guards."""
-        ring = self.rings[variable]
-        return self._buffers[variable][LANES:-LANES].reshape(ring.depth, ring.width)
+        """Return the ring of a variable in host memory, (depth or 1, width), without its guards."""
+        width = self.rings[variable].width
+        return self._buffers[variable][LANES:-LANES].reshape(-1, width)
 
     def segment(self, number: int, variable: str) -> Segment:
         """Return the place of a group in the rows of a variable."""

@@ -17,6 +17,7 @@ from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
 from ..kernels.reactions import one_by_one, reaction_kernel
+from ..kernels.threads import thread_kernel
 from ..kernels.update import update_kernel
 from .aggregators import insert_aggregators
 from .delays import longest
@@ -27,6 +28,7 @@ from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
 from .random_keys import component_keys
 from .subunits import place
+from .target import CPU, CUDA, Target
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal")
 
@@ -107,6 +109,7 @@ def compile_circuit(
     seed: int = 0,
     plans: bool = True,
     depth: Mapping[str, Callable[[int], int]] | None = None,
+    target: Target = CPU,
 ) -> Program:
     """Compile a circuit.
 
@@ -126,16 +129,18 @@ def compile_circuit(
         Whether special plans (lattice, fusion) may be chosen; the results are the same.
     depth : mapping of variable to callable, optional
         Number of rows of a ring from the number it needs, where it needs more.
+    target : Target
+        Backend that the program is for.
     """
     full = insert_aggregators(circuit)
     slots = make_slots(full, targets)
     depths = longest(full, dt)
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
-    fusions = find_fusions(full, dt, slots) if plans else {}
+    fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
     silent = frozenset((f.synapse, "g") for f in fusions.values() if "g" not in recorded)
     places = {f.synapse: f.capacity for f in fusions.values()}
-    memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places)
+    memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places, target)
     program = Program(full, dt, np.dtype(dtype), seed, memory, slots)
     for fused in fusions.values():
         assert fused.gather.place is not None
@@ -158,6 +163,8 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     values: dict[str, Any] = {}
     shape = _shape(program, number, group.count, values, "", plans)
     cost = _work(shape, group.count)
+    if program.memory.target is CUDA:
+        return Unit(thread_kernel(shape), (number,), group.count, values, cost)
     if shape.model.sub_units is not None:
         kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
         stored, cost = place(group, shape.substeps, grain, cost, program.memory)
@@ -173,7 +180,7 @@ def _custom(program: Program, number: int, plans: bool) -> None:
         gathers, published = _gathers(program, number, group.count, one.values, "", plans, {})
         substeps = group.model.substeps(program.dt)
         one.values.update(dt=program.dt / substeps, components=group.count)
-        alone = frozenset(v for v, ring in program.memory.rings.items() if ring.inputs_alone)
+        alone = program.memory.kept
         model, dtype = group.model, program.dtype.name
         one.shape = Shape(model, dtype, substeps, frozenset(), published, gathers, alone)
         one.cost = _work(one.shape, group.count)
@@ -234,7 +241,7 @@ def _shape(
         frozenset(uniform),
         published,
         gathers,
-        frozenset(v for v, ring in program.memory.rings.items() if ring.inputs_alone),
+        program.memory.kept,
     )
 
 

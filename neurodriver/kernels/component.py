@@ -85,7 +85,7 @@ class ComponentText:
             if name in self.shape.uniform:
                 lines.append(f"const real {name} = {a.scalar(key)};")
             else:
-                lines.append(f"const real *__restrict nd_p_{name} = {a.pointer(key)};")
+                lines.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(key)};")
         for name in self.model.states:
             if name not in self.shape.published:
                 pointer = a.pointer(self.key(f"state:{name}"), "real")
@@ -96,7 +96,7 @@ class ComponentText:
         if self.model.draws_random():
             kind = "const unsigned long long"
             pointer = a.pointer(self.key("keys"), kind)
-            lines.append(f"{kind} *__restrict nd_keys = {pointer};")
+            lines.append(f"ND_FIXED(unsigned long long) nd_keys = {pointer};")
             lines.append(f"const unsigned long long nd_seed = {a.integer('seed')};")
         return lines
 
@@ -248,7 +248,7 @@ class ComponentText:
             place = a.scalars.index(key)
             return block("", [*shared, f"((double *)nd_a->u)[{place}] = (double)({value});"])
         store = f"{a.pointer(key, 'real')}[nd_c] = {value};"
-        loop = f"for (long long nd_c = 0; nd_c < {a.integer(self.key('count'))}; ++nd_c)"
+        loop = f"ND_EACH(nd_c, {a.integer(self.key('count'))})"
         return block(loop, [*shared, *columns, store])
 
     def initial(self) -> list[str]:
@@ -260,7 +260,7 @@ class ComponentText:
                 ring = a.pointer(f"ring:{name}", "real")
                 own = a.integer(self.key(f"segment:{name}"))
                 store = f"({ring} + {own})[nd_c] = {self.output(name)};"
-                loop = f"for (long long nd_c = 0; nd_c < {a.integer(self.key('count'))}; ++nd_c)"
+                loop = f"ND_EACH(nd_c, {a.integer(self.key('count'))})"
                 lines += block(loop, [*self.numbers_of("nd_c"), *self.load_states("nd_c"), store])
         if not lines:
             return []

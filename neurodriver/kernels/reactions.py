@@ -116,7 +116,7 @@ class SubUnitText:
             first = self.units.species[name].initial
             each.append(f"nd_z_{total}[nd_c] = nd_counts[nd_c] * {first};")
         count = c.arguments.integer(c.key("count"))
-        loop = block(f"for (long long nd_c = 0; nd_c < {count}; ++nd_c)", each)
+        loop = block(f"ND_EACH(nd_c, {count})", each)
         return block("", ["const long long nd_k = 0;", *c.head(), *self.head(), *loop])
 
     def _own(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,15 +28,27 @@ class Dialect:
         What stands before a loop whose passes are independent.
     simd_any : str
         What stands before a loop that collects in ``nd_here`` whether any pass found something.
+    fixed : str
+        Type of a pointer to ``kind`` that no step writes through.
+    each : str
+        Head of a loop of ``i`` over ``n`` components that is done once.
+    row : str
+        Number of the row of step ``k``.
     store : str
         Statement that stores ``k`` for all threads to see after the next barrier.
+    words : str
+        Definitions of the language's own.
     """
 
     function: str
     kernel: str
     simd: str
     simd_any: str
+    fixed: str
+    each: str
+    row: str
     store: str
+    words: str = ""
 
 
 CPU = Dialect(
@@ -43,23 +56,31 @@ CPU = Dialect(
     kernel='extern "C"',
     simd='_Pragma("omp simd")',
     simd_any='_Pragma("omp simd reduction(|:nd_here)")',
+    fixed="const kind *__restrict",
+    each="for (long long i = 0; i < (n); ++i)",
+    row="(k + depth) % depth",
     store="__atomic_store_n(&active[k % depth], k, __ATOMIC_RELAXED)",
 )
 
 _PRELUDE = """
 typedef {real} real;
-struct nd_args {{ void **p; const long long *n; const double *u; }};
+
+/* Number of the row of step k. */
+ND_FN long long nd_place(long long k, long long depth)
+{{
+    return {row};
+}}
 
 /* Row of step k; all steps before the first one are at row 0's values. */
 ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
 {{
-    return ring + ((k + depth) % depth) * width;
+    return ring + nd_place(k, depth) * width;
 }}
 
 /* `active` holds for each row of the ring the last step at which it was not all zero. */
 ND_FN bool nd_silent(const long long *active, long long k, long long depth)
 {{
-    return k > 0 && active[k % depth] != k;
+    return k > 0 && active[nd_place(k, depth)] != k;
 }}
 
 ND_FN void nd_mark(long long *active, long long k, long long depth)
@@ -74,34 +95,43 @@ ND_FN long long nd_wrap(long long row, long long depth)
 """
 
 
+_ARGUMENTS = "struct nd_args { void **p; const long long *n; const double *u; };"
+
+
 @cache
 def header(name: str) -> str:
     """Return the text of one of the headers beside this module."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
-    """Return everything a compiler needs to build a kernel.
+def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[str]:
+    """Return what stands before the texts of kernels."""
+    real = "float" if dtype == "float32" else "double"
+    draws = any("nd_seed" in text for text in kernel_texts)
+    return [
+        f"#define ND_FN {dialect.function}",
+        f"#define ND_KERNEL {dialect.kernel}",
+        f"#define ND_SIMD {dialect.simd}",
+        f"#define ND_SIMD_ANY {dialect.simd_any}",
+        f"#define ND_FIXED(kind) {dialect.fixed}",
+        f"#define ND_EACH(i, n) {dialect.each}",
+        f"#define ND_LANES {LANES}",
+        f"#define ND_TILE {TILE}",
+        dialect.words,
+        header("math.h"),
+        header("philox.h") if draws else "",
+        _PRELUDE.format(real=real, store=dialect.store, row=dialect.row),
+    ]
+
+
+def source(kernel: Kernel, dtype: str) -> str:
+    """Return everything a C++ compiler needs to build a kernel for the CPU.
 
     Parameters
     ----------
     kernel : Kernel
     dtype : str
         ``float64`` or ``float32``.
-    dialect : Dialect
     """
-    real = "float" if dtype == "float32" else "double"
-    parts = [
-        f"/* {kernel.name}, {dtype} */",
-        f"#define ND_FN {dialect.function}",
-        f"#define ND_KERNEL {dialect.kernel}",
-        f"#define ND_SIMD {dialect.simd}",
-        f"#define ND_SIMD_ANY {dialect.simd_any}",
-        f"#define ND_LANES {LANES}",
-        f"#define ND_TILE {TILE}",
-        header("math.h"),
-        header("philox.h") if "nd_seed" in kernel.text else "",
-        _PRELUDE.format(real=real, store=dialect.store),
-        kernel.text,
-    ]
-    return "\n".join(parts)
+    head = prelude([kernel.text], dtype, CPU)
+    return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

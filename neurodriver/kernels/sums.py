@@ -64,7 +64,7 @@ class SumText:
         else:
             lines.append(f"const real *__restrict nd_ring_{name} = {ring};")
             lines.append(f"const long long nd_depth_{name} = {depth}, nd_width_{name} = {width};")
-            lines.append(f"const long long nd_now_{name} = nd_k % nd_depth_{name};")
+            lines.append(f"const long long nd_now_{name} = nd_place(nd_k, nd_depth_{name});")
             lines.append(self._array("back", "int"))
         if self.gather.form != "aligned":
             lines.append(self._array("element", "int"))
@@ -89,12 +89,12 @@ class SumText:
 
     def _array(self, array: str, kind: str) -> str:
         pointer = self._pointer(array, f"const {kind}")
-        return f"const {kind} *__restrict nd_{array}_{self.access.name} = {pointer};"
+        return f"ND_FIXED({kind}) nd_{array}_{self.access.name} = {pointer};"
 
-    def read(self, place: str) -> str:
-        """Return the value at one stored connection."""
+    def read(self, place: str, element: str = "") -> str:
+        """Return the value at one stored connection, or at an element that is known already."""
         name = self.access.name
-        element = f"nd_element_{name}[{place}]"
+        element = element or f"nd_element_{name}[{place}]"
         if self.gather.back is not None:
             return f"nd_in_{name}[{element}]"
         row = f"nd_wrap(nd_now_{name} - nd_back_{name}[{place}], nd_depth_{name})"

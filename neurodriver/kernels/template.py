@@ -188,7 +188,7 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     sums = [SumText(component, access) for access in model.accesses]
     head = [line for s in sums for line in s.head()]
     for name in used(model.params, [access.each for access in model.accesses]):
-        head.append(f"const real *__restrict nd_p_{name} = {a.pointer(f'param:{name}')};")
+        head.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(f'param:{name}')};")
     inputs = [a.pointer(f"input:{s.access.name}", "real") for s in sums]
     given = [f"{pointer} + nd_t" for pointer in inputs]
     at = "nd_t + nd_i"

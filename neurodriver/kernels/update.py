@@ -94,7 +94,14 @@ def finish(
     name: str, arguments: Arguments, once: tuple[list[str], list[str]], body: list[str]
 ) -> Kernel:
     """Return the kernel with its functions: constants and initial outputs, then the update."""
-    parts = [block(_CONSTANTS, once[0]), block(_INITIAL, once[1]), block(_SIGNATURE, body)]
+    return finish_with(name, arguments, once, block(_SIGNATURE, body))
+
+
+def finish_with(
+    name: str, arguments: Arguments, once: tuple[list[str], list[str]], update: list[str]
+) -> Kernel:
+    """Return the kernel with its functions, the update in whatever form."""
+    parts = [block(_CONSTANTS, once[0]), block(_INITIAL, once[1]), update]
     text = "\n".join(line for part in parts for line in [*part, ""])
     return Kernel(
         name,

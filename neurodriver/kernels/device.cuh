@@ -1,0 +1,190 @@
+/* The step loop on a device, pasted after the units of a circuit.
+ *
+ * Work is cut into items: 32 * ND_OWN components of a unit, or a piece of what is injected,
+ * recorded or exported. A warp does the items of its own list, at every step the same ones. In
+ * step k all items read rows <= k and write row k + 1 (an injection writes row k + 1 of the
+ * inputs), so their order means nothing, and one barrier a step is enough.
+ *
+ * `nd_do_unit(item, k)` and, where components stay in registers, `nd_hold_unit(item, loop)` are
+ * written by the generator. All fields of the tables are 8 bytes wide, as the host packs them.
+ */
+
+struct nd_item { int what, first, end, which; };
+
+enum { ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4 };
+enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
+enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* who meets at the barrier */
+
+struct nd_input {           /* values of one variable for slots first .. first + count */
+    real *ring;             /* row 0 */
+    const real *table;      /* (rows, count) */
+    const int *action;      /* of each step of the chunk: row of the table, -1: zeros, -2: nothing */
+    long long *active;      /* or null */
+    long long width, depth, first, count, back;
+};
+
+struct nd_probe {           /* rows of one variable, every interval-th step */
+    const real *ring;
+    const int *elements;    /* or null: from `start` on */
+    real *rows;             /* (samples of the chunk, count) */
+    long long width, depth, start, count;
+    long long offset;       /* first step of the chunk that is recorded - first step */
+    long long interval;
+};
+
+struct nd_events {          /* which elements of one variable are not zero, as bits */
+    const real *ring;
+    const int *elements;    /* or null */
+    unsigned *bits;         /* (steps of the chunk, words) */
+    const long long *active;
+    long long width, depth, start, count, words;
+};
+
+struct nd_run {
+    const nd_input *input;
+    const nd_probe *probe;
+    const nd_events *event;
+    const nd_probe *exported;
+    long long first;        /* step of the chunk */
+    long long fuzz;         /* not 0: warps dawdle and take their items in changing orders */
+};
+
+extern "C" {
+__constant__ nd_run nd_given;
+__device__ unsigned nd_arrived;
+}
+
+static __device__ void nd_inject(const nd_item &item, long long k)
+{
+    const nd_input &in = nd_given.input[item.which];
+    const int action = in.action[k - nd_given.first];
+    const long long row = k - in.back;
+    if (action == -2 || row < 0) return;
+    real *to = in.ring + nd_place(row, in.depth) * in.width + in.first;
+    const real *from = in.table + (action < 0 ? 0 : action) * in.count;
+    bool any = false;
+    for (int i = item.first + nd_lane(); i < item.end; i += 32) {
+        const real value = action < 0 ? (real)0 : from[i];
+        to[i] = value;
+        any |= value != 0;
+    }
+    if (in.active && any) nd_mark(in.active, row, in.depth);
+}
+
+static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long k, int slot)
+{
+    const real *from = p.ring + nd_place(k, p.depth) * p.width + p.start;
+    real *to = p.rows + slot * p.count;
+    for (int i = item.first + nd_lane(); i < item.end; i += 32)
+        to[i] = from[p.elements ? p.elements[i] : i];
+}
+
+static __device__ void nd_sample(const nd_item &item, long long k)
+{
+    const nd_probe &p = nd_given.probe[item.which];
+    const int late = (int)(k - nd_given.first - p.offset), interval = (int)p.interval;
+    if (late >= 0 && late % interval == 0) nd_copy(p, item, k, late / interval);
+}
+
+/* Row k for other processes; the steps of a chunk give its rows first + 1, first + 2, ... */
+static __device__ void nd_publish(const nd_item &item, long long k)
+{
+    if (k > nd_given.first)
+        nd_copy(nd_given.exported[item.which], item, k, (int)(k - nd_given.first) - 1);
+}
+
+static __device__ void nd_scan(const nd_item &item, long long k)
+{
+    const nd_events &e = nd_given.event[item.which];
+    const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
+    unsigned *to = e.bits + (k - nd_given.first) * e.words;
+    const bool silent = nd_silent(e.active, k, e.depth);
+    for (int i = item.first; i < item.end; i += 32) {
+        const int mine = i + nd_lane();
+        const bool here = !silent && mine < item.end && from[e.elements ? e.elements[mine] : mine] != 0;
+        const unsigned bits = nd_ballot(here);
+        if (nd_lane() == 0) to[i / 32] = bits;
+    }
+}
+
+static __device__ __noinline__ void nd_do_other(const nd_item &item, long long k, long long last)
+{
+    if (item.what == ND_SAMPLE) nd_sample(item, k);
+    else if (item.what == ND_EVENTS) nd_scan(item, k);
+    else if (item.what == ND_EXPORT) nd_publish(item, k);
+    else if (k + 1 < last) nd_inject(item, k + 1);
+}
+
+/* Numbers that look random, for `fuzz`. */
+ND_FN unsigned nd_mixed(long long k)
+{
+    unsigned x = (unsigned)(nd_given.fuzz * 0x9e3779b9u + k * 0x85ebca6bu)
+               ^ (blockIdx.x * 0xc2b2ae35u + threadIdx.x / 32 * 0x27d4eb2fu);
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+ND_FN void nd_dawdle(long long k)
+{
+    const unsigned wait = nd_mixed(k);
+    if (wait & 3) return;
+    const long long until = clock64() + (wait >> 4) % 8192;
+    while (clock64() < until) {}
+}
+
+struct nd_loop {
+    const nd_item *items;   /* of this warp */
+    int count, width;
+    long long first, last, end;     /* steps of this launch; last step of the chunk */
+    unsigned arrivals;      /* at the grid's barrier when all have come to the next one */
+
+    ND_MEMBER void meet()
+    {
+        if (width == ND_BLOCK) {
+            __syncthreads();
+        } else if (width == ND_CLUSTER) {
+#if __CUDA_ARCH__ >= 900
+            asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+#endif
+        } else if (width == ND_GRID) {
+            __syncthreads();
+            arrivals += gridDim.x;
+            if (threadIdx.x == 0) {
+                unsigned now;
+                asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(&nd_arrived) : "memory");
+                do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(&nd_arrived) : "memory");
+                while ((int)(now - arrivals) < 0);
+            }
+            __syncthreads();
+        }
+    }
+
+    /* All items but the first `from` ones. */
+    ND_MEMBER void others(int from, long long k) const
+    {
+        for (int i = from; i < count; ++i) nd_do_other(items[i], k, end);
+    }
+};
+
+template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k)
+{
+    Unit unit;
+    unit.load(k, item.first, item.end);
+    unit.step(k);
+    unit.save(k);
+}
+
+template <class Unit> ND_FN void nd_hold(nd_loop &loop)
+{
+    Unit unit;
+    const nd_item item = loop.items[0];
+    unit.load(loop.first, item.first, item.end);
+    for (long long k = loop.first; k < loop.last; ++k) {
+        if (nd_given.fuzz) nd_dawdle(k);
+        unit.step(k);
+        loop.others(1, k);
+        loop.meet();
+    }
+    unit.save(loop.last);
+}

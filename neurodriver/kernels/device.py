@@ -1,0 +1,135 @@
+"""The kernels of a circuit -> one text for a device, with its step loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .kernel import Kernel, block
+from .source import Dialect, header, prelude
+
+DEVICE = Dialect(
+    function="static __device__ __forceinline__",
+    kernel="static __device__",
+    simd="",
+    simd_any="",
+    fixed="const nd_fixed<kind>",
+    each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
+    row="k & (depth - 1)",  # depths are powers of two
+    store="*(volatile long long *)(active + nd_place(k, depth)) = k",
+    words="""
+#define ND_MEMBER __device__ __forceinline__
+#define ND_UNROLL _Pragma("unroll")
+#define ND_UNROLL_SUM _Pragma("unroll 8")
+#define ND_ROLLED _Pragma("unroll 1")
+#define __restrict
+
+/* Memory that no step writes. */
+template <class T> struct nd_fixed {
+    const T *at;
+    ND_MEMBER nd_fixed(const T *p) : at(p) {}
+    ND_MEMBER T operator[](long long i) const { return __ldg(at + i); }
+};
+
+ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
+ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
+ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
+""",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel within the text of a circuit.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    own : int
+        Components that a thread advances side by side.
+    """
+
+    kernel: Kernel
+    own: int = 1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a text is to be run.
+
+    Attributes
+    ----------
+    threads : int
+        Of a block.
+    resident : int
+        Blocks of a multiprocessor at once.
+    holds : bool
+        Whether a warp has one item of components at most and keeps them in registers.
+    """
+
+    threads: int = 256
+    resident: int = 1
+    holds: bool = False
+
+
+def table_name(number: int) -> str:
+    """Return the name of the constant memory that holds a unit's arguments."""
+    return f"nd_table_{number}"
+
+
+def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
+    """Return everything a CUDA compiler needs to build the kernels of a circuit.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Their kernels are in the form of ``threads``.
+    dtype : str
+        ``float64`` or ``float32``.
+    shape : Shape
+    """
+    names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
+    lines = [
+        f"/* {names}, {dtype} */",
+        f"#define ND_THREADS {shape.threads}",
+        f"#define ND_RESIDENT {shape.resident}",
+        f"#define ND_HOLDS {int(shape.holds)}",
+        *prelude([part.kernel.text for part in parts], dtype, DEVICE),
+    ]
+    for number, part in enumerate(parts):
+        lines += _unit(number, part)
+    lines.append(header("device.cuh"))
+    numbers = range(len(parts))
+    stream = [f"case {i}: nd_stream<nd_unit_{i}::unit>(item, k); break;" for i in numbers]
+    lines += _choice("ND_FN void nd_do_unit(const nd_item &item, long long k)", "item", stream)
+    if shape.holds:
+        hold = [f"case {i}: nd_hold<nd_unit_{i}::unit>(loop); break;" for i in numbers]
+        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.items[0]", hold)
+    once = []
+    for i in numbers:
+        table = f"(nd_unit_{i}::nd_args *)tables[{i}]"
+        calls = f"nd_unit_{i}::nd_constants({table})", f"nd_unit_{i}::nd_initial({table})"
+        once.append(f"if (what) {calls[1]}; else {calls[0]};")
+    lines += block("ND_FN void nd_do_once(void *const *tables, int what)", once)
+    lines.append(header("device_end.cuh"))
+    return "\n".join(lines)
+
+
+def _choice(head: str, item: str, cases: list[str]) -> list[str]:
+    return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
+
+
+def _unit(number: int, part: Part) -> list[str]:
+    """Return a kernel in a namespace of its own, with its table of arguments."""
+    kernel = part.kernel
+    sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+    inside = [
+        f"enum {{ ND_OWN = {part.own} }};",
+        f"struct nd_args {{ void *p[{sizes[0]}]; long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
+        f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
+        f"#define nd_steady (&{table_name(number)})",
+        kernel.text,
+        "#undef nd_steady",
+    ]
+    return [f"namespace nd_unit_{number} {{", *inside, "}"]

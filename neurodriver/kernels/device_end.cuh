@@ -1,0 +1,49 @@
+
+/* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
+extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
+nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
+           int parts, int width, unsigned arrivals)
+{
+    const int warp = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
+    const int begin = offsets[warp];
+    nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
+    if (parts & ND_BEFORE) {
+        for (int i = 0; i < loop.count; ++i)
+            if (loop.items[i].what == ND_INJECT) nd_inject(loop.items[i], first);
+        loop.meet();
+    }
+    if (parts & ND_STEPS) {
+#if ND_HOLDS
+        if (loop.count && loop.items[0].what >= 0) {
+            nd_hold_unit(loop);
+        } else {
+            for (long long k = first; k < last; ++k) {
+                if (nd_given.fuzz) nd_dawdle(k);
+                loop.others(0, k);
+                loop.meet();
+            }
+        }
+#else
+        for (long long k = first; k < last; ++k) {
+            const unsigned turn = nd_given.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
+            if (nd_given.fuzz) nd_dawdle(k);
+            for (int i = 0; i < loop.count; ++i) {
+                const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
+                const nd_item item = loop.items[at];
+                if (item.what >= 0) nd_do_unit(item, k);
+                else nd_do_other(item, k, end);
+            }
+            loop.meet();
+        }
+#endif
+    }
+    if (parts & ND_AFTER)
+        for (int i = 0; i < loop.count; ++i)
+            if (loop.items[i].what == ND_EXPORT) nd_publish(loop.items[i], last);
+}
+
+/* What is done once, before step 0: `what` 0 computes the constants, 1 publishes row 0. */
+extern "C" __global__ void nd_once(void *const *tables, int what)
+{
+    nd_do_once(tables, what);
+}
