@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends.cpu import CPUBackend, Events, InputTable, Probe
+from .backends.base import Backend
+from .backends.tables import Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
 from .component import EVENT_VARIABLES
@@ -18,7 +19,8 @@ from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
 from .recorders.base import Block, Columns, Recorder
 
-_SPARE_EVENTS = 1 << 16
+Found = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Steps and columns of events."""
 
 
 class InputFeed:
@@ -61,7 +63,7 @@ class InputFeed:
         row = sum(one.row_bytes() for one in self.inputs)
         return max(1, (32 << 20) // row) if row else 1 << 30
 
-    def stage(self, backend: CPUBackend, first: int, steps: int) -> None:
+    def stage(self, backend: Backend, first: int, steps: int) -> None:
         """Point the backend's tables at the values of the coming steps."""
         if not self._targets:
             return
@@ -166,18 +168,13 @@ class RecorderFeed:
         self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
         self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
 
-    def connect(self, threads: int) -> None:
-        """Make ``probes`` and ``events`` for a backend of so many threads."""
+    def connect(self) -> None:
+        """Make ``probes`` and ``events``."""
         for columns in self.columns:
             variable, count = columns.variable, len(columns.uids)
             head = self._heads[variable]
             if columns.events:
-                capacity = count + _SPARE_EVENTS
-                step, index = (np.empty((threads, capacity), dtype=np.int32) for _ in range(2))
-                found = np.zeros(threads, dtype=np.int64)
-                self._buffers[variable] = (step, index, found)
-                addresses = [a.ctypes.data for a in (step, index, found)]
-                self.events.append(Events(*head, capacity, *addresses))
+                self.events.append(Events(*head, 0, None, None, None))
             else:
                 self._spare[variable] = _Spare(count, self._dtype)
                 self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))
@@ -207,27 +204,26 @@ class RecorderFeed:
             self._buffers[columns.variable] = buffer
             probe.rows = buffer.ctypes.data
             probe.capacity = rows
-        for columns in self.columns:
-            if columns.events:
-                self._buffers[columns.variable][2][:] = 0
 
-    def block(self, first: int, done: int) -> Block:
-        """Return what was recorded in ``done`` steps from ``first``."""
+    def block(self, first: int, done: int, found: Iterable[Found]) -> Block:
+        """Return what was recorded in ``done`` steps from ``first``.
+
+        Parameters
+        ----------
+        first, done : int
+        found : iterable of (steps, columns)
+            The events of ``events``, as the backend gives them.
+        """
         interval = self.recorder.sample_interval
         row = first // interval
         rows = (first + done) // interval - row
         dense = {c.variable: self._buffers[c.variable][:rows] for c in self.columns if not c.events}
-        events = {c.variable: self._events(c.variable, first) for c in self.columns if c.events}
+        events = {}
+        for columns, (steps, places) in zip(
+            [c for c in self.columns if c.events], found, strict=True
+        ):
+            events[columns.variable] = ((first + steps) * self._dt, places)
         return Block(row, dense, events, first + done)
-
-    def _events(self, variable: str, first: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Join the events of all threads, ordered by step, then by column."""
-        step, index, found = self._buffers[variable]
-        steps = np.concatenate([step[t, :n] for t, n in enumerate(found)])
-        columns = np.concatenate([index[t, :n] for t, n in enumerate(found)])
-        order = np.argsort(steps, kind="stable")  # threads hold ascending columns
-        time = (first + steps[order].astype(np.int64)) * self._dt
-        return time.astype(np.float64), columns[order]
 
 
 def recorded_columns(

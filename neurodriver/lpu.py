@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import shlex
 import sys
@@ -16,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .backends.cpu import CPUBackend
+from .backends.base import Backend
+from .backends.choice import Choice
 from .circuit.circuit import Circuit
 from .compile.program import Program
 from .errors import NeurodriverError, near
@@ -45,6 +45,7 @@ class Settings:
     threads: int | None
     seed: int
     plans: bool
+    choice: Choice
 
 
 class LPU:
@@ -62,13 +63,19 @@ class LPU:
         Worker threads; by the circuit's size when not given. The results do not depend on it.
     seed : int
         Seed of all random numbers, at least 0.
-    backend : {"cpu"}
+    backend : {"cpu", "cuda"}, optional
+        What advances the circuit; ``NEURODRIVER_BACKEND`` when not given.
     models : NDComponent subclass, module, path, or nested sequence of these
         Models beside the shipped ones, for a circuit from a file or a graph.
     attributes : mapping, optional
         Further attributes for recordings.
     plans : bool
         Whether special plans may be chosen; False is for comparisons.
+    device : int, optional
+        Number of the GPU; ``NEURODRIVER_DEVICE`` when not given.
+    executor : {"resident", "stepwise"}, optional
+        On a GPU: one launch for many steps, or one for each kernel and step. The results are the
+        same; ``NEURODRIVER_EXECUTOR`` when not given.
 
     Raises
     ------
@@ -91,12 +98,15 @@ class LPU:
         dtype: str = "float64",
         threads: int | None = None,
         seed: int = 0,
-        backend: str = "cpu",
+        backend: str | None = None,
         models: Any = (),
         attributes: dict[str, str | int | float] | None = None,
         plans: bool = True,
+        device: int | None = None,
+        executor: str | None = None,
     ) -> None:
-        _check_settings(dt, dtype, threads, seed, backend)
+        _check_settings(dt, dtype, threads, seed)
+        choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
         self.seed = seed
@@ -107,14 +117,12 @@ class LPU:
         for one in (*self.inputs, *self.recorders):
             if hasattr(one, "LPU_obj"):
                 one.LPU_obj = self
-        self.settings = Settings(dtype, threads, seed, plans)
+        self.settings = Settings(dtype, threads, seed, plans, choice)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope = ""
         if not _MANAGED.get():
             member = Member("", self.inputs, self.recorders, self.attributes)
-            self.simulation = Simulation(
-                self.circuit, self.dt, [member], **dataclasses.asdict(self.settings)
-            )
+            self.simulation = Simulation(self.circuit, self.dt, [member], **vars(self.settings))
 
     def join(self, simulation: Simulation, scope: str) -> None:
         """Become part of a simulation of several LPUs, under the name ``scope``."""
@@ -126,7 +134,7 @@ class LPU:
         return self.simulation.program
 
     @property
-    def backend(self) -> CPUBackend:
+    def backend(self) -> Backend:
         """What advances it."""
         return self.simulation.backend
 
@@ -150,9 +158,8 @@ class LPU:
 
         The order is that of the circuit; ``uids(variable)`` names the values.
         """
-        depth = self._depth(variable)
-        row = self.program.memory.get_buffer(variable)[self.step % depth]
-        values: np.ndarray = row[self._elements(variable)].copy()
+        elements = self._elements(variable)
+        values: np.ndarray = self.backend.row(variable, self.step)[elements]
         return values
 
     def uids(self, variable: str) -> np.ndarray:
@@ -191,10 +198,6 @@ class LPU:
             for g in self._owners(variable)
         ]
         return np.concatenate(parts)
-
-    def _depth(self, variable: str) -> int:
-        self._owners(variable)
-        return self.program.memory.rings[variable].depth
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
@@ -278,7 +281,7 @@ def command_line(arguments: list[str]) -> str:
     return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
 
 
-def _check_settings(dt: float, dtype: str, threads: int | None, seed: int, backend: str) -> None:
+def _check_settings(dt: float, dtype: str, threads: int | None, seed: int) -> None:
     if not (isinstance(dt, int | float | np.floating) and 0 < dt < math.inf):
         raise NeurodriverError(f"dt must be positive seconds, got {dt!r}")
     if dtype not in ("float64", "float32"):
@@ -287,8 +290,6 @@ def _check_settings(dt: float, dtype: str, threads: int | None, seed: int, backe
         raise NeurodriverError(f"threads must be 1 to 1024, got {threads!r}")
     if not 0 <= seed < 2**64:
         raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r}")
-    if backend != "cpu":
-        raise NeurodriverError(f"backend must be 'cpu', got {backend!r}")
 
 
 def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:

@@ -11,6 +11,12 @@ TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_CACHE": ("~/.cache/neurodriver", "folder of compiled kernels"),
     "NEURODRIVER_CXX": ("", "C++ compiler to use instead of the one found"),
     "NEURODRIVER_THREADS": ("", "worker threads of the CPU backend; empty: by circuit size"),
+    "NEURODRIVER_BACKEND": ("cpu", "what advances circuits: cpu or cuda"),
+    "NEURODRIVER_DEVICE": ("0", "number of the GPU"),
+    "NEURODRIVER_EXECUTOR": (
+        "resident",
+        "on a GPU: resident (a launch for many steps) or stepwise",
+    ),
     "NEURODRIVER_TIMEOUT": ("0", "seconds to wait for another rank; 0: as long as it takes"),
     "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),
 }

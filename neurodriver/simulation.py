@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.cpu import CPUBackend, default_threads
+from .backends.base import Backend
+from .backends.choice import Choice, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
 from .compile.program import Program, compile_circuit
@@ -87,6 +88,8 @@ class Simulation:
         Where the circuit goes on in other processes.
     relays : sequence of (variable, components, variable of the sources, sources)
         Components that start with row 0 of others.
+    choice : Choice, optional
+        What advances the circuit.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Simulation:
         plans: bool = True,
         border: Border | None = None,
         relays: Sequence[Relay] = (),
+        choice: Choice | None = None,
     ) -> None:
         self.dt = dt
         self.step = 0
@@ -112,8 +116,9 @@ class Simulation:
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
         recorded |= border.exported if border else set()
         depth = border.depth if border else {}
+        chosen = choice or Choice.of()
         self.program: Program = compile_circuit(
-            circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth
+            circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth, chosen.target
         )
         if settings.debug():
             show(self.program)
@@ -122,17 +127,14 @@ class Simulation:
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
         ]
         copied = sum(tap.copied for _, tap in self._taps)
-        self.backend = CPUBackend(self.program, threads or default_threads(self.program, copied))
+        self.backend: Backend = make_backend(chosen, self.program, threads, copied)
         fill_initial(self.program)
         self.backend.publish()
         for variable, component, other, source in relays:
-            row = self.program.memory.get_buffer(other)[0]
-            rows = self.program.memory.get_buffer(variable)
-            rows[:, element_of(self.program, component, variable)] = row[
-                element_of(self.program, source, other)
-            ]
+            begin = self.backend.row(other, 0)[element_of(self.program, source, other)]
+            self.backend.put(variable, element_of(self.program, component, variable), begin)
         for _, tap in self._taps:
-            tap.connect(self.backend.threads)
+            tap.connect()
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
         self.exchange = border.open(self.program) if border else None
@@ -210,7 +212,7 @@ class Simulation:
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
-        limit = self._longest
+        limit = min(self._longest, self.backend.longest)
         for _, tap in self._taps:
             limit = min(limit, tap.recorder.longest(self.step) or limit)
         wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
@@ -237,7 +239,12 @@ class Simulation:
         known = self._seconds_per_step
         self._seconds_per_step = max(spent, known / 8) if known else spent
         # an interrupt may come anywhere: what counts as done waits for the writer, or is with it
-        self._waiting = [(tap.recorder, tap.block(first, done)) for _, tap in self._taps]
+        self._waiting = []
+        at = 0
+        for _, tap in self._taps:
+            found = [self.backend.found(at + i) for i in range(len(tap.events))]
+            self._waiting.append((tap.recorder, tap.block(first, done, found)))
+            at += len(tap.events)
         self.step += done
         if self._writer is not None:
             self._hand_over(self._writer)

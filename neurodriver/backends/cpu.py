@@ -20,12 +20,16 @@ from ..custom.instances import Instances
 from ..errors import NeurodriverError
 from ..kernels.source import source
 from .compiler import build, find_compiler
+from .tables import Events, InputTable, Probe
 
 WORK_PER_THREAD = 20_000.0
 """Estimated work of a step (in stored connections) that is worth a thread of its own."""
 
 WORK_PER_BYTE = 1.0
 """Estimated work of writing a byte into a file, in the same unit."""
+
+_SPARE_EVENTS = 1 << 16
+"""Events of a thread that there is room for beyond those of one step."""
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
@@ -40,27 +44,6 @@ class _Kernel(ct.Structure):
 
 class _Ring(ct.Structure):
     _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr), ("where", _ptr)]
-
-
-class InputTable(ct.Structure):
-    """Values that one input injects during a chunk of steps."""
-
-    _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
-                ("row_of_step", _ptr), ("version", _i64), ("back", _i64)]  # fmt: skip
-
-
-class Probe(ct.Structure):
-    """Buffer for the rows of one recorded variable."""
-
-    _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
-                ("interval", _i64), ("rows", _ptr), ("capacity", _i64)]  # fmt: skip
-
-
-class Events(ct.Structure):
-    """Buffers for the events of one recorded variable."""
-
-    _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
-                ("capacity", _i64), ("step", _ptr), ("index", _ptr), ("found", _ptr)]  # fmt: skip
 
 
 class _Plan(ct.Structure):
@@ -129,6 +112,7 @@ class CPUBackend:
         self.cuts: list[NDArray[np.int64]] = []
         """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
+        self._found: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]] = []
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         program.memory.allocate(free_memory())
         self.instances = Instances(program)  # adds the kernels of templates
@@ -248,6 +232,7 @@ class CPUBackend:
             rings.append(_Ring(data, ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
+        self._found = [self._room_for(one) for one in events]
         self.events = (Events * max(len(events), 1))(*events)
         self._exported = len(exports)
         self.exports = (Probe * max(len(exports), 1))(*exports)
@@ -268,6 +253,16 @@ class CPUBackend:
         # threads of an LPU that is dropped without close() end with it
         self._end = weakref.finalize(self, self._runtime.nd_destroy, _ptr(self._handle))
 
+    def _room_for(
+        self, events: Events
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Make the buffers of a table of events: steps and columns, and how many of each thread."""
+        events.capacity = events.count + _SPARE_EVENTS
+        step, index = (np.empty((self.threads, events.capacity), np.int32) for _ in range(2))
+        found = np.zeros(self.threads, np.int64)
+        events.step, events.index, events.found = (a.ctypes.data for a in (step, index, found))
+        return step, index, found
+
     def run(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps from step ``first``; return how many were done.
 
@@ -276,8 +271,38 @@ class CPUBackend:
         """
         if self._handle is None:
             self._open()
+        for *_, found in self._found:
+            found[:] = 0
         done: int = self._run(self._handle, first, steps)
         return done
+
+    longest = 1 << 30
+    """Steps of a call at most."""
+
+    def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
+        """Set elements of every row of a variable."""
+        self.program.memory.get_buffer(variable)[:, elements] = values
+
+    def row(self, variable: str, step: int) -> NDArray[Any]:
+        """Return the row of a step; not to be written to."""
+        rows = self.program.memory.get_buffer(variable)
+        out: NDArray[Any] = rows[step % len(rows)]
+        return out
+
+    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the events of one table in the last call, ordered by step, then by column.
+
+        Returns
+        -------
+        steps : (n,) int64
+            Counted from the first step of the call.
+        columns : (n,) int32
+        """
+        step, index, found = self._found[number]
+        steps = np.concatenate([step[t, :n] for t, n in enumerate(found)])
+        columns = np.concatenate([index[t, :n] for t, n in enumerate(found)])
+        order = np.argsort(steps, kind="stable")  # threads hold ascending columns
+        return steps[order].astype(np.int64), columns[order]
 
     @property
     def stepwise(self) -> bool:

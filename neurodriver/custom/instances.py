@@ -113,13 +113,13 @@ class Instances:
         When a class does not run here, or its own code fails.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, backend: str = "cpu") -> None:
         self.program = program
         self.clock = Clock()
         self.made: dict[int, Instance] = {}
         self.links: dict[int, HostLink] = {}
         for one in program.custom:
-            check_backend(program.circuit.groups[one.number], "cpu")
+            check_backend(program.circuit.groups[one.number], backend)
         for one in program.custom:
             self._make(one)
             if one.shape is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.cpu import CPUBackend, InputTable, Probe
+from ..backends.base import Backend
+from ..backends.tables import InputTable, Probe
 from ..compile.edges import element_of
 from ..compile.join import Joined, port_sources
 from ..compile.program import Program
@@ -175,7 +176,7 @@ class Sends(_Side):
             parts[i][:] = self.memory.get_buffer(self.blocks[i].variable)[0][element]
         return out
 
-    def stage(self, backend: CPUBackend, window: int, row: int) -> None:
+    def stage(self, backend: Backend, window: int, row: int) -> None:
         """Point the exports at the rows of the coming steps."""
         if not self._places:
             for slot in range(self.timing.slots):
@@ -230,7 +231,7 @@ class Takes(_Side):
             for variable, first in reads:
                 self.memory.get_buffer(variable)[:, first : first + len(values)] = values
 
-    def stage(self, backend: CPUBackend, window: int, row: int) -> None:
+    def stage(self, backend: Backend, window: int, row: int) -> None:
         """Point the tables at what came for the coming steps."""
         if not self._places:
             for slot in range(self.timing.slots):

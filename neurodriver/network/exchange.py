@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..backends.cpu import CPUBackend
+from ..backends.base import Backend
 from ..compile.delays import steps_of
 from ..compile.join import Joined
 from ..compile.program import Program
@@ -206,7 +206,7 @@ class Exchange:
         """Return how many steps may be done before the next exchange."""
         return self.timing.window - step % self.timing.window
 
-    def stage(self, backend: CPUBackend, first: int) -> None:
+    def stage(self, backend: Backend, first: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
         window, row = divmod(first, self.timing.window)
         if self._host:

@@ -1,0 +1,96 @@
+"""What a backend is to the step loop: a program's memory, advanced many steps a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tables import Events, InputTable, Probe
+
+if TYPE_CHECKING:
+    from ..compile.program import Program
+    from ..custom.instances import Instances
+
+
+class Backend(Protocol):
+    """Runs a program.
+
+    Attributes
+    ----------
+    program : Program
+    threads : int
+        Threads of the host that collect events side by side.
+    longest : int
+        Steps of a call at most.
+    instances : Instances
+    inputs, probes, events, exports : sequence of tables
+        Their pointers may be changed between calls of ``run``.
+    """
+
+    program: Program
+    threads: int
+    instances: Instances
+    inputs: Any
+    probes: Any
+    events: Any
+    exports: Any
+
+    @property
+    def longest(self) -> int: ...
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether ``run_step`` has to follow each step."""
+        ...
+
+    def publish(self) -> None:
+        """Fill row 0 with the outputs of the initial states, and every row with row 0."""
+        ...
+
+    def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
+        """Set elements of every row of a variable."""
+        ...
+
+    def row(self, variable: str, step: int) -> NDArray[Any]:
+        """Return the row of a step; not to be written to."""
+        ...
+
+    def start(
+        self,
+        inputs: list[InputTable],
+        probes: list[Probe],
+        events: list[Events],
+        exports: Sequence[Probe] = (),
+    ) -> None:
+        """Get ready for steps with these tables."""
+        ...
+
+    def run(self, first: int, steps: int) -> int:
+        """Advance up to ``steps`` steps from step ``first``; return how many were done."""
+        ...
+
+    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the events of one table in the last call, ordered by step, then by column.
+
+        Returns
+        -------
+        steps : (n,) int64
+            Counted from the first step of the call.
+        columns : (n,) int32
+        """
+        ...
+
+    def run_step(self, step: int) -> None:
+        """Let instances write row ``step + 1``; compiled code has done its part of the step."""
+        ...
+
+    def worked(self) -> list[int]:
+        """Return how many component updates each thread has done."""
+        ...
+
+    def close(self) -> None:
+        """Give threads and memory back."""
+        ...

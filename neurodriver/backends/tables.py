@@ -1,0 +1,28 @@
+"""What enters and leaves a step loop, as tables that compiled code reads."""
+
+from __future__ import annotations
+
+import ctypes as ct
+
+_i64, _ptr = ct.c_longlong, ct.c_void_p
+
+
+class InputTable(ct.Structure):
+    """Values that one input injects during a chunk of steps."""
+
+    _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
+                ("row_of_step", _ptr), ("version", _i64), ("back", _i64)]  # fmt: skip
+
+
+class Probe(ct.Structure):
+    """Buffer for the rows of one recorded variable."""
+
+    _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
+                ("interval", _i64), ("rows", _ptr), ("capacity", _i64)]  # fmt: skip
+
+
+class Events(ct.Structure):
+    """Buffers for the events of one recorded variable."""
+
+    _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
+                ("capacity", _i64), ("step", _ptr), ("index", _ptr), ("found", _ptr)]  # fmt: skip
