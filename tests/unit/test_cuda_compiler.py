@@ -255,5 +255,5 @@ def test_the_nvcc_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     assert compiler.find_compiler().name == "nvcc"
     assert is_device_code(compile_cubin(TEXT, "sm_90"))
-    with pytest.raises(CompileError, match='(?s)nvcc refused.*"nonsense" is undefined'):
+    with pytest.raises(CompileError, match=r'(?s)nvcc refused.*"nonsense" is undefined'):
         compile_cubin("/* a kernel */\n__device__ int f() { return nonsense; }", "sm_90")
