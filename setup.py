@@ -5,8 +5,12 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+NVRTC = [  # compiles CUDA C++ without a GPU and without a toolkit; no wheels for macOS
+    "cuda-bindings>=13.0; sys_platform != 'darwin'",
+    "nvidia-cuda-nvrtc>=13.0; sys_platform != 'darwin'",
+]
 EXTRAS = {
-    "gpu": ["pycuda>=2024.1", "cuda-bindings"],
+    "gpu": ["pycuda>=2025.1.2", *NVRTC],  # the first that builds with CUDA 13
     "mpi": ["mpi4py>=4"],
     "plot": ["matplotlib>=3.8", "pillow>=10"],
     "movie": ["matplotlib>=3.8", "pillow>=10", "imageio-ffmpeg"],
@@ -23,6 +27,7 @@ EXTRAS["test"] = [
     "ruff",
     "mypy",
     "openmpi",  # mpiexec without a system package
+    *NVRTC,
     *EXTRAS["mpi"],
     *EXTRAS["plot"],
     *EXTRAS["results"],

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import platform
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from .. import settings
 from ..errors import CompileError
+from .cache import kept, refused
 
 FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-pthread",
@@ -116,15 +115,8 @@ def _noted(
     command: tuple[str, ...], version: str, asked: str, ask: Callable[[tuple[str, ...]], str]
 ) -> str:
     """Return what a compiler answers to a question; asked once per cache."""
-    key = hashlib.sha256("\0".join([*command, version, asked]).encode()).hexdigest()[:16]
-    note = settings.cache_folder() / f"compiler-{key}.txt"
-    if note.exists():
-        return note.read_text()
-    answer = ask(command)
-    with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as file:
-        file.write(answer)
-    os.replace(file.name, note)
-    return answer
+    note = kept([*command, version, asked], ".txt", lambda path: path.write_text(ask(command)))
+    return note.read_text()
 
 
 def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
@@ -169,38 +161,19 @@ def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
         With the compiler's own words when it refuses a text.
     """
     compiler = find_compiler()
-    folder = _private(settings.cache_folder())
     with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:
-        paths = list(pool.map(lambda s: _library(compiler, folder, *s), sources))
+        paths = list(pool.map(lambda s: _library(compiler, *s), sources))
     return [ctypes.CDLL(str(path)) for path in paths]
 
 
-def _private(folder: Path) -> Path:
-    """Refuse a cache that somebody else could write into: its files are run."""
-    info = folder.stat()
-    if info.st_uid != os.getuid() or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise CompileError(
-            f"{folder}: the cache of compiled kernels must belong to you and be writable by you "
-            f"alone; run `chmod 700 {folder}` or name another folder in NEURODRIVER_CACHE"
-        )
-    return folder
-
-
-def _library(compiler: Compiler, folder: Path, text: str, extra: tuple[str, ...]) -> Path:
-    parts = [text, *compiler.command, compiler.version, *compiler.flags, *extra, _processor()]
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
-    path = folder / f"{key}.so"
-    if path.exists():
-        return path
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as work:
-        source, made = Path(work, f"{key}.cpp"), Path(work, f"{key}.so")
+def _library(compiler: Compiler, text: str, extra: tuple[str, ...]) -> Path:
+    def make(path: Path) -> None:
+        source = path.with_suffix(".cpp")
         source.write_text(text, encoding="utf-8")
-        command = [*compiler.command, *compiler.flags, *extra, str(source), "-o", str(made)]
+        command = [*compiler.command, *compiler.flags, *extra, str(source), "-o", str(path)]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
-            raise CompileError(
-                f"{compiler.command[0]} refused generated text ({text.splitlines()[0]}):\n"
-                f"{run.stderr.strip()[:4000]}\nwhile running {' '.join(command)}"
-            )
-        os.replace(made, path)  # another process may have built it too: the same bytes
-    return path
+            raise refused(compiler.command[0], text, run.stderr, " ".join(command))
+
+    parts = [text, *compiler.command, compiler.version, *compiler.flags, *extra, _processor()]
+    return kept(parts, ".so", make)

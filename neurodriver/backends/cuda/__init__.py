@@ -1,0 +1,1 @@
+"""The CUDA backend: programs on one GPU."""

@@ -1,0 +1,173 @@
+"""CUDA C++ -> cubin, without a GPU: NVRTC's wheel where it is installed, else nvcc."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ... import settings
+from ...errors import CompileError
+from ..cache import kept, refused
+
+FLAGS = (
+    "--std=c++17",
+    "--fmad=false",  # the CPU's bits: no contraction, and never fast math
+    "--diag-suppress=177",  # a circuit leaves most functions of math.h unused
+)
+DEBUG_FLAGS = ("-lineinfo", "--ptxas-options=-v")
+
+
+@dataclass(frozen=True)
+class CudaCompiler:
+    """A compiler of CUDA C++ that was found.
+
+    Attributes
+    ----------
+    name, version : str
+    compile : callable
+        (text, architecture, flags) -> cubin, and what the compiler said; raises CompileError.
+    """
+
+    name: str
+    version: str
+    compile: Callable[[str, str, Sequence[str]], tuple[bytes, str]]
+
+
+def compile_cubin(text: str, arch: str, options: Sequence[str] = ()) -> bytes:
+    """Return the machine code of a text in CUDA C++; compiled once per cache.
+
+    With ``NEURODRIVER_DEBUG`` it is compiled anew, with line numbers, and the registers and the
+    spilled bytes of each kernel are told.
+
+    Parameters
+    ----------
+    text : str
+        Includes nothing: NVRTC brings no headers. Its first line says what it is.
+    arch : str
+        Real architecture, such as ``sm_90``.
+    options : sequence of str
+        More flags, in a spelling that both NVRTC and nvcc take.
+
+    Raises
+    ------
+    CompileError
+        Without a compiler, and with the compiler's own words when it refuses the text.
+    """
+    if not re.fullmatch(r"sm_\d+[af]?", arch):
+        raise CompileError(f"the architecture must be a real one, like 'sm_90', got '{arch}'")
+    compiler = find_compiler()
+    flags = [*FLAGS, *options]
+    if settings.debug():
+        cubin, said = compiler.compile(text, arch, [*flags, *DEBUG_FLAGS])
+        print(*resources(said), sep="\n", file=sys.stderr)
+        return cubin
+    parts = [text, arch, *flags, compiler.name, compiler.version]
+    path = kept(parts, ".cubin", lambda p: p.write_bytes(compiler.compile(text, arch, flags)[0]))
+    return path.read_bytes()
+
+
+@cache
+def find_compiler() -> CudaCompiler:
+    """Return NVRTC, or nvcc by way of PyCUDA.
+
+    Raises
+    ------
+    CompileError
+        When there is neither, with what to install.
+    """
+    tried = []
+    for name, load in (("NVRTC", _nvrtc), ("nvcc", _nvcc)):
+        try:
+            return load()
+        except (ImportError, OSError, RuntimeError) as error:
+            tried.append(f"{name} ({error!s:.200})")
+    raise CompileError(
+        f'no compiler of CUDA C++ found: pip install "neurodriver[gpu]"; tried {", ".join(tried)}'
+    )
+
+
+_KERNEL = re.compile(
+    r"Compiling entry function '(?P<kernel>[^']+)'.*?(?P<stack>\d+) bytes stack frame, "
+    r"(?P<stored>\d+) bytes spill stores, (?P<loaded>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers(?P<more>[^\n]*)",
+    re.DOTALL,
+)
+
+
+def resources(said: str) -> list[str]:
+    """Return a line for each kernel that ``--ptxas-options=-v`` has told about."""
+    return [
+        f"{found['kernel']}: {found['registers']} registers{found['more']}, {found['stack']} bytes "
+        f"stack, {found['stored']} + {found['loaded']} bytes spilled and loaded"
+        for found in _KERNEL.finditer(said)
+    ]
+
+
+def _nvrtc() -> CudaCompiler:
+    """Return the library of the wheel ``nvidia-cuda-nvrtc``, or of a toolkit."""
+    from cuda.bindings import nvrtc  # finds its library at the first call
+
+    version = "{}.{}".format(*_checked(nvrtc, nvrtc.nvrtcVersion()))
+
+    def build(text: str, arch: str, flags: Sequence[str]) -> tuple[bytes, str]:
+        known = _checked(nvrtc, nvrtc.nvrtcGetSupportedArchs())[0]
+        if int(re.sub(r"\D", "", arch)) not in known:
+            raise CompileError(
+                f"NVRTC {version} cannot compile for {arch}, only for "
+                f"{', '.join(f'sm_{n}' for n in known)}; install an nvidia-cuda-nvrtc that can"
+            )
+        flags = [f"--gpu-architecture={arch}", *flags]
+        (program,) = _checked(nvrtc, nvrtc.nvrtcCreateProgram(text.encode(), b"text.cu", 0, [], []))
+        try:
+            (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
+            said = _taken(nvrtc, program, "ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
+            if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+                command = f"NVRTC {version} with {' '.join(flags)}"
+                raise refused("NVRTC", text, said or status.name, command)
+            return _taken(nvrtc, program, "CUBIN"), said
+        finally:
+            nvrtc.nvrtcDestroyProgram(program)
+
+    return CudaCompiler("NVRTC", version, build)
+
+
+def _checked(nvrtc: Any, answer: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what a function of NVRTC gave beside its status."""
+    status, *rest = answer
+    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise CompileError(f"NVRTC: {nvrtc.nvrtcGetErrorString(status)[1].decode()}")
+    return tuple(rest)
+
+
+def _taken(nvrtc: Any, program: Any, what: str) -> bytes:
+    (size,) = _checked(nvrtc, getattr(nvrtc, f"nvrtcGet{what}Size")(program))
+    room = bytearray(size)  # written in place, which a bytes object must never be
+    _checked(nvrtc, getattr(nvrtc, f"nvrtcGet{what}")(program, room))
+    return bytes(room)
+
+
+def _nvcc() -> CudaCompiler:
+    """Return the compiler of the toolkit on the PATH."""
+    import pycuda.compiler
+    import pycuda.driver
+
+    if not shutil.which("nvcc"):
+        raise FileNotFoundError("not on the PATH")
+    version = pycuda.compiler.get_nvcc_version("nvcc").strip()
+
+    def build(text: str, arch: str, flags: Sequence[str]) -> tuple[bytes, str]:
+        try:  # what nvcc says of a text that it takes comes as a warning
+            cubin = pycuda.compiler.compile(
+                text, options=list(flags), arch=arch, no_extern_c=True, cache_dir=False
+            )
+        except pycuda.driver.CompileError as error:
+            said = f"{error.stderr or ''}{error.stdout or ''}" or str(error)
+            raise refused("nvcc", text, said, " ".join(error.command_line)) from None
+        return cubin, ""
+
+    return CudaCompiler("nvcc", version, build)

@@ -1,0 +1,259 @@
+"""CUDA C++ becomes a cubin: flags, cache and errors, without a GPU."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from neurodriver.backends.cuda import compiler
+from neurodriver.backends.cuda.compiler import CudaCompiler, compile_cubin
+from neurodriver.errors import CompileError
+
+TEXT = """/* a scaled sum */
+extern "C" __global__ void axpy(double a, const double *x, double *y)
+{
+    y[threadIdx.x] = a * x[threadIdx.x] + y[threadIdx.x];
+}
+"""
+MANY = """/* sixty live numbers */
+extern "C" __global__ void many(double *x)
+{
+    double v[60], sum = 0.0;
+    #pragma unroll
+    for (int i = 0; i < 60; ++i) sum += v[i] = x[i * 32 + threadIdx.x];
+    #pragma unroll
+    for (int i = 0; i < 60; ++i) x[i * 32 + threadIdx.x] = v[i] * sum;
+}
+"""
+CUDA_MACHINE = 190  # e_machine of an ELF file with code for a GPU
+
+try:
+    NVRTC = compiler.find_compiler().name == "NVRTC"
+except CompileError:
+    NVRTC = False
+nvrtc_only = pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+nvcc_only = pytest.mark.skipif(
+    not (find_spec("pycuda") and shutil.which("nvcc")), reason="needs PyCUDA and nvcc"
+)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Point the cache at an empty folder; look for a compiler anew, before and after."""
+    find = compiler.find_compiler
+    monkeypatch.setenv("NEURODRIVER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("NEURODRIVER_DEBUG", raising=False)
+    find.cache_clear()
+    yield tmp_path / "cache"
+    find.cache_clear()
+
+
+def is_device_code(cubin: bytes) -> bool:
+    """Tell whether bytes are an ELF file for a GPU."""
+    return cubin[:4] == b"\x7fELF" and struct.unpack_from("<H", cubin, 18)[0] == CUDA_MACHINE
+
+
+@nvrtc_only
+def test_equal_text_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text, architecture, options and the compiler's version decide; the rest comes from disk."""
+    first = compile_cubin(TEXT, "sm_90")
+    assert is_device_code(first) and b"axpy" in first
+    found = compiler.find_compiler()
+
+    def never(*anything: object) -> tuple[bytes, str]:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(compiler, "find_compiler", lambda: CudaCompiler("NVRTC", "0.0", never))
+    with pytest.raises(AssertionError, match="compiled again"):
+        compile_cubin(TEXT, "sm_90")
+    same = CudaCompiler(found.name, found.version, never)
+    monkeypatch.setattr(compiler, "find_compiler", lambda: same)
+    assert compile_cubin(TEXT, "sm_90") == first
+    for other in ((TEXT + " ", "sm_90"), (TEXT, "sm_80"), (TEXT, "sm_90", ["-DOTHER"])):
+        with pytest.raises(AssertionError, match="compiled again"):
+            compile_cubin(*other)
+    assert len(list(cache.iterdir())) == 1
+
+
+@nvrtc_only
+def test_architectures_differ() -> None:
+    """The code is that of the architecture asked for."""
+    codes = [compile_cubin(TEXT, arch) for arch in ("sm_80", "sm_90", "sm_90a")]
+    assert all(map(is_device_code, codes)) and len(set(codes)) == 3
+
+
+@nvrtc_only
+def test_nothing_is_contracted() -> None:
+    """A product that meets a sum stays a product and a sum; by default it would not."""
+    assert instructions(TEXT, compiler.FLAGS) == {"mul.rn.f64", "add.rn.f64"}
+    assert instructions(TEXT, ()) == {"fma.rn.f64"}
+
+
+def instructions(text: str, flags: tuple[str, ...]) -> set[str]:
+    """Return the arithmetic of a text in double precision, as PTX names it."""
+    nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
+    program = nvrtc.nvrtcCreateProgram(text.encode(), b"text.cu", 0, [], [])[1]
+    options = [b"--gpu-architecture=compute_90", *[flag.encode() for flag in flags]]
+    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS
+    ptx = bytearray(nvrtc.nvrtcGetPTXSize(program)[1])
+    nvrtc.nvrtcGetPTX(program, ptx)
+    nvrtc.nvrtcDestroyProgram(program)
+    return set(re.findall(r"\b(?:mul|add|fma)[.\w]*f64", ptx.decode()))
+
+
+@nvrtc_only
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("/* a kernel */\n__device__ int f() { return nonsense; }", (), '"nonsense" is undefined'),
+        ("/* a kernel */\n#include <vector>\n", (), "vector"),
+        ("/* a kernel */\n", ("--nonsense",), "unrecognized option --nonsense"),
+    ],
+)
+def test_refused_text_is_told_with_the_compilers_words(
+    cache: Path, text: str, options: tuple[str, ...], said: str
+) -> None:
+    """The error holds the log, the text's name and what was run; nothing stays in the cache."""
+    with pytest.raises(CompileError, match=said) as caught:
+        compile_cubin(text, "sm_90", options)
+    told = str(caught.value)
+    assert "(/* a kernel */)" in told
+    assert re.search(r"while running NVRTC [\d.]+ with --gpu-architecture=sm_90 .*fmad", told)
+    assert not list(cache.iterdir())
+
+
+@nvrtc_only
+def test_long_logs_are_cut() -> None:
+    """A thousand errors do not fill the screen."""
+    lines = "\n".join(f"__device__ int f{i}() {{ return nonsense{i}; }}" for i in range(1000))
+    with pytest.raises(CompileError, match='"nonsense0" is undefined') as caught:
+        compile_cubin(f"/* many faults */\n{lines}", "sm_90")
+    assert 1000 < len(str(caught.value)) < 5000
+
+
+@pytest.mark.parametrize("arch", ["compute_90", "sm90", "90", "sm_90; rm", ""])
+def test_only_real_architectures(arch: str) -> None:
+    """PTX is not asked for: it would be compiled again on every start."""
+    with pytest.raises(CompileError, match=f"like 'sm_90', got '{re.escape(arch)}'"):
+        compile_cubin(TEXT, arch)
+
+
+@nvrtc_only
+def test_unknown_architecture() -> None:
+    """What this NVRTC can do is told with what it cannot."""
+    with pytest.raises(CompileError, match=r"NVRTC [\d.]+ cannot compile for sm_20, .*sm_90"):
+        compile_cubin(TEXT, "sm_20")
+
+
+@nvrtc_only
+def test_debug_tells_resources(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Registers and spilled bytes of each kernel are told; without debug nothing is."""
+    compile_cubin(MANY, "sm_90")
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("NEURODRIVER_DEBUG", "1")
+    told = []
+    for few in ((), ("--maxrregcount=32",)):
+        cubin = compile_cubin(MANY, "sm_90", few)
+        assert is_device_code(cubin) and b"line" in cubin
+        told.append(capsys.readouterr().err)
+    assert re.match(r"many: 1\d\d registers.* 0 bytes stack, 0 \+ 0 bytes spilled", told[0])
+    assert re.match(r"many: 32 registers.* \d\d+ bytes stack, \d\d+ \+ \d\d+ bytes", told[1])
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With neither, the error says what to install and why each was of no use."""
+    for name in ("cuda", "cuda.bindings", "pycuda", "pycuda.compiler"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(CompileError, match=r'pip install "neurodriver\[gpu\]"') as caught:
+        compile_cubin(TEXT, "sm_90")
+    assert "NVRTC (" in str(caught.value) and "nvcc (" in str(caught.value)
+
+
+class Refusal(Exception):
+    """Stands for ``pycuda.driver.CompileError``."""
+
+    def __init__(self, stderr: str) -> None:
+        super().__init__("nvcc compilation of kernel.cu failed")
+        self.command_line = ["nvcc", "--cubin", "kernel.cu"]
+        self.stdout, self.stderr = "", stderr
+
+
+@pytest.fixture
+def only_nvcc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, dict]]:
+    """Hide NVRTC's library; stand in for PyCUDA and nvcc, and note what they are asked."""
+    asked: list[tuple[str, dict]] = []
+
+    def compile(text: str, **given: object) -> bytes:
+        if "nonsense" in text:
+            raise Refusal('identifier "nonsense" is undefined')
+        asked.append((text, given))
+        return b"\x7fELF of nvcc"
+
+    def missing() -> None:
+        raise RuntimeError('Failure finding "libnvrtc.so.13"')
+
+    modules = {name: ModuleType(name) for name in ("pycuda", "pycuda.compiler", "pycuda.driver")}
+    modules["pycuda.compiler"].__dict__.update(
+        compile=compile, get_nvcc_version=lambda nvcc: "release 13.0, V13.0.48\n"
+    )
+    modules["pycuda.driver"].__dict__.update(CompileError=Refusal)
+    modules["pycuda"].__dict__.update(
+        compiler=modules["pycuda.compiler"], driver=modules["pycuda.driver"]
+    )
+    modules["cuda"], modules["cuda.bindings"] = ModuleType("cuda"), ModuleType("cuda.bindings")
+    modules["cuda.bindings"].__dict__.update(nvrtc=SimpleNamespace(nvrtcVersion=missing))
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    (tmp_path / "nvcc").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return asked
+
+
+def test_nvcc_where_nvrtc_is_missing(only_nvcc: list[tuple[str, dict]]) -> None:
+    """PyCUDA gets the text as it is, the architecture and our flags, and keeps no cache."""
+    for _ in range(2):
+        assert compile_cubin(TEXT, "sm_90", ["-DREAL=float"]) == b"\x7fELF of nvcc"
+    assert only_nvcc == [
+        (
+            TEXT,
+            {
+                "options": [*compiler.FLAGS, "-DREAL=float"],
+                "arch": "sm_90",
+                "no_extern_c": True,
+                "cache_dir": False,
+            },
+        )
+    ]
+
+
+def test_what_nvcc_refuses(only_nvcc: list[tuple[str, dict]], cache: Path) -> None:
+    """The error has the same form as NVRTC's."""
+    told = (
+        r'(?s)^nvcc refused generated text \(/\* bad \*/\):\nidentifier "nonsense" is undefined\n'
+        r"while running nvcc --cubin kernel.cu$"
+    )
+    with pytest.raises(CompileError, match=told):
+        compile_cubin("/* bad */\nnonsense", "sm_90")
+    assert not list(cache.iterdir())
+
+
+@nvcc_only
+def test_the_nvcc_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the same text and flags, in silence."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    assert compiler.find_compiler().name == "nvcc"
+    assert is_device_code(compile_cubin(TEXT, "sm_90"))
+    with pytest.raises(CompileError, match=r'(?s)nvcc refused.*"nonsense" is undefined'):
+        compile_cubin("/* a kernel */\n__device__ int f() { return nonsense; }", "sm_90")
