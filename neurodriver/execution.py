@@ -219,10 +219,10 @@ class RecorderFeed:
         rows = (first + done) // interval - row
         dense = {c.variable: self._buffers[c.variable][:rows] for c in self.columns if not c.events}
         events = {}
-        for columns, (steps, places) in zip(
-            [c for c in self.columns if c.events], found, strict=True
-        ):
-            events[columns.variable] = ((first + steps) * self._dt, places)
+        sparse = [c.variable for c in self.columns if c.events]
+        for variable, (steps, places) in zip(sparse, found, strict=True):
+            time: NDArray[np.float64] = (first + steps) * np.float64(self._dt)
+            events[variable] = (time, places)
         return Block(row, dense, events, first + done)
 
 

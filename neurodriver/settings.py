@@ -15,7 +15,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_DEVICE": ("0", "number of the GPU"),
     "NEURODRIVER_EXECUTOR": (
         "resident",
-        "on a GPU: resident (a launch for many steps) or stepwise",
+        "on a GPU: resident or stepwise",
     ),
     "NEURODRIVER_TIMEOUT": ("0", "seconds to wait for another rank; 0: as long as it takes"),
     "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),

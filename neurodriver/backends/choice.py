@@ -58,6 +58,11 @@ class Choice:
         return cls(name, int(text), executor)
 
     @property
+    def told(self) -> str:
+        """The choice in words."""
+        return self.name if self.name == "cpu" else f"{self.name} {self.device} ({self.executor})"
+
+    @property
     def target(self) -> Target:
         """What the compiler has to know of it."""
         return TARGETS[self.name]

@@ -126,7 +126,8 @@ def _unit(number: int, part: Part) -> list[str]:
     sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
     inside = [
         f"enum {{ ND_OWN = {part.own} }};",
-        f"struct nd_args {{ void *p[{sizes[0]}]; long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
+        f"struct nd_args {{ void *p[{sizes[0]}];",
+        f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
         f"#define nd_steady (&{table_name(number)})",
         kernel.text,

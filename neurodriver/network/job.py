@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.choice import Choice
 from ..compile.aggregators import insert_aggregators
 from ..compile.join import Joined, join
 from ..compile.program import Program
@@ -188,10 +189,28 @@ class Job:
             plans=all(lpu.settings.plans for lpu in self.lpus.values()),
             border=border,
             relays=joined.relays,
+            choice=self._choice(),
         )
         for name, lpu in self.lpus.items():
             lpu.join(self.simulation, name)
         return {}
+
+    def _choice(self) -> Choice | None:
+        """Return the backend that the LPUs of this process ask for.
+
+        Raises
+        ------
+        NeurodriverError
+            When they ask for different ones.
+        """
+        asked = {lpu.settings.choice: name for name, lpu in self.lpus.items()}
+        if len(asked) > 1:
+            (one, first), (other, second), *_ = asked.items()
+            raise NeurodriverError(
+                f"LPUs of one process share a backend: '{first}' asks for {one.told}, "
+                f"'{second}' for {other.told}; give them the same, or processes of their own"
+            )
+        return next(iter(asked), None)
 
 
 def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.int64]]]:

@@ -296,7 +296,8 @@ class CUDABackend:
     @property
     def longest(self) -> int:
         """Steps of a call at most, by the memory for what they record."""
-        rows = sum(s.row_bytes for s in (*self._probes, *self._events, *self._exports))
+        kept: list[ProbeStage | EventStage] = [*self._probes, *self._events, *self._exports]
+        rows = sum(stage.row_bytes for stage in kept)
         return max(1, _CHUNK // rows) if rows else 1 << 24
 
     @property
