@@ -15,7 +15,7 @@ DEVICE = Dialect(
     simd_any="",
     fixed="const nd_fixed<kind>",
     each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
-    row="k & (depth - 1)",  # depths are powers of two
+    row="(int)((unsigned)k & (unsigned)(depth - 1))",  # depths are powers of two
     store="*(volatile long long *)(active + nd_place(k, depth)) = k",
     words="""
 #define ND_MEMBER __device__ __forceinline__
@@ -36,6 +36,30 @@ template <class T> ND_FN T nd_shared(T x, int lane) { return __shfl_sync(0xfffff
 template <class T> ND_FN T nd_shared_half(T x, int lane)
 {
     return __shfl_sync(0xffffu << (threadIdx.x & 16), x, lane, 16);
+}
+ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
+
+/* Shared memory: places for values that are asked for, ND_AHEAD of each thread, and one for what
+ * the threads of a warp tell each other. */
+extern __shared__ __align__(16) unsigned char nd_scratch[];
+template <class T> ND_FN T *nd_slot(int i)
+{
+    return (T *)nd_scratch + i * ND_THREADS + threadIdx.x;
+}
+template <class T> ND_FN T *nd_team(int lane)
+{
+    return (T *)(nd_scratch + ND_AHEAD * ND_THREADS * ND_WORD) + (threadIdx.x & ~31u) + lane;
+}
+template <class T> ND_FN void nd_ask(T *to, const T *from)
+{
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :: "r"(place), "l"(from), "n"(sizeof(T)) : "memory");
+}
+ND_FN void nd_asked() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> ND_FN void nd_await()
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
@@ -71,11 +95,23 @@ class Shape:
         Blocks of a multiprocessor at once.
     holds : bool
         Whether a warp has one item of components at most and keeps them in registers.
+    ahead : int
+        Values of a thread that may be under way to shared memory.
     """
 
     threads: int = 256
     resident: int = 1
     holds: bool = False
+    ahead: int = 16
+
+    def scratch(self, word: int) -> int:
+        """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
+        return self.threads * (self.ahead * word + 8)
+
+
+def asks(kernel: Kernel) -> bool:
+    """Whether a kernel has values brought to shared memory."""
+    return "ND_AHEAD" in kernel.text
 
 
 def table_name(number: int) -> str:
@@ -100,6 +136,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_THREADS {shape.threads}",
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
+        f"#define ND_AHEAD {shape.ahead}",
+        f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
     for number, part in enumerate(parts):

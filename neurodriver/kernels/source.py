@@ -74,7 +74,7 @@ ND_FN long long nd_place(long long k, long long depth)
 /* Row of step k; all steps before the first one are at row 0's values. */
 ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
 {{
-    return ring + nd_place(k, depth) * width;
+    return ring + (long long)(int)nd_place(k, depth) * (int)width;
 }}
 
 /* `active` holds for each row of the ring the last step at which it was not all zero. */

@@ -211,65 +211,91 @@ class ThreadSum:
         return block(f"if (nd_n > {self.kept})", body)
 
     def lattice(self) -> list[str]:
-        """Return the sum over the records of a slice, which half a warp reads together."""
+        """Return the sum over the records of a slice, which half a warp reads together.
+
+        Values travel to shared memory, many at a time, without a register for each; the records of
+        a round are read by one thread each and told to the others.
+        """
         name = self.name
-        columns = [("element", "int"), ("mask", "int"), *[(n, "real") for n in self.s.varied]]
-        read = [f"nd_h_{c} = nd_r + nd_l < nd_z ? ({kind})nd_{c}_{name}[nd_r + nd_l] : 0;"
-                for c, kind in columns]  # fmt: skip
+        columns = [("mask", "int"), *[(n, "real") for n in self.s.varied]]
         each = "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)"
-        ask = [
-            "const int nd_e = nd_shared_half(nd_h_element, nd_b);",
-            f"nd_h[nd_b] = nd_b < nd_n ? nd_in_{name}[nd_e + nd_at % ND_LANES] : (real)0;",
+
+        def read(column: str, kind: str, round_: str) -> str:
+            at = f"({round_}) * ND_LANES + nd_l"
+            return f"nd_h_{column} = {at} < nd_n ? ({kind})nd_{column}_{name}[nd_r + {at}] : 0;"
+
+        def ask(round_: str, slot: str) -> list[str]:
+            """Ask for the values of a round; read the places of the one after it."""
+            body = [
+                "const int nd_e = nd_shared_half(nd_now, nd_b);",
+                f"if (({round_}) * ND_LANES + nd_b < nd_n)",
+                f"    nd_ask(nd_slot<real>({slot} * ND_LANES + nd_b), "
+                f"nd_in_{name} + nd_e + nd_at % ND_LANES);",
+            ]
+            lines = ["const int nd_now = nd_h_element;", read("element", "int", f"{round_} + 1")]
+            return block("", [*lines, _UNROLL, *block(each, body), "nd_asked();"])
+
+        add = [
+            f"const real {self.s.access.variable} = *nd_slot<real>(nd_q * ND_LANES + nd_b);",
+            "const int nd_bits = nd_shared_half(nd_o_mask, nd_b);",
+            *self.data("nd_shared_half(nd_o_{}, nd_b)"),
+            f"const nd_sum_t nd_more = nd_acc + {self.s.each()};",
+            "nd_acc = (nd_bits >> (nd_at % ND_LANES)) & 1 ? nd_more : nd_acc;",
         ]
-        add = [f"const real {self.s.access.variable} = nd_h[nd_b];",
-               "const int nd_bits = nd_shared_half(nd_o_mask, nd_b);",
-               *self.data("nd_shared_half(nd_o_{}, nd_b)"),
-               f"const nd_sum_t nd_more = nd_acc + {self.s.each()};",
-               "nd_acc = (nd_bits >> (nd_at % ND_LANES)) & 1 ? nd_more : nd_acc;"]  # fmt: skip
-        old = [f"const {kind} nd_o_{c} = nd_h_{c};" for c, kind in columns[1:]]
-        loop = ["const int nd_n = nd_z - nd_r < ND_LANES ? nd_z - nd_r : ND_LANES;",
-                "real nd_h[ND_LANES];", _UNROLL, *block(each, ask), *old, "nd_r += ND_LANES;",
-                *read, _UNROLL, *block(each, add)]  # fmt: skip
+        loop = [
+            *[f"const {kind} nd_o_{c} = nd_h_{c};" for c, kind in columns],
+            *[read(c, kind, "nd_c + 1") for c, kind in columns],
+            "const int nd_q = nd_c % nd_ahead;", "nd_await<nd_ahead - 1>();",
+            _UNROLL, *block(each, add), *ask("nd_c + nd_ahead", "nd_q"),
+        ]  # fmt: skip
         return [
-            f"int nd_r = nd_a_{name}[nd_i];", f"const int nd_z = nd_z_{name}[nd_i];",
-            "const int nd_l = nd_lane() % ND_LANES;",
-            *[f"{kind} nd_h_{c};" for c, kind in columns], *read,
-            *block("while (nd_r < nd_z)", loop),
+            f"const int nd_r = nd_a_{name}[nd_i], nd_n = nd_z_{name}[nd_i] - nd_r;",
+            "const int nd_most = nd_largest(nd_n), nd_l = nd_lane() % ND_LANES;",
+            "constexpr int nd_ahead = ND_AHEAD / ND_LANES;",
+            *[f"{kind} nd_h_{c};" for c, kind in [("element", "int"), *columns]],
+            *[read(c, kind, "0") for c, kind in [("element", "int"), *columns]],
+            _UNROLL, *block("for (int nd_c = 0; nd_c < nd_ahead; ++nd_c)", ask("nd_c", "nd_c")),
+            *block("for (int nd_c = 0; nd_c * ND_LANES < nd_most; ++nd_c)", loop),
         ]  # fmt: skip
 
     def rows(self) -> list[str]:
         """Return the sum over the connections of one component, 32 of which a warp reads at once.
 
-        Places, then values, are asked for one and two rounds ahead.
+        Values travel to shared memory, many rounds ahead; places are read one round before that.
         """
         name = self.name
-        places, data = [c for c, _ in self._places], self.columns[len(self._places) :]
-        last = "(nd_p + {} < nd_z ? nd_p + {} : nd_z - 1)"
+        places, data = self._places, self.columns[len(self._places) :]
 
-        def ask(ahead: int, to: str) -> list[str]:
-            at = last.format(f"{ahead} + nd_lane()", f"{ahead} + nd_lane()")
-            return [f"{to}_{c} = nd_{c}_{name}[{at}];" for c in places]
+        def read(columns: list[tuple[str, str]], round_: str) -> list[str]:
+            at = f"({round_}) * 32 + nd_lane()"
+            place = f"nd_r + ({at} < nd_n ? {at} : nd_n - 1)"
+            return [f"nd_h_{c} = nd_{c}_{name}[{place}];" for c, _ in columns]
 
-        def values(ahead: int, to: str, of: str) -> list[str]:
-            at = last.format(f"{ahead} + nd_lane()", f"{ahead} + nd_lane()")
-            lines = [f"{to} = {self.value(*[f'{of}_{c}' for c in places])};"]
-            return lines + [f"{to}_{c} = nd_{c}_{name}[{at}];" for c, _ in data]
+        value = self.value(*[f"nd_h_{c}" for c, _ in places])
 
-        each = f"const nd_sum_t nd_each = {self.s.each()};"
-        add = [f"const real {self.s.access.variable} = nd_h;", *self.data("nd_h_{}"), each]
-        whole = ["ND_UNROLL", *block("for (int nd_b = 0; nd_b < 32; ++nd_b)",
-                                     ["nd_acc = nd_acc + nd_shared(nd_each, nd_b);"])]  # fmt: skip
-        part = ["for (int nd_b = 0; nd_b < (int)(nd_z - nd_p); ++nd_b)",
-                "    nd_acc = nd_acc + nd_shared(nd_each, nd_b);"]  # fmt: skip
+        def ask(round_: str, slot: str) -> list[str]:
+            go = f"if (({round_}) * 32 < nd_n) nd_ask(nd_slot<real>({slot}), &{value});"
+            return [go, "nd_asked();", *read(places, f"{round_} + 1")]
+
+        each = [f"const real {self.s.access.variable} = *nd_slot<real>(nd_q);",
+                *self.data("nd_h_{}"), f"*nd_team<nd_sum_t>(nd_lane()) = {self.s.each()};"]  # fmt: skip
+        add = "nd_acc = nd_acc + *nd_team<nd_sum_t>(nd_b);"
+        left = "nd_n - nd_c * 32"
         loop = [
-            *values(32, "nd_g", "nd_e"), *ask(64, "nd_e"),
-            *block("", [*add, *block("if (nd_z - nd_p >= 32)", whole), *block("else", part)]),
-            "nd_h = nd_g;", *[f"nd_h_{c} = nd_g_{c};" for c, _ in data],
+            "const int nd_q = nd_c % ND_AHEAD;", "nd_await<ND_AHEAD - 1>();",
+            *block("", each), *ask("nd_c + ND_AHEAD", "nd_q"), *read(data, "nd_c + 1"),
+            "__syncwarp();",
+            *block(f"if ({left} >= 32)",
+                   [_UNROLL, *block("for (int nd_b = 0; nd_b < 32; ++nd_b)", [add])]),
+            *block("else", block(f"for (int nd_b = 0; nd_b < {left}; ++nd_b)", [add])),
+            "__syncwarp();",
         ]  # fmt: skip
-        declared = [f"int {', '.join(f'nd_e_{c}' for c in places)};", "real nd_h, nd_g;"]
-        declared += [f"{k} nd_h_{c}, nd_g_{c};" for c, k in data]
-        body = [f"long long nd_p = nd_a_{name}[nd_i];", *declared, *ask(0, "nd_e"),
-                *values(0, "nd_h", "nd_e"), *ask(32, "nd_e"),
-                *block("for (; nd_p < nd_z; nd_p += 32)", loop)]  # fmt: skip
-        return [f"const long long nd_z = nd_z_{name}[nd_i];",
-                *block(f"if (nd_a_{name}[nd_i] < nd_z)", body)]  # fmt: skip
+        body = [
+            *[f"{kind} nd_h_{c};" for c, kind in self.columns],
+            *read(self.columns, "0"),
+            _UNROLL, *block("for (int nd_c = 0; nd_c < ND_AHEAD; ++nd_c)", ask("nd_c", "nd_c")),
+            *block("for (int nd_c = 0; nd_c * 32 < nd_n; ++nd_c)", loop),
+        ]  # fmt: skip
+        return [f"const long long nd_r = nd_a_{name}[nd_i];",
+                f"const int nd_n = (int)(nd_z_{name}[nd_i] - nd_r);",
+                *block("if (nd_n > 0)", body)]  # fmt: skip

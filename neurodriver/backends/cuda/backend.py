@@ -13,7 +13,7 @@ from ...compile.memory import LANES
 from ...compile.program import Program, Unit
 from ...custom.instances import Instances
 from ...errors import NeurodriverError
-from ...kernels.device import Part, device_text, table_name
+from ...kernels.device import Part, asks, device_text, table_name
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .compiler import compile_cubin
@@ -71,9 +71,11 @@ class CUDABackend:
         self.device = Device(device)
         program.memory.allocate(_HOST_MEMORY)
         self.instances = Instances(program, "cuda")
-        self.plan = plan or schedule.choose(
+        chosen = plan or schedule.choose(
             program.units, self.device.processors, self.device.clusters
         )
+        self.plan = schedule.with_ahead(chosen, program.units, self.dtype.itemsize)
+        self._asks = any(asks(unit.kernel) for unit in program.units)
         parts = [Part(u.kernel, o) for u, o in zip(program.units, self.plan.own, strict=True)]
         text = device_text(parts, self.dtype.name, self.plan.shape)
         self.device_seconds = 0.0
@@ -343,7 +345,8 @@ class CUDABackend:
         values = (items, offsets, first, last, end, parts, schedule.WIDTHS.index(width))
         threads = self.plan.shape.threads
         arrivals = (*values, self._arrivals)
-        launch(self.device, self._advance, blocks, threads, arrivals, _TYPES, width)
+        shared = self.plan.shape.scratch(self.dtype.itemsize) if self._asks else 0
+        launch(self.device, self._advance, blocks, threads, arrivals, _TYPES, width, shared)
         if width == "grid":
             meetings = (last - first) * bool(parts & _STEPS) + bool(parts & _BEFORE)
             self._arrivals = (self._arrivals + blocks * meetings) & 0xFFFF_FFFF
