@@ -119,6 +119,8 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
     if _total(units, own) <= processors * BLOCK_WARPS:
         each = max(-(-_total(units, own) // processors) + 1, 4)
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
+    if any(asks(unit.kernel) for unit in units):
+        return Plan("grid", processors, Shape(512, 1, False), ones)
     large = tuple(4 if tiles(u, 4) > processors * MOST_THREADS // WARP else 1 for u in units)
     return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
 
@@ -127,7 +129,7 @@ def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
     """Return components of a thread, 1 or 2: two where the items would not fit otherwise."""
     own = [1] * len(units)
     while _total(units, own) > warps:
-        left = [i for i, unit in enumerate(units) if own[i] == 1 and not unit.spread]
+        left = [i for i, unit in enumerate(units) if own[i] == 1 and not asks(unit.kernel)]
         if not left:
             break
         own[max(left, key=lambda i: units[i].count)] = 2
