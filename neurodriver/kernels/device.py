@@ -17,7 +17,7 @@ DEVICE = Dialect(
     fixed="const nd_fixed<kind>",
     each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
     row="(int)((unsigned)k & (unsigned)(depth - 1))",  # depths are powers of two
-    opaque='asm("" : "+l"(ring))',
+    opaque="ND_OPAQUE(ring)",
     store="*(volatile long long *)(active + nd_place(k, depth)) = k",
     words="""
 #define ND_MEMBER __device__ __forceinline__
@@ -26,6 +26,7 @@ DEVICE = Dialect(
 #define ND_ROLLED _Pragma("unroll 1")
 #define ND_TWO _Pragma("unroll 2")
 #define __restrict
+#define ND_OPAQUE(pointer) asm("" : "+l"(pointer))  /* an address, whatever it was made of */
 
 /* Memory that no step writes. */
 template <class T> struct nd_fixed {
@@ -36,39 +37,39 @@ template <class T> struct nd_fixed {
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
 
-/* Sixteen numbers side by side, from a place that is a multiple of 16. */
+/* Sixteen numbers side by side, from shared memory; they begin at a multiple of 16 bytes. */
 ND_FN void nd_four(const int *p, int *to)
 {
-    const int4 v = __ldg((const int4 *)p);
+    const int4 v = *(const int4 *)p;
     to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
 }
 ND_FN void nd_four(const float *p, float *to)
 {
-    const float4 v = __ldg((const float4 *)p);
+    const float4 v = *(const float4 *)p;
     to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
 }
 ND_FN void nd_four(const double *p, double *to)
 {
-    const double2 v = __ldg((const double2 *)p), w = __ldg((const double2 *)p + 1);
+    const double2 v = *(const double2 *)p, w = *((const double2 *)p + 1);
     to[0] = v.x, to[1] = v.y, to[2] = w.x, to[3] = w.y;
 }
-template <class T> ND_FN void nd_sixteen(const nd_fixed<T> &from, int at, T *to)
+template <class T> ND_FN void nd_sixteen(const T *from, T *to)
 {
     ND_UNROLL
-    for (int i = 0; i < 16; i += 4) nd_four(from.at + at + i, to + i);
+    for (int i = 0; i < 16; i += 4) nd_four(from + i, to + i);
 }
 ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
 
-/* Shared memory: places for values that are asked for, ND_AHEAD of each thread, and one for what
- * the threads of a warp tell each other. */
+/* Shared memory: places for values that are asked for, ND_AHEAD of each thread, and ND_TEAM bytes a
+ * thread for what the threads of a warp share. */
 extern __shared__ __align__(16) unsigned char nd_scratch[];
 template <class T> ND_FN T *nd_slot(int i)
 {
     return (T *)nd_scratch + i * ND_THREADS + threadIdx.x;
 }
-template <class T> ND_FN T *nd_team(int lane)
+template <class T> ND_FN T *nd_team()
 {
-    return (T *)(nd_scratch + ND_AHEAD * ND_THREADS * ND_WORD) + (threadIdx.x & ~31u) + lane;
+    return (T *)(nd_scratch + ND_AHEAD * ND_THREADS * ND_WORD + (threadIdx.x & ~31u) * ND_TEAM);
 }
 template <class T> ND_FN void nd_ask(T *to, const T *from)
 {
@@ -121,21 +122,24 @@ class Shape:
         Whether a warp has one item of components at most and keeps them in registers.
     ahead : int
         Values of a thread that may be under way to shared memory.
+    record : int
+        Largest ``record`` of the kernels.
     """
 
     threads: int = 256
     resident: int = 1
     holds: bool = False
     ahead: int = 16
+    record: int = 8
+
+    @property
+    def team(self) -> int:
+        """Bytes a thread of what the threads of a warp share."""
+        return (2 * self.ahead // 16 + 1) * self.record
 
     def scratch(self, word: int) -> int:
         """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
-        return self.threads * (self.ahead * word + 8)
-
-
-def asks(kernel: Kernel) -> bool:
-    """Whether a kernel has values brought to shared memory."""
-    return "nd_ask(" in kernel.text
+        return self.threads * (self.ahead * word + self.team)
 
 
 def table_name(number: int) -> str:
@@ -161,6 +165,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
         f"#define ND_AHEAD {shape.ahead}",
+        f"#define ND_TEAM {shape.team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]

@@ -21,6 +21,8 @@ class Kernel:
         ``param:x``, ``constant:x``, ``<access>:<array>``, ``keys``; integers: ``depth:V``,
         ``width:V``, ``segment:V``, ``back:<access>``, ...; scalars: ``param:x``, ``constant:x``,
         ``data:<access>:<name>``, ``dt_ms``.
+    record : int
+        Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Kernel:
     pointers: tuple[str, ...]
     integers: tuple[str, ...]
     scalars: tuple[str, ...]
+    record: int = 0
 
 
 @dataclass

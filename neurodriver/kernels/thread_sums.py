@@ -25,9 +25,6 @@ BATCH = 8
 KEPT_WORDS = NEAR
 """Registers of a thread that may hold what one access knows of its connections."""
 
-KEPT_ROUNDS = 2
-"""Rounds of records of a slice whose places are kept."""
-
 _UNROLL = "ND_UNROLL"
 
 
@@ -81,12 +78,18 @@ class ThreadSum:
         self.name, self.form = self.s.access.name, self.s.gather.form
         shape = component.shape
         self.kept = kept(self.s.gather, shape.count, shape.dtype)
-        number = inside(self.s.gather, shape.count)
-        self.least, self.most = int(number.min()), int(number.max())
+        degree = inside(self.s.gather, shape.count)
+        self.least, self.most = int(degree.min()), int(degree.max())
         columns = [("element", "int")] if "element" in self.s.gather.arrays else []
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
         self._places = columns
         self.columns = columns + [(n, "real") for n in self.s.varied]
+
+    @property
+    def record(self) -> int:
+        """Bytes of what a thread shares with its warp in each round; 0 where it shares nothing."""
+        word = 4 if self.component.shape.dtype == "float32" else 8
+        return {"lattice": 8 + word * len(self.s.varied), "rows": 8}.get(self.form, 0)
 
     def members(self) -> list[str]:
         """Declare what a thread keeps of the access from step to step."""
@@ -94,8 +97,7 @@ class ThreadSum:
         if self.form == "single":
             return [f"{kind} nd_k_{c}_{name}[ND_OWN];" for c, kind in self.columns]
         if self.form == "lattice":
-            rounds = f"int nd_k_element_{name}[ND_OWN][{KEPT_ROUNDS} * ND_LANES];"
-            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", rounds]
+            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];"]
         if self.form == "rows":
             places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_WORDS}];" for c, k in self._places]
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
@@ -115,7 +117,7 @@ class ThreadSum:
         if place:
             ends = (("a", ""), ("z", " + 1"))
             lines = [f"nd_{e}_{name}[nd_i] = nd_start_{name}[{place}{more}];" for e, more in ends]
-            return lines + (self.first_rounds() if self.form == "lattice" else self.first_places())
+            return lines + (self.first_places() if self.form == "rows" else [])
         if self.form != "sliced":
             return []
         lines = [
@@ -136,17 +138,6 @@ class ThreadSum:
             head = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
             lines += [_UNROLL, *block(head, body)]
         return block("", lines)
-
-    def first_rounds(self) -> list[str]:
-        """Return the loads of the places of a slice's first rounds."""
-        name = self.name
-        body = [
-            "int nd_h[ND_LANES];",
-            f"nd_sixteen(nd_element_{name}, nd_a_{name}[nd_i] + nd_c * ND_LANES, nd_h);",
-            _UNROLL, "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)",
-            f"    nd_k_element_{name}[nd_i][nd_c * ND_LANES + nd_b] = nd_h[nd_b];",
-        ]  # fmt: skip
-        return [_UNROLL, *block(f"for (int nd_c = 0; nd_c < {KEPT_ROUNDS}; ++nd_c)", body)]
 
     def first_places(self) -> list[str]:
         """Return the loads of the places of a component's first connections, 32 a round."""
@@ -257,55 +248,73 @@ class ThreadSum:
     def lattice(self) -> list[str]:
         """Return the sum over the records of a slice, whose values half a warp reads together.
 
-        Records lie in rounds of ``ND_LANES``. Values travel to shared memory, some rounds ahead,
-        without a register for each; the places of the first rounds are kept.
+        Records lie in rounds of ``ND_LANES``. In a round each thread has one record copied to
+        shared memory, for 2 A rounds later, and the values of 16 records, for A rounds later: then
+        they are there when they are needed, and what is under way takes no register.
         """
         name = self.name
-        columns = [("mask", "int"), *[(n, "real") for n in self.s.varied]]
+        columns = [("element", "int"), ("mask", "int"), *[(n, "real") for n in self.s.varied]]
         each = "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)"
+        words = " + ".join(f"sizeof({kind})" for _, kind in columns)
+        place = {c: " + ".join(["0", *[f"sizeof({k})" for _, k in columns[:i]]])
+                 for i, (c, _) in enumerate(columns)}  # fmt: skip
 
-        def ask(round_: str, slot: str, place: str) -> list[str]:
-            body = [f"nd_ask(nd_slot<real>({slot} * ND_LANES + nd_b), nd_row0 + {place});"]
-            return [*block(f"if ({round_} < nd_n)", [_UNROLL, *block(each, body)]), "nd_asked();"]
+        def record(column: str, kind: str, round_: str) -> str:
+            """Return where a column of a round's records lies in shared memory."""
+            at = f"({round_}) % nd_rounds * nd_bytes + ({place[column]}) * ND_LANES"
+            return f"({kind} *)(nd_ring + {at})"
 
-        def read(columns: list[tuple[str, str]], round_: str) -> list[str]:
-            at = f"nd_r + ({round_}) * ND_LANES"
-            return [f"nd_sixteen(nd_{c}_{name}, {at}, nd_h_{c});" for c, _ in columns]
+        def fetch(round_: str) -> list[str]:
+            """Have the records of a round copied."""
+            body = [
+                f"nd_ask({record(c, k, round_)} + nd_half, "
+                f"nd_{c}_{name}.at + nd_r + ({round_}) * ND_LANES + nd_half);"
+                for c, k in columns
+            ]
+            return block(f"if ({round_} < nd_n)", body)
+
+        def ask(round_: str, slot: str) -> list[str]:
+            """Have the values of a round copied."""
+            get = f"nd_sixteen({record('element', 'int', round_)}, nd_e);"
+            to = f"nd_slot<real>({slot} * ND_LANES + nd_b)"
+            body = ["int nd_e[ND_LANES];", get, _UNROLL,
+                    *block(each, [f"nd_ask({to}, nd_row0 + nd_e[nd_b]);"])]  # fmt: skip
+            return block(f"if ({round_} < nd_n)", body)
 
         add = [
             f"const real {self.s.access.variable} = nd_h[nd_b];",
-            *self.data("nd_o_{}[nd_b]"),
+            *self.data("nd_h_{}[nd_b]"),
             f"const nd_sum_t nd_more = nd_acc + {self.s.each()};",
-            "nd_acc = nd_o_mask[nd_b] & nd_mine ? nd_more : nd_acc;",
+            "nd_acc = nd_h_mask[nd_b] & nd_mine ? nd_more : nd_acc;",
         ]
-        keep = [f"nd_o_{c}[nd_b] = nd_h_{c}[nd_b];" for c, _ in columns]
-        fetch = "nd_h[nd_b] = *nd_slot<real>(nd_q * ND_LANES + nd_b);"
         loop = [
-            *[f"{kind} nd_o_{c}[ND_LANES];" for c, kind in columns],
-            "real nd_h[ND_LANES];", _UNROLL, *block(each, keep), *read(columns, "nd_c + 1"),
+            "nd_await<nd_ahead - 1>();", "__syncwarp();",
+            "real nd_h[ND_LANES];", *[f"{kind} nd_h_{c}[ND_LANES];" for c, kind in columns[1:]],
+            *[f"nd_sixteen({record(c, k, 'nd_c')}, nd_h_{c});" for c, k in columns[1:]],
             "const int nd_q = nd_c % nd_ahead, nd_mine = nd_c < nd_n ? 1 << nd_l : 0;",
-            "nd_await<nd_ahead - 1>();", _UNROLL, *block(each, [fetch]),
-            _UNROLL, *block(each, add), *ask("nd_c + nd_ahead", "nd_q", "nd_h_element[nd_b]"),
-            *read([("element", "int")], "nd_c + nd_ahead + 1"),
+            _UNROLL, *block(each, ["nd_h[nd_b] = *nd_slot<real>(nd_q * ND_LANES + nd_b);"]),
+            *ask("nd_c + nd_ahead", "nd_q"), *fetch("nd_c + 2 * nd_ahead"), "nd_asked();",
+            _UNROLL, *block(each, add),
         ]  # fmt: skip
-        early = f"nd_c < {KEPT_ROUNDS} ? nd_k_element_{name}[nd_i][nd_c * ND_LANES + nd_b] "
-        early += ": nd_first[nd_c * ND_LANES + nd_b]"
-        first = "nd_first[nd_c * ND_LANES + nd_b] = nd_h_element[nd_b];"
-        more = [*read([("element", "int")], "nd_c"), _UNROLL, *block(each, [first])]
-        rounds = "for (int nd_c = {}; nd_c < nd_ahead; ++nd_c)"
+        rounds = "for (int nd_c = 0; nd_c < {}; ++nd_c)"
+        begin = [
+            _UNROLL, *block(rounds.format("2 * nd_ahead"), fetch("nd_c")),
+            "nd_asked();", "nd_await<0>();", "__syncwarp();",
+            _UNROLL, *block(rounds.format("nd_ahead"), [*ask("nd_c", "nd_c"), "nd_asked();"]),
+        ]  # fmt: skip
         return [
-            "constexpr int nd_ahead = ND_AHEAD / ND_LANES;",
+            "constexpr int nd_ahead = ND_AHEAD / ND_LANES, nd_rounds = 2 * nd_ahead + 1;",
+            f"constexpr int nd_bytes = ({words}) * ND_LANES;",
+            "static_assert(nd_rounds * nd_bytes <= ND_TEAM * ND_LANES);",
+            "unsigned char *nd_ring = nd_team<unsigned char>();",
+            "nd_ring += nd_lane() / ND_LANES * nd_rounds * nd_bytes;",
             f"const int nd_r = nd_a_{name}[nd_i], nd_n = (nd_z_{name}[nd_i] - nd_r) / ND_LANES;",
-            "const int nd_l = nd_at % ND_LANES, nd_most = nd_largest(nd_n);",
+            "const int nd_l = nd_at % ND_LANES, nd_half = nd_lane() % ND_LANES;",
+            "const int nd_most = nd_largest(nd_n);",
             f"const real *nd_row0 = nd_in_{name} + nd_l;",
-            "int nd_first[ND_AHEAD], nd_h_element[ND_LANES];",
-            *[f"{kind} nd_h_{c}[ND_LANES];" for c, kind in columns],
-            *block("if (nd_most > 0)", [
-                _UNROLL, *block(rounds.format(KEPT_ROUNDS), more), *read(columns, "0"),
-                _UNROLL, *block(rounds.format(0), ask("nd_c", "nd_c", f"({early})")),
-                *read([("element", "int")], "nd_ahead"),
-                "ND_TWO", *block("for (int nd_c = 0; nd_c < nd_most; ++nd_c)", loop),
-            ]),
+            "ND_OPAQUE(nd_row0);",
+            *block("if (nd_most > 0)", [*begin, *block(rounds.format("nd_most"), loop)]),
+            "__syncwarp();",
         ]  # fmt: skip
 
     def rows(self) -> list[str]:
@@ -332,9 +341,9 @@ class ThreadSum:
         each = [
             f"const real {self.s.access.variable} = *nd_slot<real>(nd_q);",
             *self.data("nd_h_{}"),
-            f"*nd_team<nd_sum_t>(nd_lane()) = {self.s.each()};",
+            f"nd_team<nd_sum_t>()[nd_lane()] = {self.s.each()};",
         ]
-        add = "nd_acc = nd_acc + *nd_team<nd_sum_t>(nd_b);"
+        add = "nd_acc = nd_acc + nd_team<nd_sum_t>()[nd_b];"
         left = "nd_n - nd_c * 32"
         loop = [
             f"const int nd_q = nd_c % {KEPT_WORDS};", f"nd_await<{KEPT_WORDS - 1}>();",

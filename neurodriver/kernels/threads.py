@@ -9,6 +9,8 @@ the end of a group repeat its last component and store nothing, so a warp is nev
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .component import ComponentText, Shape
 from .kernel import Arguments, Kernel, block
 from .sums import SumText
@@ -32,7 +34,8 @@ def thread_kernel(shape: Shape) -> Kernel:
     """
     text = ThreadText(shape)
     once = text.component.constants(), text.component.initial()
-    return finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    return replace(kernel, record=max([r.record for r in text.reads], default=0))
 
 
 class ThreadText:

@@ -13,7 +13,7 @@ from ...compile.memory import LANES
 from ...compile.program import Program, Unit
 from ...custom.instances import Instances
 from ...errors import NeurodriverError
-from ...kernels.device import Part, asks, device_text, table_name
+from ...kernels.device import Part, device_text, table_name
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .compiler import compile_cubin
@@ -75,7 +75,7 @@ class CUDABackend:
             program.units, self.device.processors, self.device.clusters
         )
         self.plan = schedule.with_ahead(chosen, program.units, self.dtype.itemsize)
-        self._asks = any(asks(unit.kernel) for unit in program.units)
+        self._asks = any(unit.kernel.record for unit in program.units)
         parts = [
             Part(u.kernel, own, self._known(u))
             for u, own in zip(program.units, self.plan.own, strict=True)

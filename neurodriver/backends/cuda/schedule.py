@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...compile.memory import LANES
 from ...compile.program import Unit
-from ...kernels.device import Shape, asks
+from ...kernels.device import Shape
 
 WARP = 32
 MOST_THREADS = 1024
@@ -86,10 +86,11 @@ def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
     word : int
         Bytes of a number.
     """
-    if not any(asks(unit.kernel) for unit in units):
+    record = max([unit.kernel.record for unit in units], default=0)
+    if not record:
         return plan
     for ahead in (64, 48, 32, 16):
-        shape = replace(plan.shape, ahead=ahead)
+        shape = replace(plan.shape, ahead=ahead, record=record)
         if shape.scratch(word) * shape.resident <= SHARED:
             break
     return replace(plan, shape=shape)
@@ -119,8 +120,8 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
     if _total(units, own) <= processors * BLOCK_WARPS:
         each = max(-(-_total(units, own) // processors) + 1, 4)
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
-    if any(asks(unit.kernel) for unit in units):
-        return Plan("grid", processors, Shape(512, 1, False), ones)
+    if any(unit.kernel.record for unit in units):
+        return Plan("grid", processors, Shape(384, 1, False), ones)
     large = tuple(4 if tiles(u, 4) > processors * MOST_THREADS // WARP else 1 for u in units)
     return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
 
@@ -129,7 +130,7 @@ def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
     """Return components of a thread, 1 or 2: two where the items would not fit otherwise."""
     own = [1] * len(units)
     while _total(units, own) > warps:
-        left = [i for i, unit in enumerate(units) if own[i] == 1 and not asks(unit.kernel)]
+        left = [i for i, unit in enumerate(units) if own[i] == 1 and not unit.kernel.record]
         if not left:
             break
         own[max(left, key=lambda i: units[i].count)] = 2
