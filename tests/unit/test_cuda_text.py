@@ -79,8 +79,8 @@ def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
 
 # ---- every model with every form of sum ------------------------------------------------------
 
-COUNT = 37
-FORMS = ("none", "aligned", "single", "lattice", "sliced", "delayed")
+COUNT, SOURCES = 37, 60
+FORMS = ("none", "aligned", "single", "lattice", "sliced", "delayed", "rows")
 LONG, SHORT = 1e-3, 1e-6
 """Steps that are divided where a model has a longest one, and that are not."""
 
@@ -115,7 +115,9 @@ def ends(form: str, access: Access) -> tuple[list[int], list[int], Any]:
     if access.single or form == "single":
         return turned, list(range(COUNT)), 2 if form == "single" else 1 + np.arange(COUNT) % 3
     if form == "lattice":
-        pairs = [(i + j, i) for i in range(COUNT) for j in range(9)]
+        pairs = [(i + j, i) for i in range(COUNT) for j in range(18)]
+    elif form == "rows":
+        pairs = [(s, i) for i in range(COUNT) for s in range(SOURCES)]
     else:  # one component has many more than its neighbours
         pairs = [(turned[(i + j) % COUNT], i) for i in range(COUNT) for j in range(3)]
         pairs += [(s, 5) for s in turned]
@@ -127,7 +129,7 @@ def program(model: type[NDComponent], form: str, dtype: str) -> Program:
     """Return components of a model whose accesses are all summed in one form."""
     varied, dt = form in ("single", "sliced"), LONG if form in ("aligned", "sliced") else SHORT
     given = {name: values(rule, varied) for name, rule in model.params.items()}
-    groups = [(model, COUNT, given, None), (Anything, COUNT + 9, {}, None)]
+    groups = [(model, COUNT, given, None), (Anything, SOURCES, {}, None)]
     links = []
     for access in model.accesses:
         source, target, steps = ends(form, access)
@@ -157,10 +159,11 @@ def test_every_model_with_every_form(name: str, dtype: str) -> None:
     for access in model.accesses:
         found = [one.gathers[0, access.name].form for one in made]
         plain = not access.connection
-        assert found[0] == "none" and found[1] == ("aligned" if plain else "lattice")
+        assert found[0] == "none" and found[1] == ("aligned" if plain else "sliced")
         assert found[2] == ("single" if plain else "sliced")
         assert found[3] == ("lattice" if not access.single else "single")
-        assert found[4:] == ["sliced" if not access.single else "single"] * 2
+        assert found[4:6] == ["sliced" if not access.single else "single"] * 2
+        assert found[6] == ("rows" if not access.single else "single")
     parts = [Part(kernel) for kernel in {kernel.text: kernel for kernel in kernels}.values()]
     assert len(parts) > 1
     built(device_text(parts, dtype, Shape(128)), "sm_90")
