@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NEEDED = (
     "neurodriver/kernels/math.h",
+    "neurodriver/kernels/device.cuh",
     "neurodriver/backends/runtime.cpp",
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",

@@ -22,6 +22,7 @@ PACKAGES = (
     "mpi4py",
     "pycuda",
     "cuda-bindings",
+    "nvidia-cuda-nvrtc",
     "ziglang",
 )
 

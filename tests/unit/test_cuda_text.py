@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
+from support import all_to_all, converging, spiking_network
 
+from neurodriver import Circuit, Connections, NDComponent
 from neurodriver.backends.cuda import compiler
+from neurodriver.circuits import optic_lobe
+from neurodriver.compile.program import Program, compile_circuit
+from neurodriver.compile.target import CUDA
+from neurodriver.component import Access, Parameter
 from neurodriver.errors import CompileError
+from neurodriver.kernels.device import Part, Shape, device_text
 from neurodriver.kernels.source import header
+from neurodriver.library import shipped
 
 try:
     NVRTC = compiler.find_compiler().name == "NVRTC"
@@ -65,3 +75,118 @@ def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
     assert len(told) == len(kernels)
     for line in told:
         assert ", 0 bytes stack, 0 + 0 bytes spilled" in line
+
+
+# ---- every model with every form of sum ------------------------------------------------------
+
+COUNT, SOURCES = 37, 60
+FORMS = ("none", "aligned", "single", "lattice", "sliced", "delayed", "rows")
+LONG, SHORT = 1e-3, 1e-6
+"""Steps that are divided where a model has a longest one, and that are not."""
+
+
+class Anything(NDComponent):
+    """Updates all that shipped models read."""
+
+    updates = ("I", "g", "V", "spike_state", "photon", "rate", "r")
+    states = {"x": 0.0}
+    outputs = dict.fromkeys(updates, "x")
+    update = "x = x + 1.0;"
+    reference = "A test (no DOI)."
+
+
+def values(rule: Parameter, varied: bool) -> Any:
+    """Return what a parameter may be: for all components, or for each."""
+    low = max(rule.above, rule.at_least)
+    low = low if low > -np.inf else min(rule.at_most - 2.0, 1.0)
+    room = min(rule.at_most - low, 2.0)
+    if rule.whole:
+        return low + np.arange(COUNT) % 3 if varied else low
+    return low + room * (np.linspace(0.25, 0.75, COUNT) if varied else 0.5)
+
+
+def ends(form: str, access: Access) -> tuple[list[int], list[int], Any]:
+    """Return sources, targets and delays in steps that ask for a form."""
+    if form == "none":
+        return [], [], 0
+    if form == "aligned":
+        return list(range(COUNT)), list(range(COUNT)), 1
+    turned = [(7 * i) % COUNT for i in range(COUNT)]
+    if access.single or form == "single":
+        return turned, list(range(COUNT)), 2 if form == "single" else 1 + np.arange(COUNT) % 3
+    if form == "lattice":
+        pairs = [(i + j, i) for i in range(COUNT) for j in range(18)]
+    elif form == "rows":
+        pairs = [(s, i) for i in range(COUNT) for s in range(SOURCES)]
+    else:  # one component has many more than its neighbours
+        pairs = [(turned[(i + j) % COUNT], i) for i in range(COUNT) for j in range(3)]
+        pairs += [(s, 5) for s in turned]
+    source, target = (list(column) for column in zip(*pairs, strict=True))
+    return source, target, 1 + np.arange(len(source)) % 4 if form == "delayed" else 1
+
+
+def program(model: type[NDComponent], form: str, dtype: str) -> Program:
+    """Return components of a model whose accesses are all summed in one form."""
+    varied, dt = form in ("single", "sliced"), LONG if form in ("aligned", "sliced") else SHORT
+    given = {name: values(rule, varied) for name, rule in model.params.items()}
+    groups = [(model, COUNT, given, None), (Anything, SOURCES, {}, None)]
+    links = []
+    for access in model.accesses:
+        source, target, steps = ends(form, access)
+        data = {
+            name: np.linspace(1.0, 2.0, len(source)) if form == "sliced" else 1.0
+            for name in access.connection
+        }
+        columns = np.array([COUNT + s for s in source]), np.array(target), np.asarray(steps) * dt
+        if source:
+            links.append(Connections(access.variable, access.name, *columns, data))
+    return compile_circuit(Circuit.from_arrays(groups, links), dt, dtype, target=CUDA)
+
+
+NOT_YET = pytest.mark.xfail(strict=True, reason="sub-units have no text for a device yet")
+MODELS = [
+    pytest.param(name, marks=NOT_YET) if model.sub_units else name
+    for name, model in sorted(shipped().items())
+]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_with_every_form(name: str, dtype: str) -> None:
+    """Divided and whole steps, shared and varied parameters, in one text."""
+    model = shipped()[name]
+    made = [program(model, form, dtype) for form in FORMS]
+    kernels = [next(u.kernel for u in one.units if u.groups == (0,)) for one in made]
+    for access in model.accesses:
+        found = [one.gathers[0, access.name].form for one in made]
+        plain = not access.connection
+        assert found[0] == "none" and found[1] == ("aligned" if plain else "sliced")
+        assert found[2] == ("single" if plain else "sliced")
+        assert found[3] == ("lattice" if not access.single else "single")
+        assert found[4:6] == ["sliced" if not access.single else "single"] * 2
+        assert found[6] == ("rows" if not access.single else "single")
+    parts = [Part(kernel) for kernel in {kernel.text: kernel for kernel in kernels}.values()]
+    assert len(parts) > 1
+    built(device_text(parts, dtype, Shape(128)), "sm_90")
+
+
+CIRCUITS = {
+    "spiking": spiking_network(50, 3, 1),
+    "converging": converging(50, 1),
+    "all to all": all_to_all(17, 1),
+    "optic lobe": optic_lobe.circuit(2),
+}
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+@pytest.mark.parametrize(
+    ("arch", "holds", "own"), [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
+)
+def test_circuits(name: str, arch: str, holds: bool, own: int, dtype: str) -> None:
+    """Components that are streamed or held, one or two a thread; no kernel spills a register."""
+    units = compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA).units
+    text = device_text([Part(u.kernel, own) for u in units], dtype, Shape(256, 1, holds))
+    said = built(text, arch)
+    told = compiler.resources(said)
+    assert "warning" not in said
+    assert sorted(line.split(":")[0] for line in told) == ["nd_advance", "nd_once"]
+    assert all("0 + 0 bytes spilled" in line for line in told)

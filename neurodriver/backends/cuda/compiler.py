@@ -17,7 +17,7 @@ from ..cache import kept, refused
 FLAGS = (
     "--std=c++17",
     "--fmad=false",  # the CPU's bits: no contraction, and never fast math
-    "--diag-suppress=177",  # a circuit leaves most functions of math.h unused
+    "--diag-suppress=177,550",  # functions that are not called, values that are not read
 )
 DEBUG_FLAGS = ("-lineinfo", "--ptxas-options=-v")
 
