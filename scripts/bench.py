@@ -3,6 +3,8 @@
     python scripts/bench.py                        all cases
     python scripts/bench.py lif optic_lobe         some
     python scripts/bench.py hh_alpha --peers peers-venv/bin/python
+    python scripts/bench.py --backend cuda         the table of the GPU, with its ceilings
+    python scripts/bench.py --table --small        the same cases, small, on the CPU
 
 Prints a table and writes JSON with machine and commit. The peers' scripts are in
 ``scripts/peers``; its README tells how to make their environment.
@@ -14,12 +16,15 @@ import argparse
 import json
 import math
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from benchmarks.measure import machine
+from benchmarks.table import Table
 
 CASES = (
     "optic_lobe",
@@ -30,7 +35,25 @@ CASES = (
     "recording",
     "photoreceptor",
     "exchange",
+    "lif_ampa",
+    "generic",
 )
+
+TABLE = (
+    "ceilings",
+    "lif_ampa",
+    "generic",
+    "hh_alpha",
+    "optic_lobe",
+    "lif",
+    "recording",
+    "start",
+)
+"""Cases that run on any backend, with targets on the GPU."""
+
+COLUMNS = {"case": True, "us a step": True, "wall us": False, "seconds": True, "peer": True,
+           "ratio": True, "target": True, "met": False, "floor": True}  # fmt: skip
+"""Head of the table -> whether it stands there without a value."""
 
 
 def cell(value: object) -> str:
@@ -44,32 +67,54 @@ def cell(value: object) -> str:
 
 def markdown(rows: list[dict[str, object]]) -> str:
     """Return the rows as a Markdown table."""
-    head = ["case", "us a step", "seconds", "peer", "ratio", "target", "floor"]
+    head = [h for h, always in COLUMNS.items() if always or any(h in row for row in rows)]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     lines += ["| " + " | ".join(cell(row.get(h, "")) for h in head) + " |" for row in rows]
     return "\n".join(lines)
 
 
-def main() -> None:
+def measured(name: str, arguments: argparse.Namespace) -> list[dict[str, object]]:
+    """Return the rows of a case; one that fails in a table is a row of its own."""
+    module = import_module(f"benchmarks.{name}")
+    if not arguments.table and hasattr(module, "run"):
+        rows: list[dict[str, object]] = module.run(arguments.rounds, arguments.peers)
+        return rows
+    try:
+        rows = module.table(Table(arguments.backend, arguments.rounds, arguments.small))
+    except Exception as error:
+        traceback.print_exc()
+        rows = [{"case": f"{name}: failed", "met": "no", "floor": f"{error!s:.200}"}]
+    return rows
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
+    known = tuple(dict.fromkeys(CASES + TABLE))
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(known)}")
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--table", action="store_true", help="the GPU's cases, on any backend")
+    parser.add_argument("--small", action="store_true", help="small circuits in the table")
     parser.add_argument("--rounds", type=int, default=5, help="ours and the peer in turn, so often")
     parser.add_argument("--peers", help="Python of the environment with Brian2 and Arbor")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/bench.json"))
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.cases if name not in CASES]
+    arguments.table |= arguments.backend == "cuda"
+    possible = TABLE if arguments.table else known
+    unknown = [name for name in arguments.cases if name not in possible]
     if unknown:
-        parser.error(f"unknown case {unknown[0]}; known are {', '.join(CASES)}")
-    rows: list[dict[str, object]] = []
-    for name in arguments.cases or CASES:
-        found = import_module(f"benchmarks.{name}").run(arguments.rounds, arguments.peers)
-        print(markdown(found), flush=True)
-        rows += found
-    result = {"machine": machine(), "rows": rows}
+        parser.error(f"unknown case {unknown[0]}; known are {', '.join(possible)}")
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(result, indent=1))
+    result: dict[str, Any] = {"machine": machine(arguments.backend), "rows": []}
+    for name in arguments.cases or (TABLE if arguments.table else CASES):
+        found = measured(name, arguments)
+        print(markdown(found), flush=True)
+        result["rows"] += found
+        arguments.output.write_text(json.dumps(result, indent=1))
+    if arguments.table:
+        print(markdown(result["rows"]))
     print(json.dumps(result["machine"]), arguments.output, sep="\n")
+    return any("failed" in str(row["case"]) for row in result["rows"])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

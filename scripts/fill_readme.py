@@ -37,11 +37,19 @@ def speed_table(path: Path) -> list[str]:
 
     found = json.loads(path.read_text())
     machine = found["machine"]
+    device, how = "", "medians, ours and the peer in turn"
+    if "device" in machine:
+        device, how = f"{machine['device']}, ", "medians after a warm-up, by the device's events"
     note = (
-        f"{machine['processor']}, {machine['cores']} cores, {machine['compiler']}, "
-        f"commit {machine['commit']}, {machine['date']}; medians, ours and the peer in turn."
+        f"{device}{machine['processor']}, {machine['cores']} cores, {machine['compiler']}, "
+        f"commit {machine['commit']}, {machine['date']}; {how}."
     )
     return [*markdown(found["rows"]).splitlines(), "", note]
+
+
+def speed_mark(path: Path) -> str:
+    """Return the name of the table that a run of bench.py belongs into."""
+    return "speed on a GPU" if "device" in json.loads(path.read_text())["machine"] else "speed"
 
 
 def main() -> int:
@@ -60,7 +68,9 @@ def main() -> int:
             print(f"{path.relative_to(ROOT)}: {state}")
         return 0 if new == old else 1
     if arguments.bench:
-        new[README] = replaced(new[README], "speed", speed_table(arguments.bench))
+        new[README] = replaced(
+            new[README], speed_mark(arguments.bench), speed_table(arguments.bench)
+        )
     for path, text in new.items():
         path.write_text(text, encoding="utf-8")
     return 0

@@ -95,14 +95,15 @@ def building(rounds: int) -> dict[str, Any]:
     }
 
 
-def starting(rounds: int) -> dict[str, Any]:
+def starting(rounds: int, backend: str = "cpu") -> dict[str, Any]:
     """Return the row of the demo's start; the line it waits for comes right before step 0."""
     root = HERE.parents[1]
     found = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "neurodriver", "run",
                    str(root / "data/circuits/optic_lobe_extent3.gexf.gz"), "--dt", "5e-3",
-                   "--duration", "5e-3", "-r", "V:T4a/0/0", "-o", f"{folder}/out.h5"]  # fmt: skip
+                   "--duration", "5e-3", "-r", "V:T4a/0/0", "-o", f"{folder}/out.h5",
+                   "--backend", backend]  # fmt: skip
         for _ in range(rounds + 1):
             begin = time.perf_counter()
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

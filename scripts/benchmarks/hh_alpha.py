@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import neurodriver as nd
 from neurodriver.library import shipped
 
 from .measure import barrier, median, peer, seconds_per_step, triad
+from .table import Row, Table, accepts
 
 DT = 1e-6
 SYNAPSE_BYTES = 3 * 8 * 2 + 8
@@ -82,4 +84,31 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
             row["peer"] = ", ".join(f"{k}: {median(v) * 1e6:.0f} us" for k, v in theirs.items())
             row["ratio"] = median(theirs[fastest]) / median(best)
         rows.append(row)
+    return rows
+
+
+def table(table: Table) -> list[Row]:
+    """Return the rows without and with merged synapses, ten simulated milliseconds a run."""
+    made = circuit(32 if table.small else 512)
+    steps = 10_000 if table.backend == "cuda" else 500
+    synapses = made.groups[1].count
+
+    def current() -> list[nd.StepInput]:
+        return [nd.StepInput("I", made.groups[0].uids, 20.0)]
+
+    rate = table.rate(made, DT, current(), 10_000)
+    case = f"hh_alpha, N = {made.groups[0].count}, {synapses:,} synapses, {rate:.0f} Hz, float64"
+    rows: list[Row] = []
+    for merge, target in ((False, 8.0), (True, 2.0)):
+        name = f"{case}, {'merged' if merge else 'a state per synapse'}"
+        if merge and not accepts("merge"):
+            cannot = {"case": f"{name}: this version cannot", "us a step": math.nan}
+            rows.append(cannot | table.judged(f"<= {target:g} us", met=False))
+            continue
+        options = {"merge": merge} if accepts("merge") else {}
+        with table.lpu(made, DT, current(), **options) as lpu:
+            spent = table.timed(lpu, steps)
+            floor = table.floor(lpu, SYNAPSE_BYTES * (made.groups[0].count if merge else synapses))
+        peers = "" if merge else "NeuroDriver 0.3.2 on one H200: 54 us, GeNN 5.4.0: 20.5 us"
+        rows.append(table.row(name, spent, target, floor, peer=peers))
     return rows

@@ -11,8 +11,10 @@ import neurodriver as nd
 from neurodriver.library import shipped
 
 from .measure import median, seconds_per_step, triad
+from .table import Row, Table, ceilings
 
 COUNT = 1_000_000
+LARGE = 10_000_000
 CURRENT = 3.0
 """uA/cm^2: 28 spikes a second, spread evenly over time by the initial potentials."""
 
@@ -20,21 +22,25 @@ BYTES = {"float64": 4 * 8, "float32": 4 * 4}
 """A neuron and step: V read and written, I read, spike written; uniform parameters are free."""
 
 
-def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
-    """Return one row for each type."""
-    model = shipped()["LeakyIAF"]
+def neurons(count: int) -> nd.Circuit:
+    """Return unconnected neurons, each at a random time between two of its spikes."""
     params: dict[str, Any] = {
         "resting_potential": -70.0,
         "threshold": -45.0,
         "reset_potential": -70.0,
     }
     params |= {"capacitance": 2.0, "resistance": 10.0}
-    phase = np.random.default_rng(1).random(COUNT)
-    params["initV"] = -40.0 - 30.0 * (1.0 / 6.0) ** phase  # where a neuron is at a random time
+    phase = np.random.default_rng(1).random(count)
+    params["initV"] = -40.0 - 30.0 * (1.0 / 6.0) ** phase
+    return nd.Circuit.from_arrays([(shipped()["LeakyIAF"], count, params, None)], name="lif")
+
+
+def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
+    """Return one row for each type."""
     threads = len(os.sched_getaffinity(0))
     rows = []
     for dtype in ("float64", "float32"):
-        circuit = nd.Circuit.from_arrays([(model, COUNT, params, None)], name="lif")
+        circuit = neurons(COUNT)
         current = nd.StepInput("I", circuit.uids, CURRENT)
         with nd.LPU(circuit, 1e-4, [current], dtype=dtype, threads=threads) as lpu:
             counted = BYTES[dtype] * COUNT
@@ -59,3 +65,19 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def table(table: Table) -> list[Row]:
+    """Return the row of as many neurons as only the memory can hold."""
+    count = 100_000 if table.small else LARGE
+    circuit = neurons(count)
+    with table.lpu(circuit, 1e-4, [nd.StepInput("I", circuit.uids, CURRENT)],
+                   dtype="float32") as lpu:  # fmt: skip
+        spent = table.timed(lpu)
+        alive = float(np.std(lpu.get("V")))
+    copy, counted = ceilings(table.backend).copy, BYTES["float32"] * count
+    share = counted / spent.seconds / copy
+    row = table.row(f"lif, {count:,} neurons, float32 (V spread {alive:.2g} mV)", spent, None, "")
+    row |= {"peer": f"copy {copy / 1e9:.0f} GB/s", "ratio": share}
+    row["floor"] = f"{counted / 1e6:.0f} MB a step: {counted / copy * 1e6:.0f} us by copy"
+    return [row | table.judged(">= 0.85 of the copy", share >= 0.85)]

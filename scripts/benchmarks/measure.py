@@ -78,7 +78,7 @@ def peer(python: str, script: str, *arguments: str) -> dict[str, Any]:
     return result
 
 
-def machine() -> dict[str, Any]:
+def machine(backend: str = "cpu") -> dict[str, Any]:
     """Return what the figures were measured on."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True
@@ -89,7 +89,7 @@ def machine() -> dict[str, Any]:
         model = next(x.split(":", 1)[1].strip() for x in lines if x.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    return {
+    return _device(backend) | {
         "processor": model,
         "cores": len(os.sched_getaffinity(0)),
         "compiler": find_compiler().version,
@@ -98,6 +98,16 @@ def machine() -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d"),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def _device(backend: str) -> dict[str, Any]:
+    """Return what is to be known of the GPU."""
+    if backend != "cuda":
+        return {}
+    import pycuda.driver as cuda
+
+    cuda.init()
+    return {"device": cuda.Device(0).name(), "driver": cuda.get_driver_version()}
 
 
 def median(values: list[float]) -> float:

@@ -11,6 +11,7 @@ import neurodriver as nd
 from neurodriver.circuits.optic_lobe import circuit, expand
 
 from .measure import median, seconds_per_step, triad
+from .table import Row, Table, bytes_of
 
 DT = 5e-3
 
@@ -71,4 +72,19 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
                 "floor": f"{moved / 1e6:.1f} MB a step: {moved / speed * 1e6:.0f} us from memory",
             }
         )
+    return rows
+
+
+def table(table: Table) -> list[Row]:
+    """Return one row for each extent on the backend."""
+    rows = []
+    for extent, target in ((3, 5.0), (5, 18.0)) if table.small else ((15, 5.0), (30, 18.0)):
+        made = circuit(extent)
+        cells = [str(u) for u in made.uids if u[0] == "R"]
+        with table.lpu(made, DT, [nd.StepInput("I", cells, 0.5)], dtype="float32") as lpu:
+            spent = table.timed(lpu)
+            floor = table.floor(lpu, bytes_of(lpu))
+            alive = float(np.std(lpu.get("V")))
+        case = f"optic lobe, extent {extent}, {made.edges:,} edges, float32 (V spread {alive:.2g})"
+        rows.append(table.row(case, spent, target, floor))
     return rows

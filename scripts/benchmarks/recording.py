@@ -15,7 +15,9 @@ import numpy as np
 import neurodriver as nd
 from neurodriver.library import shipped
 
+from . import lif_ampa
 from .measure import median, seconds_per_step
+from .table import Row, StepTime, Table, one_run
 
 LIF = {"resting_potential": -70.0, "threshold": -45.0, "reset_potential": -70.0,
        "capacitance": 2.0, "resistance": 10.0}  # fmt: skip
@@ -155,3 +157,87 @@ def losses(rounds: int) -> list[dict[str, Any]]:
             }
         )  # fmt: skip
     return out
+
+
+def table(table: Table) -> list[Row]:
+    """Return the rows: a sampled recording that barely costs, and one as fast as the file takes."""
+    return [sampled(table), full_rate(table)]
+
+
+def sampled(table: Table) -> Row:
+    """Compare steps with V of 1,000 neurons every 10th step to steps without, in turn."""
+    count, interval = (100 if table.small else 1_000), 10
+    made = lif_ampa.circuit(count * (1 + lif_ampa.INPUTS))
+    with table.lpu(made, DT, lif_ampa.current(made)) as lpu:
+        plain = table.timed(lpu)
+    steps = max(1_000, int(0.5 / plain.wall) // interval * interval)
+    without, kept, ratios = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "v.h5")
+        for _ in range(table.rounds + 1):
+            with table.lpu(made, DT, lif_ampa.current(made)) as lpu:
+                lpu.advance(steps // 4)
+                without.append(one_run(lpu, steps, finish=True))
+            recorder = nd.HDF5Recorder(path, [("V", None)], interval)
+            with table.lpu(made, DT, lif_ampa.current(made), [recorder]) as lpu:
+                lpu.start(steps // 4 + steps)
+                lpu.advance(steps // 4)
+                kept.append(one_run(lpu, steps, finish=True))
+            ratios.append(kept[-1].wall / without[-1].wall)
+            rows = complete(path, (steps // 4 + steps) // interval, interval)
+    ratio, ours = median(ratios[1:]), StepTime(median([k.wall for k in kept[1:]]))
+    row = table.row(f"recording V of {count:,} neurons every {interval}th step", ours, None, "")
+    row["peer"] = f"without a recorder {median([w.wall for w in without[1:]]) * 1e6:.3g} us"
+    row["floor"] = f"{rows:,} rows, none lost; {8 * count / interval / ours.wall / 1e6:.0f} MB/s"
+    return row | {"ratio": ratio} | table.judged("<= 1.2 of without", ratio <= 1.2)
+
+
+def full_rate(table: Table) -> Row:
+    """V of every step of 20,000 neurons, which fills the file as fast as it goes; h5py beside."""
+    count, steps = (2_000, 2_000) if table.small else (20_000, 8_000)
+    lif = circuit("LeakyIAF", LIF, count)
+    nbytes = 8 * steps * count
+    ours, alone = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ours.h5")
+        for _ in range(table.rounds + 1):
+            recorder = nd.HDF5Recorder(path, [("V", None)])
+            with table.lpu(lif, DT, [nd.StepInput("I", lif.uids, 3.0)], [recorder]) as lpu:
+                lpu.start(steps)
+                ours.append(one_run(lpu, steps, finish=True).wall * steps)
+            rows = complete(path, steps, 1)
+            with h5py.File(path, "r") as file:
+                part = file["V/data"][: steps // 10]
+                in_order(file["V/data"][:, : count : count // 20])
+            path.unlink()
+            alone.append(h5py_alone(Path(folder, "peer.h5"), part, steps))
+    share = median([b / a for a, b in zip(ours[1:], alone[1:], strict=True)])
+    row = table.row(f"recording V of {count:,} neurons, every step, {nbytes / 1e6:.0f} MB",
+                    StepTime(median(ours[1:]) / steps), None, "")  # fmt: skip
+    row["peer"] = f"h5py alone, chunked: {nbytes / median(alone[1:]) / 1e9:.2f} GB/s"
+    row["floor"] = f"{rows:,} rows, none lost; ours {nbytes / median(ours[1:]) / 1e9:.2f} GB/s"
+    return row | {"ratio": share} | table.judged(">= 0.90 of h5py's speed", share >= 0.9)
+
+
+def complete(path: Path, rows: int, interval: int) -> int:
+    """Return the number of rows of V in a file, or tell which are missing."""
+    with h5py.File(path, "r") as file:
+        valid, shape = int(file["V/valid_rows"][()]), file["V/data"].shape
+        time = file["V/time"][:valid]
+    if (valid, shape[0], len(time)) != (rows, rows, rows):
+        raise RuntimeError(f"{rows} rows were to be recorded; {valid} of {shape[0]} are valid")
+    gaps = np.diff(time) / (DT * interval)
+    if not np.allclose(gaps, 1.0):
+        raise RuntimeError(f"the rows are not one interval apart: {gaps.min()} to {gaps.max()}")
+    return rows
+
+
+def in_order(potential: np.ndarray) -> None:
+    """Check that each row of LeakyIAF follows from the one before: none lost, none twice."""
+    decay = math.exp(-DT * 1e3 / (LIF["capacitance"] * LIF["resistance"]))
+    end = LIF["resting_potential"] + LIF["resistance"] * 3.0
+    after = potential[:-1] * decay + end * (1.0 - decay)
+    after[after >= LIF["threshold"]] = LIF["reset_potential"]
+    wrong = np.flatnonzero(~np.isclose(after, potential[1:], rtol=1e-9).all(axis=1))
+    if wrong.size > len(potential) // 1000:  # at the threshold itself rounding decides
+        raise RuntimeError(f"{wrong.size} rows do not follow from the row before: {wrong[:5]}")
