@@ -5,17 +5,17 @@ from neurodriver.component import NDComponent, Parameter, State
 from .leaky_iaf_exp_conductance import LeakyIAFExpConductance
 
 
-def _quotient(x: str) -> str:
+def _quotient(x: str, top: str, bottom: str) -> str:
     """Return the text of ``x / (exp(x) - 1)``, by its series where the two terms would cancel.
 
-    ``exp_<x>`` is the exponential. The next term of the series is below 3e-14 for |x| < 0.25.
+    Elsewhere it is ``x top / bottom``. The series is right within 3e-14 for |x| < 0.25.
     """
     square = f"{x} * {x}"
     series = (
         f"1 - {x} / 2 + {square} * (1 / 12 - {square} * (1 / 720 - {square} * (1 / 30240 - "
         f"{square} / 1209600)))"
     )
-    return f"(fabs({x}) < 0.25 ? {series} : {x} / (exp_{x} - 1))"
+    return f"(fabs({x}) < 0.25 ? {series} : {x} * {top} / ({bottom}))"
 
 
 class TraubMiles(NDComponent):
@@ -77,16 +77,13 @@ class TraubMiles(NDComponent):
         "e10": "e20 * e20",
         "e5": "e10 * e10",
         "q_m": "(13 - above) / 4",
-        "exp_q_m": "25.790339917193062 * (e5 * e20)",
         "q_n": "(15 - above) / 5",
-        "exp_q_n": "20.085536923187668 * e5",
         "p_m": "(above - 40) / 5",
-        "exp_p_m": "0.00033546262790251185 / e5",
-        "a_m": f"1.28 * {_quotient('q_m')}",
-        "b_m": f"1.4 * {_quotient('p_m')}",
+        "a_m": f"1.28 * {_quotient('q_m', '1', '25.790339917193062 * (e5 * e20) - 1')}",
+        "b_m": f"1.4 * {_quotient('p_m', 'e5', '0.00033546262790251185 - e5')}",
         "a_h": "0.128 * exp((17 - above) / 18)",
         "b_h": "4 / (1 + 2980.9579870417283 * e5)",
-        "a_n": f"0.16 * {_quotient('q_n')}",
+        "a_n": f"0.16 * {_quotient('q_n', '1', '20.085536923187668 * e5 - 1')}",
         "b_n": "0.6420127083438707 * e40",
     }
     update = """
@@ -98,9 +95,12 @@ class TraubMiles(NDComponent):
         real goal = (g_L * E_L + sodium * E_Na + potassium * E_K + g_exc * E_exc + g_inh * E_inh
                      + I) / total;
         real V_new = goal + (V - goal) * exp(-per_capacitance * total);
-        m += (a_m / (a_m + b_m) - m) * -expm1(-dt_ms * (a_m + b_m));
-        h += (a_h / (a_h + b_h) - h) * -expm1(-dt_ms * (a_h + b_h));
-        n += (a_n / (a_n + b_n) - n) * -expm1(-dt_ms * (a_n + b_n));
+        real rest_m = a_m / (a_m + b_m);
+        real rest_h = a_h / (a_h + b_h);
+        real rest_n = a_n / (a_n + b_n);
+        m = rest_m + (m - rest_m) * exp(-dt_ms * (a_m + b_m));
+        h = rest_h + (h - rest_h) * exp(-dt_ms * (a_h + b_h));
+        n = rest_n + (n - rest_n) * exp(-dt_ms * (a_n + b_n));
         g_exc = decay_exc * g_exc + (last ? exc : 0);
         g_inh = decay_inh * g_inh + (last ? inh : 0);
         if (V < threshold && V_new >= threshold) spike_state = 1;
