@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
+from scipy.special import exprel, gammainc
 from support import assert_same_bits, build, model, node, simulate, spike_rows
 
-from neurodriver import ArrayInput, Circuit, Connections, StepInput
+from neurodriver import ArrayInput, Circuit, Connections, NDComponent, StepInput
+from neurodriver.components.point_neurons.propagators import mean_of_decay, mean_of_ramp
+from neurodriver.components.point_neurons.traub_miles import _quotient
 from neurodriver.errors import CircuitError
 
 Array = NDArray[np.float64]
@@ -186,6 +189,36 @@ def test_shiu_is_exact() -> None:
     np.testing.assert_allclose(v, expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        (mean_of_ramp("x"), lambda x: gammainc(2, x) / x**2 if x > 0 else of_ramp(x)),
+        (mean_of_decay("x"), lambda x: gammainc(1, x) / x if x > 0 else math.nan),
+        (_quotient("x", "1", "exp(x) - 1"), lambda x: 1 / exprel(x)),
+        (_quotient("x", "exp(-x)", "1 - exp(-x)"), lambda x: 1 / exprel(x)),
+    ],
+    ids=["ramp", "decay", "quotient", "quotient by its inverse"],
+)
+def test_texts_that_must_not_cancel(text: str, exact: Callable[[float], float], dtype: str) -> None:
+    """Within a few units of the last place, for tiny numbers and where a series ends."""
+    probe = type("Probe", (NDComponent,), {
+        "updates": ["V"], "params": {"x": "1"}, "update": f"V = {text};"})  # fmt: skip
+    x = np.concatenate([np.geomspace(1e-9, 20, 60), [0.2499, 0.2501, 0.4999, 0.5001]])
+    x = np.concatenate([x, -x]).astype(dtype).astype(float)
+    expected = np.asarray([exact(float(one)) for one in x])
+    here = np.isfinite(expected)
+    assert here.sum() >= 64
+    circuit = Circuit.from_arrays([(probe, int(here.sum()), {"x": x[here]}, None)])
+    found = simulate(circuit, 1e-4, 2, dtype=dtype)["V"][1]
+    units = np.abs(found / expected[here] - 1) / np.finfo(dtype).eps
+    assert units.max() < 200
+
+
+def of_ramp(x: float) -> float:
+    """Return the mean of u exp(-x u) over u in (0, 1) for a negative x."""
+    return quad(lambda u: u * math.exp(-x * u), 0, 1, epsabs=0, epsrel=2e-14)[0]
+
+
 # ---- conductances against a solver -----------------------------------------------------------
 
 TIMES = {"exc": (2.0, 3.0, 3.0, 6.0), "inh": (4.0, 5.0)}
@@ -245,6 +278,25 @@ def test_conductances_converge(name: str, order: int, largest: float) -> None:
     orders = np.log2(np.asarray(errors[:-1]) / errors[1:])
     assert errors[0] < largest
     assert np.all(np.abs(orders - order) < 0.12), (errors, orders)
+
+
+@pytest.mark.parametrize("alpha", [False, True])
+def test_conductances_shunt_exactly(alpha: bool) -> None:
+    """With all reversals at rest V falls by the integral of the conductances, at any step."""
+    name = "LeakyIAFAlphaConductance" if alpha else "LeakyIAFExpConductance"
+    p = {**COBA, "E_exc": -60.0, "E_inh": -60.0, "initV": -70.0}
+    times = {"exc": np.zeros(40), "inh": np.zeros(40)}
+    times["exc"][[10, 12]], times["inh"][20] = 1.0, 2.0
+    v = driven(name, p, times, GS, h=1.0)["V"][:, 0]
+    t = np.arange(40.0)
+    area = 10.0 * t
+    for receptor, tau in (("exc", 5.0), ("inh", 10.0)):
+        for row in np.flatnonzero(times[receptor]):
+            s = np.maximum(t - row, 0) / tau
+            one = math.e * (1 - (1 + s) * np.exp(-s)) if alpha else 1 - np.exp(-s)
+            area += GS[receptor] * times[receptor][row] * tau * one
+    np.testing.assert_allclose(v, -60.0 - 10.0 * np.exp(-area / 200.0), rtol=1e-14)
+    assert v[-1] - v[10] > 4.0
 
 
 def test_euler_is_the_plain_formula() -> None:
