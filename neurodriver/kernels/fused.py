@@ -52,7 +52,6 @@ def _pass(
         body = [*synapse.numbers_of(at), *synapse.load_states(at), *block("", inner)]
         body += [f"const real {s.symbol} = {s.direct(f'({at})', '')};" for s in inputs]
         body += ["const real dt_ms = nd_synapse_ms; (void)dt_ms;"]
-        body += [f"const int substeps = {synapse.shape.substeps}; (void)substeps;"]
         if synapse.shape.substeps == 1:
             body += ["const int substep = 0;", *synapse.mathematics()]
         else:

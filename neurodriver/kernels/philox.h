@@ -121,15 +121,15 @@ ND_FN float nd_normal(unsigned long long key, unsigned long long seed, long long
  * Both are computed and one is chosen, so a loop over neurons vectorises; what a lane does not
  * need may be NaN.  A mean of 0 and below gives 0. */
 #ifdef __CUDACC__
-#define ND_UNROLL _Pragma("unroll")
+#define ND_WRITTEN_OUT _Pragma("unroll")
 #else
-#define ND_UNROLL _Pragma("GCC unroll 36")
+#define ND_WRITTEN_OUT _Pragma("GCC unroll 36")
 #endif
 
 #define ND_POISSON_OF(real)                                                                   \
     ND_FN real nd_poisson_small(real u, real mean) {                                          \
         real p = nd_exp(-mean), below = p, n = 0;                                             \
-        ND_UNROLL                                                                             \
+        ND_WRITTEN_OUT                                                                        \
         for (int j = 1; j <= 36; ++j) {                                                       \
             n += u >= below ? (real)1 : (real)0;                                              \
             p *= mean * ((real)1 / (real)j);                                                  \

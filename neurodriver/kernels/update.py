@@ -48,9 +48,9 @@ def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
             *component.numbers_of(at),
             *tile_inputs(sums, at),
             *component.load_states(at),
-            "const int substep = 0, substeps = 1;",
+            "const int substep = 0;",
         ]
-        body += ["(void)substep; (void)substeps;", *component.mathematics(), *component.store(at)]
+        body += ["(void)substep;", *component.mathematics(), *component.store(at)]
         return ["ND_SIMD", *block(_LOOP, body)]
     return tile_substeps(component, sums)
 
@@ -76,7 +76,6 @@ def tile_substeps(
         lines += units.totals()
         body = block(loop, [*given, *load, *component.old_terms(), *units.before(at)])
         totals = units.load_totals()
-    lines.append(f"const int substeps = {component.shape.substeps}; (void)substeps;")
     inner = [*given, *load, *totals, *component.mathematics(), *keep]
     head = f"for (int substep = 0; substep < {component.shape.substeps}; ++substep)"
     lines += block(head, [*body, "ND_SIMD", *block(loop, inner)])
