@@ -299,17 +299,20 @@ def test_conductances_shunt_exactly(alpha: bool) -> None:
     assert v[-1] - v[10] > 4.0
 
 
-def test_euler_is_the_plain_formula() -> None:
+@pytest.mark.parametrize("keep", [1.0, 0.0])
+def test_euler_is_the_plain_formula(keep: float) -> None:
     """Every row of explicit Euler for V and both conductances, as the benchmark has it."""
-    p = {**COBA, "threshold": -50.0, "refractory_period": 5.0}
+    p = {**COBA, "threshold": -50.0, "refractory_period": 5.0, "keep_input": keep}
     arrivals = {"exc": some_arrivals(3000, 6, 0.2), "inh": some_arrivals(3000, 7, 0.02)}
     data = driven("LeakyIAFExpConductanceEuler", p, arrivals, {"exc": 6.0, "inh": 67.0})
     v, ge, gi, last, expected, fired = -60.0, 0.0, 0.0, -1000, [-60.0], []
     for row in range(1, 3000):
         new = v + H / 200.0 * (10.0 * (-60.0 - v) + ge * (0.0 - v) + gi * (-80.0 - v))
-        ge = ge - H * ge / 5.0 + 6.0 * arrivals["exc"][row]
-        gi = gi - H * gi / 10.0 + 67.0 * arrivals["inh"][row]
-        v = -60.0 if row - last <= 50 else new
+        resting = row - last <= 50
+        taken = keep if resting else 1.0
+        ge = ge - H * ge / 5.0 + taken * 6.0 * arrivals["exc"][row]
+        gi = gi - H * gi / 10.0 + taken * 67.0 * arrivals["inh"][row]
+        v = -60.0 if resting else new
         if v >= -50.0:
             v, last = -60.0, row
             fired.append(row)
