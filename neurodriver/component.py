@@ -35,11 +35,12 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions that the mathematics of a model may call."""
 
-DRAWS = ("uniform", "normal")
-"""Random draws: ``uniform()`` in (0, 1) and ``normal()``, one stream for each place in the text."""
+DRAWS = ("uniform", "normal", "poisson")
+"""Random draws: ``uniform()`` in (0, 1), ``normal()`` and ``poisson(mean)``, a whole number; one
+stream for each place in the text."""
 
-GIVEN = ("dt_ms", "substep")
-"""Names every text can use: length of a sub-step in ms, number of the sub-step from 0."""
+GIVEN = ("dt_ms", "substep", "substeps")
+"""Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
 
 _C_WORDS = frozenset(
     "real int long float double bool char short unsigned signed const if else for while do switch "

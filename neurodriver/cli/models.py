@@ -15,7 +15,7 @@ from ..errors import ModelError, near
 from ..subunits import SubUnits
 from . import options
 
-FOLDERS = ("axon_hillocks", "membranes", "synapses", "dendrites", "sources")
+FOLDERS = ("axon_hillocks", "point_neurons", "membranes", "synapses", "dendrites", "sources")
 """Kinds of models in the order of the page; others follow."""
 
 DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"

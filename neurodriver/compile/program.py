@@ -31,7 +31,7 @@ from .random_keys import component_keys
 from .subunits import place
 from .target import CPU, CUDA, Target
 
-_CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal")
+_CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
 
 
 @dataclass

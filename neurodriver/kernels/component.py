@@ -153,6 +153,8 @@ class ComponentText:
         self.translator.streams = 0  # the same draws in every variant of the text
         names = [*self.names]
         lines = []
+        if used(["substeps"], texts_of(self.model).values()):
+            lines.append(f"const int substeps = {self.shape.substeps}; (void)substeps;")
         for name, text in self.model.terms.items():
             lines.append(
                 f"const real {name} = {self.translator.text(text, names, f'terms[{name!r}]')};"

@@ -11,7 +11,7 @@ from ..errors import ModelError, near
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<draw>\b(?:uniform|normal)\s*\(\s*\))"
+    r"|(?P<draw>\b(?:(?:uniform|normal)\s*\(\s*\)|poisson\s*\())"
     r"|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<mark>&&|\|\||[-+*/%<>=!&|^]=|\+\+|--|<<|>>|[-+*/%<>=!?:;,(){}\[\]&|^~])",
     re.DOTALL,
@@ -75,7 +75,8 @@ class Translator:
         if match.lastgroup == "draw":
             self.streams += 1
             name = word.split("(")[0].strip()
-            return f"nd_{name}(nd_key, nd_seed, nd_k, (int)substep, {self.streams - 1}, (real)0)"
+            last = "" if name == "poisson" else "(real)0)"  # its mean and the bracket follow
+            return f"nd_{name}(nd_key, nd_seed, nd_k, (int)substep, {self.streams - 1}, {last}"
         if match.lastgroup != "name" or word in allowed or word in _C_WORDS:
             return word
         if word in FUNCTIONS:

@@ -80,6 +80,7 @@ def _one(model: type[NDComponent]) -> list[str]:
         known.append(name)
     update = said(model.update, "update")
     inner += [line.strip() for line in update.splitlines() if line.strip()]
+    lines += ["const int substeps = steps; (void)substeps;"]
     lines += block("for (int substep = 0; substep < steps; ++substep)", inner)
     lines += [f"{v} = {said(t, f'outputs[{v!r}]')};" for v, t in model.outputs.items()]
     lines += [f"{place_of(model, s)}[nd_i] = {s};" for s in model.states]

@@ -1,0 +1,1 @@
+"""Point neurons with synapses of their own, for spiking networks."""
