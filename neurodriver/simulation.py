@@ -65,8 +65,8 @@ class Border(Protocol):
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
 
-    def open(self, program: Program) -> Exchange:
-        """Return buffers and requests for a program."""
+    def open(self, backend: Backend) -> Exchange:
+        """Return buffers and requests for what a backend runs."""
         ...
 
 
@@ -137,7 +137,7 @@ class Simulation:
             tap.connect()
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
-        self.exchange = border.open(self.program) if border else None
+        self.exchange = border.open(self.backend) if border else None
         tables = self._feed.tables + (self.exchange.imports if self.exchange else [])
         exports = self.exchange.exports if self.exchange else []
         self.backend.start(tables, probes, events, exports)
@@ -227,7 +227,7 @@ class Simulation:
         self._inside = True
         self._feed.stage(self.backend, first, steps)
         if self.exchange is not None:
-            self.exchange.stage(self.backend, first)
+            self.exchange.stage(first)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)

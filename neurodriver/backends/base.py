@@ -54,6 +54,10 @@ class Backend(Protocol):
         """Set elements of every row of a variable."""
         ...
 
+    def buffer(self, count: int) -> NDArray[Any]:
+        """Return zeros in host memory, for values that go to it or come from it all the time."""
+        ...
+
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step; not to be written to."""
         ...

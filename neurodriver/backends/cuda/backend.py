@@ -18,15 +18,15 @@ from ..tables import Events, InputTable, Probe
 from . import schedule
 from .compiler import compile_cubin
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, Pool, launch
-from .feeds import EventStage, InputStage, ProbeStage, packed
+from .feeds import EventStage, InputStage, ProbeStage
+from .transfers import Records, Tables, Twins
 
 EXECUTORS = ("resident", "stepwise")
 
 _HOST_MEMORY = 1 << 40
-_CHUNK = 256 << 20
-"""Bytes on the device for what one call records."""
+_CHUNK = 32 << 20
+"""Bytes on the device, and page-locked on the host, for what one call records."""
 
-_PINNED = 32 << 20
 _BEFORE, _STEPS, _AFTER = 1, 2, 4
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
@@ -88,7 +88,7 @@ class CUDABackend:
             self.code = Loaded(self.device, compile_cubin(text, self.device.arch))
             self._advance, self._once = map(self.code.function, ("nd_advance", "nd_once"))
             self.pool = Pool(self.device, self._wanted())
-            self._pinned = self.device.cuda.pagelocked_empty(_PINNED, np.uint8)
+            self.twins = Twins(self.device)
             self._begin, self._end = (self.device.cuda.Event() for _ in range(2))
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
@@ -230,13 +230,10 @@ class CUDABackend:
             self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
         return out
 
-    def fetch(self, address: int, out: NDArray[Any]) -> None:
-        """Copy from the device into host memory, by way of pinned memory."""
-        flat = out.reshape(-1).view(np.uint8)
-        for at in range(0, flat.size, _PINNED):
-            part = self._pinned[: min(_PINNED, flat.size - at)]
-            self.device.download(address + at, part)
-            flat[at : at + part.size] = part
+    def buffer(self, count: int) -> NDArray[Any]:
+        """Return zeros in page-locked memory, which has a twin on the device."""
+        with self.device.current():
+            return self.twins.make(count, self.dtype)
 
     # -- steps ----------------------------------------------------------------------------------
 
@@ -261,7 +258,8 @@ class CUDABackend:
             self._probes = [ProbeStage(self, p) for p in probes]
             self._events = [EventStage(self, e) for e in events]
             self._exports = [ProbeStage(self, p, exported=True) for p in self.exports]
-            self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
+            self._kept: list[Sequence[ProbeStage | EventStage]]
+            self._kept = [self._probes, self._events, self._exports]
             kinds = ((schedule.INJECT, inputs), (schedule.SAMPLE, probes),
                      (schedule.EVENTS, events), (schedule.EXPORT, self.exports))  # fmt: skip
             warps = self.plan.warps
@@ -270,8 +268,13 @@ class CUDABackend:
                 for what, tables in kinds
             ]
             self._lists = self._placed(self._lists_of(others))
-            self._fields = [self.device.cuda.mem_alloc(8 * 10 * max(len(t), 1)) for _, t in kinds]
-            self._given = self.code.address("nd_given")
+            given = self.code.address("nd_given")
+            self._tables = Tables(self.device, given, [len(tables) for _, tables in kinds])
+            self._records = Records(self.device)
+            self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
+            self._stages += [self._tables, self._records]
+        rows = sum(stage.row_bytes for kind in self._kept[:2] for stage in kind)
+        self._longest = max(1, _CHUNK // rows) if rows else 1 << 24
 
     def _lists_of(self, others: list[list[schedule.Items]]) -> list[schedule.Lists]:
         """Return the lists of the launches of a step; the first one injects the first inputs."""
@@ -306,9 +309,7 @@ class CUDABackend:
     @property
     def longest(self) -> int:
         """Steps of a call at most, by the memory for what they record."""
-        kept: list[ProbeStage | EventStage] = [*self._probes, *self._events, *self._exports]
-        rows = sum(stage.row_bytes for stage in kept)
-        return max(1, _CHUNK // rows) if rows else 1 << 24
+        return self._longest
 
     @property
     def stepwise(self) -> bool:
@@ -319,7 +320,7 @@ class CUDABackend:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
         if not self._open:
             raise NeurodriverError("LPU: closed; make a new one to run again")
-        steps = min(steps, self.longest)
+        steps = min(steps, self._longest)
         with self.device.current():
             self._stage(first, steps)
             self._begin.record(self.device.stream)
@@ -328,25 +329,32 @@ class CUDABackend:
             else:
                 self._stepwise(first, steps)
             self._end.record(self.device.stream)
-            self._end.synchronize()
+            self.twins.begin_receiving()
+            self._records.begin_receiving()
+            self.device.wait()
             self.device_seconds += self._begin.time_till(self._end) * 1e-3
-            for stage in (*self._probes, *self._exports):
-                stage.collect()
-            self._found = [stage.collect() for stage in self._events]
+        for stage in (*self._probes, *self._exports):
+            stage.collect(self._records)
+        self._found = [stage.collect(self._records) for stage in self._events]
         self._done += steps
         return steps
 
     def _stage(self, first: int, steps: int) -> None:
-        tables = [
-            packed([s.stage(first, steps) for s in self._inputs]),
-            packed([s.stage(first, steps) for s in self._probes]),
-            packed([s.stage(steps) for s in self._events]),
-            packed([s.stage(first, steps) for s in self._exports]),
-        ]
-        for memory, table in zip(self._fields, tables, strict=True):
-            self.device.upload(int(memory), table)
-        given = [*map(int, self._fields), first, self.fuzz]
-        self.device.upload(self._given, np.array(given, np.int64))
+        """Begin to bring to the device what a chunk needs, and make room for what it gives."""
+        tables = self._tables
+        self.twins.forget()
+        moved = tables.room(steps)
+        for i, stage in enumerate(self._inputs):
+            if stage.order(first, steps) or moved:
+                tables.put_actions(i, stage.actions)
+            tables.put(0, i, stage.bring(tables.actions_at(i)))
+        sizes = [stage.expect(first, steps) for kind in self._kept for stage in kind]
+        place = iter(self._records.room(sizes))
+        for number, kind in enumerate(self._kept, 1):
+            for i, one in enumerate(kind):
+                tables.put(number, i, one.fields(first, next(place)))
+        self.twins.begin_sending()
+        tables.begin_sending(first, self.fuzz)
 
     def _launch(self, number: int, first: int, last: int, end: int, parts: int, width: str) -> None:
         items, offsets, blocks, _ = self._lists[number]
@@ -390,8 +398,9 @@ class CUDABackend:
         if self._open:
             self._open = False
             with self.device.current():
-                self.device.stream.synchronize()
+                self.device.wait()
                 for stage in self._stages:
                     stage.free()
+                self.twins.free()
                 self.pool.free()
                 self.code.unload()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ...errors import NeurodriverError
 
@@ -71,6 +71,7 @@ class Device:
         self._context = device.retain_primary_context()
         with self.current():
             self.stream = self.cuda.Stream()
+        self._queue = self.driver.CUstream(int(self.stream.handle))
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -114,6 +115,23 @@ class Device:
         if out.nbytes:
             self.cuda.memcpy_dtoh_async(out, address, self.stream)
             self.stream.synchronize()
+
+    def send(self, address: int, source: int, size: int) -> None:
+        """Begin to copy to the device; page-locked memory may not change until it is done."""
+        self.done(self.driver.cuMemcpyHtoDAsync(address, source, size, self._queue))
+
+    def receive(self, target: int, address: int, size: int) -> None:
+        """Begin to copy from the device."""
+        self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, self._queue))
+
+    def wait(self) -> None:
+        """Wait until all that was begun is done."""
+        self.stream.synchronize()
+
+    def pinned(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return page-locked memory of the host."""
+        out: NDArray[Any] = self.cuda.pagelocked_empty(count, dtype)
+        return out
 
 
 class Pool:
