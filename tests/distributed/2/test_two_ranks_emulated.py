@@ -40,7 +40,7 @@ def test_same_bits(
 
 def test_a_window_is_one_copy_each_way(emulated: None) -> None:
     """All that comes from a peer, every variable of it, is sent at once; so is what goes."""
-    circuit, inputs = random_circuit(30, 5)
+    circuit, _ = random_circuit(30, 5)
     part = random_parts(circuit, 2, 5)
     man, _ = managed(
         cut(circuit, part, ["a", "b"]), [], STEPS, ranks={"a": 0, "b": 1}, backend="cuda"
