@@ -72,6 +72,9 @@ class Device:
         with self.current():
             self.stream = self.cuda.Stream()
         self._queue = self.driver.CUstream(int(self.stream.handle))
+        self.configs: dict[tuple[int, int, int, str], Any] = {}
+        """How kernels were started: function, blocks, threads, width -> settings."""
+
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -228,6 +231,15 @@ def launch(
     shared : int
         Bytes of shared memory of a block.
     """
+    key = int(function), blocks, threads, width
+    config = device.configs.get(key)
+    if config is None:
+        config = device.configs[key] = _config(device, function, blocks, threads, width)
+    device.done(device.driver.cuLaunchKernelEx(config, function, (values, types), 0))
+
+
+def _config(device: Device, function: Any, blocks: int, threads: int, width: str) -> Any:
+    """Return how a kernel is to be started; making it takes longer than starting the kernel."""
     driver = device.driver
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = blocks, 1, 1
@@ -256,7 +268,7 @@ def launch(
         attributes.append(one)
     config.attrs = attributes
     config.numAttrs = len(attributes)
-    device.done(driver.cuLaunchKernelEx(config, function, (values, types), 0))
+    return config
 
 
 POINTER, LONG, INT, UNSIGNED = ct.c_void_p, ct.c_longlong, ct.c_int, ct.c_uint
