@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.base import Backend
+from .backends.base import Ahead, Backend
 from .backends.choice import Choice, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
@@ -35,6 +35,30 @@ _BUFFER = 16 << 20
 """Bytes of rows of one call: what is written soon after is still in a cache."""
 
 Attributes = dict[str, str | int | float]
+
+
+@dataclass
+class _Flight:
+    """A call of the backend whose rows are not with the writer yet.
+
+    Attributes
+    ----------
+    first, steps : int
+    begin : float
+        When it began.
+    rows : list of (variable -> array)
+        Where the rows of each recorder lie, or will.
+    blocks : list of (Recorder, Block), optional
+        What the writer has yet to get; None while the rows are under way.
+    """
+
+    first: int
+    steps: int
+    begin: float
+    rows: list[dict[str, NDArray[np.generic]]]
+    blocks: list[tuple[Recorder, Block]] | None = None
+
+
 Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 
@@ -143,8 +167,14 @@ class Simulation:
         self.backend.start(tables, probes, events, exports)
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
-        self._waiting: list[tuple[Recorder, Block]] = []
         self._stepwise = self.backend.stepwise
+        self._flying: list[_Flight] = []
+        self._landed = 0.0
+        alone = self.exchange is None and not self._stepwise
+        late = not any(tap.recorder.per_step for _, tap in self._taps) and self._feed.longest > 1
+        self._ahead: Ahead | None = None
+        if isinstance(self.backend, Ahead) and alone and late and self._taps:
+            self._ahead = self.backend
         size = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
         self._longest = min(self._feed.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
@@ -209,6 +239,8 @@ class Simulation:
             self.watch()
             if progress is not None:
                 progress(done)
+        while self._flying:
+            self._land(self._writer)
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
@@ -234,24 +266,55 @@ class Simulation:
             tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
             at += count
         begin = time.perf_counter()
-        done = self.backend.run(first, steps)
-        spent = (time.perf_counter() - begin) / done
-        known = self._seconds_per_step
-        self._seconds_per_step = max(spent, known / 8) if known else spent
-        # an interrupt may come anywhere: what counts as done waits for the writer, or is with it
-        self._waiting = []
-        at = 0
-        for _, tap in self._taps:
-            found = [self.backend.found(at + i) for i in range(len(tap.events))]
-            self._waiting.append((tap.recorder, tap.block(first, done, found)))
-            at += len(tap.events)
+        done = self._ahead.begin(first, steps) if self._ahead else self.backend.run(first, steps)
+        # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
+        # or is with it
+        rows = [tap.dense(first, done) for _, tap in self._taps]
+        self._flying.append(_Flight(first, done, begin, rows))
         self.step += done
-        if self._writer is not None:
-            self._hand_over(self._writer)
+        while len(self._flying) > (self._ahead is not None):
+            self._land(self._writer)
         if self._stepwise:
             self.backend.run_step(first)
         self._inside = False
         return done
+
+    def _land(self, writer: Writer | None) -> None:
+        """Give the writer what the call that was begun first has recorded.
+
+        An interrupt may come anywhere here; called again, it goes on where it was.
+        """
+        flight = self._flying[0]
+        if flight.blocks is None:
+            if self._ahead and self._ahead.flying == len(self._flying):
+                try:
+                    self._ahead.land()
+                except Exception:
+                    self._flying.clear()  # nothing will come from this device any more
+                    raise
+            flight.blocks = self._blocks(flight)
+        try:
+            while flight.blocks and writer is not None:
+                writer.put(*flight.blocks[0])
+                del flight.blocks[0]
+        finally:
+            self._failed = writer.failed if writer is not None else None
+        del self._flying[0]
+
+    def _blocks(self, flight: _Flight) -> list[tuple[Recorder, Block]]:
+        """Return what each recorder gets of a call whose rows are here."""
+        now = time.perf_counter()
+        spent = (now - max(flight.begin, self._landed)) / flight.steps
+        known = self._seconds_per_step
+        self._seconds_per_step = max(spent, known / 8) if known else spent
+        self._landed = now
+        out = []
+        at = 0
+        for (_, tap), rows in zip(self._taps, flight.rows, strict=True):
+            found = [self.backend.found(at + i) for i in range(len(tap.events))]
+            out.append((tap.recorder, tap.block(flight.first, flight.steps, rows, found)))
+            at += len(tap.events)
+        return out
 
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
@@ -276,21 +339,12 @@ class Simulation:
             if writer is not None:
                 stack.callback(self._close_writer, writer)
 
-    def _hand_over(self, writer: Writer) -> None:
-        """Give the writer what waits for it."""
-        try:
-            while self._waiting:
-                writer.put(*self._waiting[0])
-                del self._waiting[0]
-        finally:
-            self._failed = writer.failed
-
     def _close_writer(self, writer: Writer) -> None:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(writer.close)
-                if not writer.failed:
-                    self._hand_over(writer)
+                while self._flying and not writer.failed:
+                    self._land(writer)
         finally:
             self._failed = self._failed or writer.failed
 

@@ -81,6 +81,51 @@ def random_circuit(neurons: int, seed: int) -> tuple[Circuit, list[Any]]:
     return circuit, [StepInput("I", circuit.uids[:neurons], currents, 0.0005, 0.02)]
 
 
+class Stream:
+    """Work in order; what is in it is done when somebody waits.
+
+    Parameters
+    ----------
+    before : Stream, optional
+        One whose work may overtake this one's: all of it is done first where ``late`` is set.
+    """
+
+    late = True
+
+    def __init__(self, before: Stream | None = None) -> None:
+        self.handle, self.before = 0, before
+        self.work: list[Callable[[], Any]] = []
+
+    def run(self, until: Any = None) -> None:
+        """Do what waits, up to a piece of it."""
+        if self.before and self.late:
+            self.before.run()
+        while self.work and (until is None or until in self.work):
+            self.work.pop(0)()
+
+    synchronize = run
+
+    def wait_for_event(self, event: Event) -> None:
+        """Do nothing more before the event."""
+        self.work.append(event.synchronize)
+
+
+class Event:
+    """A place in a stream."""
+
+    def record(self, stream: Stream) -> None:
+        self.stream, self.mark = stream, lambda: None
+        stream.work.append(self.mark)
+
+    def synchronize(self) -> None:
+        if self.mark in self.stream.work:
+            self.stream.run(self.mark)
+
+    def time_till(self, other: Event) -> float:
+        assert other.mark not in other.stream.work, "has not happened yet"
+        return 1.0
+
+
 class Memory(SimpleNamespace):
     """An allocation on the device."""
 
@@ -98,7 +143,6 @@ class EmulatedDevice:
     ----------
     copies : list of (kind, bytes)
         Of the last call: ``to``, ``from`` and ``launch``.
-    waits : int
     """
 
     arch, name, clusters, processors = "sm_90", "emulated", False, 2
@@ -109,20 +153,16 @@ class EmulatedDevice:
         self.blocks: dict[int, int] = {}
         self.locked: dict[int, int] = {}
         self.kept: list[Any] = []
-        self.queue: list[Callable[[], None]] = []
         self.copies: list[tuple[str, int]] = []
-        self.waits = 0
         self.units: Callable[[int, int, int, int], None]
-        event = SimpleNamespace(
-            record=lambda stream: None, time_till=lambda other: 1.0, synchronize=lambda: self.wait()
-        )
-        self.stream = SimpleNamespace(handle=0, synchronize=self.wait)
+        self.stream = Stream()
+        self.drain = Stream(self.stream)
+        self.queue = self.stream.work
         self.cuda = SimpleNamespace(
             mem_alloc=self.allocate,
             memset_d8=lambda address, value, n: ct.memset(address, value, n),
             memcpy_dtod=self._copy,
-            Event=lambda *_: event,
-            Stream=lambda *_: self.stream,
+            Event=Event,
         )
 
     @contextmanager
@@ -173,17 +213,15 @@ class EmulatedDevice:
             now = ct.string_at(source, size)
             self.queue.append(lambda: ct.memmove(address, now, size))
 
-    def receive(self, target: int, address: int, size: int) -> None:
+    def receive(self, target: int, address: int, size: int, beside: bool = False) -> None:
         assert self._within(address, size, self.blocks)
         assert self._within(target, size, self.locked), "a copy that is not page-locked waits"
         self.copies.append(("from", size))
-        self.queue.append(lambda: ct.memmove(target, address, size))
+        work = self.drain.work if beside else self.stream.work
+        work.append(lambda: ct.memmove(target, address, size))
 
     def wait(self) -> None:
-        self.waits += 1
-        queue, self.queue = self.queue, []
-        for one in queue:
-            one()
+        self.stream.run()
 
 
 class EmulatedCode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,4 +97,22 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Give threads and memory back."""
+        ...
+
+
+@runtime_checkable
+class Ahead(Backend, Protocol):
+    """A backend that can begin a call before the rows of the last one are here."""
+
+    @property
+    def flying(self) -> int:
+        """Calls that were begun and have not landed, at most two."""
+        ...
+
+    def begin(self, first: int, steps: int) -> int:
+        """Begin what ``run`` does; return how many steps it takes."""
+        ...
+
+    def land(self) -> None:
+        """Wait for the call that was begun first; its rows and what it ``found`` are here then."""
         ...

@@ -19,6 +19,7 @@ from . import schedule
 from .compiler import compile_cubin
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, Pool, launch
 from .feeds import EventStage, InputStage, ProbeStage
+from .lane import Lane
 from .transfers import Records, Tables, Twins
 
 EXECUTORS = ("resident", "stepwise")
@@ -89,12 +90,14 @@ class CUDABackend:
             self._advance, self._once = map(self.code.function, ("nd_advance", "nd_once"))
             self.pool = Pool(self.device, self._wanted())
             self.twins = Twins(self.device)
-            self._begin, self._end = (self.device.cuda.Event() for _ in range(2))
+            self._lanes = [Lane(self.device) for _ in range(2)]
+            self._sent = self.device.cuda.Event()
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
         self.events: list[Events] = []
         self.exports: list[Probe] = []
         self._stages: list[Any] = []
+        self._flying: list[Lane] = []
         self._open = True
 
     # -- memory ---------------------------------------------------------------------------------
@@ -270,9 +273,8 @@ class CUDABackend:
             self._lists = self._placed(self._lists_of(others))
             given = self.code.address("nd_given")
             self._tables = Tables(self.device, given, [len(tables) for _, tables in kinds])
-            self._records = Records(self.device)
             self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
-            self._stages += [self._tables, self._records]
+            self._stages += [self._tables, *(lane.records for lane in self._lanes)]
         rows = sum(stage.row_bytes for kind in self._kept[:2] for stage in kind)
         self._longest = max(1, _CHUNK // rows) if rows else 1 << 24
 
@@ -318,28 +320,63 @@ class CUDABackend:
 
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
+        done = self.begin(first, steps, beside=False)
+        self.land()
+        return done
+
+    @property
+    def flying(self) -> int:
+        """Calls that were begun and whose rows are not here yet, at most two."""
+        return len(self._flying)
+
+    def begin(self, first: int, steps: int, beside: bool = True) -> int:
+        """Begin to advance ``steps`` steps from step ``first``; return how many.
+
+        Parameters
+        ----------
+        beside : bool
+            Whether its rows come to the host while the next call runs.
+        """
         if not self._open:
             raise NeurodriverError("LPU: closed; make a new one to run again")
         steps = min(steps, self._longest)
-        with self.device.current():
-            self._stage(first, steps)
-            self._begin.record(self.device.stream)
+        lane = next(one for one in self._lanes if one not in self._flying)
+        device = self.device
+        with device.current():
+            if self._flying:
+                self._sent.synchronize()  # what the last call sent lies where this one writes
+            self._stage(first, steps, lane.records)
+            if beside:
+                self._sent.record(device.stream)
+            lane.begin.record(device.stream)
             if self.executor == "resident":
                 self._resident(first, steps)
             else:
                 self._stepwise(first, steps)
-            self._end.record(self.device.stream)
+            lane.end.record(device.stream)
             self.twins.begin_receiving()
-            self._records.begin_receiving()
-            self.device.wait()
-            self.device_seconds += self._begin.time_till(self._end) * 1e-3
-        for stage in (*self._probes, *self._exports):
-            stage.collect(self._records)
-        self._found = [stage.collect(self._records) for stage in self._events]
+            if beside:
+                device.drain.wait_for_event(lane.end)
+            lane.records.begin_receiving(beside)
+            lane.here.record(device.drain if beside else device.stream)
+        lane.rows = [s.collector(lane.records) for s in (*self._probes, *self._exports)]
+        lane.events = [s.collector(lane.records) for s in self._events]
+        self._flying.append(lane)
         self._done += steps
         return steps
 
-    def _stage(self, first: int, steps: int) -> None:
+    def land(self) -> None:
+        """Wait for the rows and events of the call that was begun first."""
+        lane = self._flying[0]
+        with self.device.current():
+            lane.here.synchronize()
+            self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
+        for collect in lane.rows:
+            collect()
+        self._found = [find() for find in lane.events]
+        del self._flying[0]
+
+    def _stage(self, first: int, steps: int, records: Records) -> None:
         """Begin to bring to the device what a chunk needs, and make room for what it gives."""
         tables = self._tables
         self.twins.forget()
@@ -349,7 +386,7 @@ class CUDABackend:
                 tables.put_actions(i, stage.actions)
             tables.put(0, i, stage.bring(tables.actions_at(i)))
         sizes = [stage.expect(first, steps) for kind in self._kept for stage in kind]
-        place = iter(self._records.room(sizes))
+        place = iter(records.room(sizes))
         for number, kind in enumerate(self._kept, 1):
             for i, one in enumerate(kind):
                 tables.put(number, i, one.fields(first, next(place)))
@@ -399,6 +436,7 @@ class CUDABackend:
             self._open = False
             with self.device.current():
                 self.device.wait()
+                self.device.drain.synchronize()
                 for stage in self._stages:
                     stage.free()
                 self.twins.free()

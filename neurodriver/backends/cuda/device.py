@@ -50,6 +50,8 @@ class Device:
         Such as ``sm_90``.
     processors : int
         Multiprocessors.
+    stream, drain : Stream
+        Of launches, and of copies to the host beside them.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -71,10 +73,12 @@ class Device:
         self._context = device.retain_primary_context()
         with self.current():
             self.stream = self.cuda.Stream()
-        self._queue = self.driver.CUstream(int(self.stream.handle))
+            self.drain = self.cuda.Stream()
+        self._queue, self._drain = (
+            self.driver.CUstream(int(one.handle)) for one in (self.stream, self.drain)
+        )
         self.configs: dict[tuple[int, int, int, str], Any] = {}
         """How kernels were started: function, blocks, threads, width -> settings."""
-
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -123,9 +127,10 @@ class Device:
         """Begin to copy to the device; page-locked memory may not change until it is done."""
         self.done(self.driver.cuMemcpyHtoDAsync(address, source, size, self._queue))
 
-    def receive(self, target: int, address: int, size: int) -> None:
-        """Begin to copy from the device."""
-        self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, self._queue))
+    def receive(self, target: int, address: int, size: int, beside: bool = False) -> None:
+        """Begin to copy from the device; ``beside``: on the stream ``drain``."""
+        queue = self._drain if beside else self._queue
+        self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, queue))
 
     def wait(self) -> None:
         """Wait until all that was begun is done."""

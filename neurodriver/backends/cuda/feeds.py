@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,9 @@ NOTHING = -2
 """Action of a step at which a row holds already what it shall hold."""
 
 _UNKNOWN = -2
+
+Found = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Steps and columns of events."""
 
 Fields = tuple[int, ...]
 """One row of a table of the kernel."""
@@ -178,10 +182,17 @@ class ProbeStage:
         interval = self._probe.interval
         return (*self._head, self._place, *self._tail, -(first + 1) % interval, interval)
 
-    def collect(self, records: Records) -> None:
-        """Bring the rows to where the host wants them."""
-        if self._taken and not self._twin:
-            ct.memmove(self._probe.rows, records.here(self._place), self._taken)
+    def collector(self, records: Records) -> Callable[[], None]:
+        """Return what brings the rows of this chunk to where the host wants them."""
+        target = self._probe.rows
+        size = 0 if self._twin else self._taken
+        source = records.here(self._place) if size else 0
+
+        def collect() -> None:
+            if size:
+                ct.memmove(target, source, size)
+
+        return collect
 
     def free(self) -> None:
         """Give the memory back."""
@@ -217,9 +228,13 @@ class EventStage:
         self._place = place
         return (*self._head, place, *self._tail)
 
-    def collect(self, records: Records) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return steps, counted from the first of the chunk, and columns of the events."""
+    def collector(self, records: Records) -> Callable[[], Found]:
+        """Return what finds the events of this chunk."""
         flat = at(records.here(self._place), (self._steps * self.words,), np.uint32)
+        return lambda: self._found(flat)
+
+    def _found(self, flat: NDArray[np.uint32]) -> Found:
+        """Return steps, counted from the first of the chunk, and columns of the events."""
         some = np.flatnonzero(flat)
         each = np.unpackbits(flat[some].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
         word, bit = np.nonzero(each)

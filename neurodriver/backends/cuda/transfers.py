@@ -236,10 +236,10 @@ class Records:
         self._host.room(self._size)
         return [base + start for start in starts]
 
-    def begin_receiving(self) -> None:
-        """Begin the copy to the host."""
+    def begin_receiving(self, beside: bool = False) -> None:
+        """Begin the copy to the host; ``beside``: while the next chunk runs."""
         if self._size:
-            self._device.receive(self._host.room(0), self._there.room(0), self._size)
+            self._device.receive(self._host.room(0), self._there.room(0), self._size, beside)
 
     def here(self, address: int) -> int:
         """Return where the host finds what the device has at an address."""
