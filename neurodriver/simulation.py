@@ -43,6 +43,8 @@ class _Flight:
 
     Attributes
     ----------
+    number : int
+        Calls of the backend before it.
     first, steps : int
     begin : float
         When it began.
@@ -52,6 +54,7 @@ class _Flight:
         What the writer has yet to get; None while the rows are under way.
     """
 
+    number: int
     first: int
     steps: int
     begin: float
@@ -170,17 +173,24 @@ class Simulation:
         self._stepwise = self.backend.stepwise
         self._flying: list[_Flight] = []
         self._landed = 0.0
-        alone = self.exchange is None and not self._stepwise
-        late = not any(tap.recorder.per_step for _, tap in self._taps) and self._feed.longest > 1
-        self._ahead: Ahead | None = None
-        if isinstance(self.backend, Ahead) and alone and late and self._taps:
-            self._ahead = self.backend
+        self._ahead = self._may_run_ahead()
         size = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
         self._longest = min(self._feed.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
         self._seconds_per_step = 0.0
+
+    def _may_run_ahead(self) -> Ahead | None:
+        """Return the backend if it may begin a call before the last one's rows are here.
+
+        Not where a user's code or another process waits for them.
+        """
+        backend, recorders = self.backend, [tap.recorder for _, tap in self._taps]
+        waited = self.exchange is not None or self._stepwise or self._feed.longest == 1
+        if waited or not recorders or any(one.per_step for one in recorders):
+            return None
+        return backend if isinstance(backend, Ahead) else None
 
     @property
     def culprit(self) -> str:
@@ -265,12 +275,13 @@ class Simulation:
             count = len(tap.probes)
             tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
             at += count
+        number = self._ahead.landed + len(self._flying) if self._ahead else 0
         begin = time.perf_counter()
         done = self._ahead.begin(first, steps) if self._ahead else self.backend.run(first, steps)
         # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
         # or is with it
         rows = [tap.dense(first, done) for _, tap in self._taps]
-        self._flying.append(_Flight(first, done, begin, rows))
+        self._flying.append(_Flight(number, first, done, begin, rows))
         self.step += done
         while len(self._flying) > (self._ahead is not None):
             self._land(self._writer)
@@ -286,7 +297,7 @@ class Simulation:
         """
         flight = self._flying[0]
         if flight.blocks is None:
-            if self._ahead and self._ahead.flying == len(self._flying):
+            if self._ahead and self._ahead.landed <= flight.number:
                 try:
                     self._ahead.land()
                 except Exception:

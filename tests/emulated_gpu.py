@@ -379,7 +379,7 @@ class Kernels:
 
 
 def _launch(
-    device: Any, function: str, blocks: int, threads: int, values: Any, types: Any, width: str = ""
+    device: Any, function: str, blocks: int, threads: int, values: Any, types: Any, *_: Any
 ) -> None:
     if function == "nd_once":
         return

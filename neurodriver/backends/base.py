@@ -105,8 +105,8 @@ class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here."""
 
     @property
-    def flying(self) -> int:
-        """Calls that were begun and have not landed, at most two."""
+    def landed(self) -> int:
+        """How many calls have landed so far; two at most have begun and not landed."""
         ...
 
     def begin(self, first: int, steps: int) -> int:

@@ -10,6 +10,7 @@ from emulated_gpu import Stream, emulated, random_circuit
 from support import DT, started
 
 from neurodriver import ArrayInput, PoissonInput
+from neurodriver.errors import NeurodriverError
 
 __all__ = ["emulated"]
 EVERYTHING = (("V", None), ("spike_state", None), ("I", None))
@@ -81,3 +82,56 @@ def test_what_did_not_change_is_not_sent_again(emulated: None) -> None:
         lpu.advance(2)
         assert [kind for kind, _ in device.copies] == ["to", "launch", "from"]
         assert device.copies[0] == ("to", 48)
+
+
+@pytest.mark.parametrize("where", ["begin", "land", "found"])
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_loses_no_row(
+    emulated: None, where: str, after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever counts as done is recorded, wherever Ctrl-C comes."""
+    circuit, inputs = random_circuit(20, 4)
+    record = EVERYTHING[:2]
+    expected = recorded(circuit, inputs, 60, record)
+    lpu = started(circuit, DT, inputs, record, backend="cuda", chunk=4)
+    work, calls = getattr(lpu.backend, where), 0
+
+    def interrupted(*given: int) -> Any:
+        nonlocal calls
+        calls += 1
+        done = work(*given) if after or calls != 5 else None
+        if calls == 5:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(lpu.backend, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lpu.advance(60)
+    step = lpu.simulation.step
+    lpu.close()
+    recorder: Any = lpu.recorders[0]
+    assert 16 <= step < 60
+    np.testing.assert_array_equal(recorder.get("V"), expected["V"][:step])
+    spikes = recorder.get("spike_state")
+    kept = expected["spike_state"][:, expected["spike_state"][0] < (step - 0.5) * DT]
+    np.testing.assert_array_equal(np.stack([spikes["time"], spikes["index"]]), kept)
+
+
+def test_a_device_that_fails(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows that came are kept, the error is told once."""
+    circuit, inputs = random_circuit(20, 4)
+    lpu = started(circuit, DT, inputs, (("V", None),), backend="cuda", chunk=4)
+    land = lpu.backend.land
+    calls = iter(range(100))
+
+    def failing() -> None:
+        if next(calls) == 3:
+            raise NeurodriverError("GPU 0: gone")
+        land()
+
+    monkeypatch.setattr(lpu.backend, "land", failing)
+    with pytest.raises(NeurodriverError, match="gone"):
+        lpu.advance(60)
+    lpu.close()
+    recorder: Any = lpu.recorders[0]
+    assert np.any(recorder.get("V")) and len(recorder.get("V")) == 12

@@ -98,6 +98,7 @@ class CUDABackend:
         self.exports: list[Probe] = []
         self._stages: list[Any] = []
         self._flying: list[Lane] = []
+        self._landed = 0
         self._open = True
 
     # -- memory ---------------------------------------------------------------------------------
@@ -325,9 +326,9 @@ class CUDABackend:
         return done
 
     @property
-    def flying(self) -> int:
-        """Calls that were begun and whose rows are not here yet, at most two."""
-        return len(self._flying)
+    def landed(self) -> int:
+        """How many calls have brought their rows so far."""
+        return self._landed
 
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin to advance ``steps`` steps from step ``first``; return how many.
@@ -374,7 +375,7 @@ class CUDABackend:
         for collect in lane.rows:
             collect()
         self._found = [find() for find in lane.events]
-        del self._flying[0]
+        self._flying, self._landed = self._flying[1:], self._landed + 1
 
     def _stage(self, first: int, steps: int, records: Records) -> None:
         """Begin to bring to the device what a chunk needs, and make room for what it gives."""

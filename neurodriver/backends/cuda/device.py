@@ -77,8 +77,8 @@ class Device:
         self._queue, self._drain = (
             self.driver.CUstream(int(one.handle)) for one in (self.stream, self.drain)
         )
-        self.configs: dict[tuple[int, int, int, str], Any] = {}
-        """How kernels were started: function, blocks, threads, width -> settings."""
+        self.configs: dict[tuple[int, int, int, str, int], Any] = {}
+        """How kernels were started: function, blocks, threads, width, bytes -> settings."""
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -236,14 +236,16 @@ def launch(
     shared : int
         Bytes of shared memory of a block.
     """
-    key = int(function), blocks, threads, width
+    key = int(function), blocks, threads, width, shared
     config = device.configs.get(key)
     if config is None:
-        config = device.configs[key] = _config(device, function, blocks, threads, width)
+        config = device.configs[key] = _config(device, function, blocks, threads, width, shared)
     device.done(device.driver.cuLaunchKernelEx(config, function, (values, types), 0))
 
 
-def _config(device: Device, function: Any, blocks: int, threads: int, width: str) -> Any:
+def _config(
+    device: Device, function: Any, blocks: int, threads: int, width: str, shared: int
+) -> Any:
     """Return how a kernel is to be started; making it takes longer than starting the kernel."""
     driver = device.driver
     config = driver.CUlaunchConfig()
