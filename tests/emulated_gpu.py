@@ -306,9 +306,11 @@ class Kernels:
         values = rows[step % len(rows), edges.element].copy()
         if variable in EVENT_VARIABLES:
             values[(step > 0) & (self.active(variable)[step % len(rows)] != step)] = 0
-        total = np.zeros(group.count, self.dtype)
+        at_place = self.program.positions.get(number, np.arange(group.count))
+        total = np.zeros(int(at_place.max()) + 1, self.dtype)
         np.add.at(total, edges.target, values)  # one after the other, in this order
-        mine = slice(first, end)
+        mine = np.flatnonzero((at_place >= first) & (at_place < end))
+        total = total[at_place]
         if group.model is Halving:
             where = self.program.elements(number, "V")[mine]
             V = self.rows("V")
