@@ -205,19 +205,30 @@ class RecorderFeed:
             probe.rows = buffer.ctypes.data
             probe.capacity = rows
 
-    def block(self, first: int, done: int, found: Iterable[Found]) -> Block:
+    def dense(self, first: int, done: int) -> dict[str, NDArray[np.generic]]:
+        """Return where the rows of ``done`` steps from ``first`` lie, as ``prepare`` made room."""
+        interval = self.recorder.sample_interval
+        rows = (first + done) // interval - first // interval
+        return {c.variable: self._buffers[c.variable][:rows] for c in self.columns if not c.events}
+
+    def block(
+        self,
+        first: int,
+        done: int,
+        dense: dict[str, NDArray[np.generic]],
+        found: Iterable[Found],
+    ) -> Block:
         """Return what was recorded in ``done`` steps from ``first``.
 
         Parameters
         ----------
         first, done : int
+        dense : dict of str to array
+            As ``dense`` gives it.
         found : iterable of (steps, columns)
             The events of ``events``, as the backend gives them.
         """
-        interval = self.recorder.sample_interval
-        row = first // interval
-        rows = (first + done) // interval - row
-        dense = {c.variable: self._buffers[c.variable][:rows] for c in self.columns if not c.events}
+        row = first // self.recorder.sample_interval
         events = {}
         sparse = [c.variable for c in self.columns if c.events]
         for variable, (steps, places) in zip(sparse, found, strict=True):

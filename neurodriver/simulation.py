@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.base import Backend
+from .backends.base import Ahead, Backend
 from .backends.choice import Choice, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
@@ -35,6 +35,33 @@ _BUFFER = 16 << 20
 """Bytes of rows of one call: what is written soon after is still in a cache."""
 
 Attributes = dict[str, str | int | float]
+
+
+@dataclass
+class _Flight:
+    """A call of the backend whose rows are not with the writer yet.
+
+    Attributes
+    ----------
+    number : int
+        Calls of the backend before it.
+    first, steps : int
+    begin : float
+        When it began.
+    rows : list of (variable -> array)
+        Where the rows of each recorder lie, or will.
+    blocks : list of (Recorder, Block), optional
+        What the writer has yet to get; None while the rows are under way.
+    """
+
+    number: int
+    first: int
+    steps: int
+    begin: float
+    rows: list[dict[str, NDArray[np.generic]]]
+    blocks: list[tuple[Recorder, Block]] | None = None
+
+
 Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 
@@ -65,8 +92,8 @@ class Border(Protocol):
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
 
-    def open(self, program: Program) -> Exchange:
-        """Return buffers and requests for a program."""
+    def open(self, backend: Backend) -> Exchange:
+        """Return buffers and requests for what a backend runs."""
         ...
 
 
@@ -137,20 +164,33 @@ class Simulation:
             tap.connect()
         probes = [p for _, tap in self._taps for p in tap.probes]
         events = [e for _, tap in self._taps for e in tap.events]
-        self.exchange = border.open(self.program) if border else None
+        self.exchange = border.open(self.backend) if border else None
         tables = self._feed.tables + (self.exchange.imports if self.exchange else [])
         exports = self.exchange.exports if self.exchange else []
         self.backend.start(tables, probes, events, exports)
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
-        self._waiting: list[tuple[Recorder, Block]] = []
         self._stepwise = self.backend.stepwise
+        self._flying: list[_Flight] = []
+        self._landed = 0.0
+        self._ahead = self._may_run_ahead()
         size = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
         self._longest = min(self._feed.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
         self._seconds_per_step = 0.0
+
+    def _may_run_ahead(self) -> Ahead | None:
+        """Return the backend if it may begin a call before the last one's rows are here.
+
+        Not where a user's code or another process waits for them.
+        """
+        backend, recorders = self.backend, [tap.recorder for _, tap in self._taps]
+        waited = self.exchange is not None or self._stepwise or self._feed.longest == 1
+        if waited or not recorders or any(one.per_step for one in recorders):
+            return None
+        return backend if isinstance(backend, Ahead) else None
 
     @property
     def culprit(self) -> str:
@@ -209,6 +249,8 @@ class Simulation:
             self.watch()
             if progress is not None:
                 progress(done)
+        while self._flying:
+            self._land(self._writer)
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
@@ -227,31 +269,63 @@ class Simulation:
         self._inside = True
         self._feed.stage(self.backend, first, steps)
         if self.exchange is not None:
-            self.exchange.stage(self.backend, first)
+            self.exchange.stage(first)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)
             tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
             at += count
+        number = self._ahead.landed + len(self._flying) if self._ahead else 0
         begin = time.perf_counter()
-        done = self.backend.run(first, steps)
-        spent = (time.perf_counter() - begin) / done
-        known = self._seconds_per_step
-        self._seconds_per_step = max(spent, known / 8) if known else spent
-        # an interrupt may come anywhere: what counts as done waits for the writer, or is with it
-        self._waiting = []
-        at = 0
-        for _, tap in self._taps:
-            found = [self.backend.found(at + i) for i in range(len(tap.events))]
-            self._waiting.append((tap.recorder, tap.block(first, done, found)))
-            at += len(tap.events)
+        done = self._ahead.begin(first, steps) if self._ahead else self.backend.run(first, steps)
+        # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
+        # or is with it
+        rows = [tap.dense(first, done) for _, tap in self._taps]
+        self._flying.append(_Flight(number, first, done, begin, rows))
         self.step += done
-        if self._writer is not None:
-            self._hand_over(self._writer)
+        while len(self._flying) > (self._ahead is not None):
+            self._land(self._writer)
         if self._stepwise:
             self.backend.run_step(first)
         self._inside = False
         return done
+
+    def _land(self, writer: Writer | None) -> None:
+        """Give the writer what the call that was begun first has recorded.
+
+        An interrupt may come anywhere here; called again, it goes on where it was.
+        """
+        flight = self._flying[0]
+        if flight.blocks is None:
+            if self._ahead and self._ahead.landed <= flight.number:
+                try:
+                    self._ahead.land()
+                except Exception:
+                    self._flying.clear()  # nothing will come from this device any more
+                    raise
+            flight.blocks = self._blocks(flight)
+        try:
+            while flight.blocks and writer is not None:
+                writer.put(*flight.blocks[0])
+                del flight.blocks[0]
+        finally:
+            self._failed = writer.failed if writer is not None else None
+        del self._flying[0]
+
+    def _blocks(self, flight: _Flight) -> list[tuple[Recorder, Block]]:
+        """Return what each recorder gets of a call whose rows are here."""
+        now = time.perf_counter()
+        spent = (now - max(flight.begin, self._landed)) / flight.steps
+        known = self._seconds_per_step
+        self._seconds_per_step = max(spent, known / 8) if known else spent
+        self._landed = now
+        out = []
+        at = 0
+        for (_, tap), rows in zip(self._taps, flight.rows, strict=True):
+            found = [self.backend.found(at + i) for i in range(len(tap.events))]
+            out.append((tap.recorder, tap.block(flight.first, flight.steps, rows, found)))
+            at += len(tap.events)
+        return out
 
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
@@ -276,21 +350,12 @@ class Simulation:
             if writer is not None:
                 stack.callback(self._close_writer, writer)
 
-    def _hand_over(self, writer: Writer) -> None:
-        """Give the writer what waits for it."""
-        try:
-            while self._waiting:
-                writer.put(*self._waiting[0])
-                del self._waiting[0]
-        finally:
-            self._failed = writer.failed
-
     def _close_writer(self, writer: Writer) -> None:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(writer.close)
-                if not writer.failed:
-                    self._hand_over(writer)
+                while self._flying and not writer.failed:
+                    self._land(writer)
         finally:
             self._failed = self._failed or writer.failed
 

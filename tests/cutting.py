@@ -49,10 +49,15 @@ def network(neurons: int, seed: int) -> tuple[Circuit, list[Input]]:
 
 def whole(circuit: Circuit, inputs: Sequence[Input], steps: int, **settings: Any) -> Recorded:
     """Return variable -> {uid: (steps,) values} of the circuit as one LPU."""
-    with started(circuit, DT, inputs, EVERYTHING, **settings) as lpu:
+    with started(circuit, DT, inputs, _recordable(circuit), **settings) as lpu:
         lpu.run(steps=steps)
         recorder: Any = lpu.recorders[0]
         return by_uid(recorder, steps)
+
+
+def _recordable(circuit: Circuit) -> list[tuple[str, Sequence[str] | None]]:
+    variables = {v for group in circuit.groups for v in group.model.updates}
+    return [(v, u) for v, u in EVERYTHING if v in variables]
 
 
 def by_uid(recorder: MemoryRecorder, steps: int) -> dict[str, dict[str, NDArray[Any]]]:
@@ -80,9 +85,7 @@ def managed(
     man = Manager(timeout=60.0)
     for name, circuit in parts.circuits.items():
         mine = [_within(one, circuit) for one in inputs]
-        variables = {v for group in circuit.groups for v in group.model.updates}
-        record = [(v, u) for v, u in EVERYTHING if v in variables]
-        arguments = ([i for i in mine if i is not None], [MemoryRecorder(record)])
+        arguments = [i for i in mine if i is not None], [MemoryRecorder(_recordable(circuit))]
         rank = (ranks or {}).get(name)
         man.add(LPU, name, circuit, DT, *arguments, rank=rank, **settings)
     for (source, target), pattern in parts.patterns().items():

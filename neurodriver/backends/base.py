@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class Backend(Protocol):
         """Set elements of every row of a variable."""
         ...
 
+    def buffer(self, count: int) -> NDArray[Any]:
+        """Return zeros in host memory, for values that go to it or come from it all the time."""
+        ...
+
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step; not to be written to."""
         ...
@@ -93,4 +97,22 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Give threads and memory back."""
+        ...
+
+
+@runtime_checkable
+class Ahead(Backend, Protocol):
+    """A backend that can begin a call before the rows of the last one are here."""
+
+    @property
+    def landed(self) -> int:
+        """How many calls have landed so far; two at most have begun and not landed."""
+        ...
+
+    def begin(self, first: int, steps: int) -> int:
+        """Begin what ``run`` does; return how many steps it takes."""
+        ...
+
+    def land(self) -> None:
+        """Wait for the call that was begun first; its rows and what it ``found`` are here then."""
         ...

@@ -283,6 +283,10 @@ class CPUBackend:
         """Set elements of every row of a variable."""
         self.program.memory.get_buffer(variable)[:, elements] = values
 
+    def buffer(self, count: int) -> NDArray[Any]:
+        """Return zeros."""
+        return np.zeros(count, self.dtype)
+
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step; not to be written to."""
         rows = self.program.memory.get_buffer(variable)

@@ -32,7 +32,9 @@ Buffers = dict[int, Array]
 class _Side:
     """What sends and takes have in common: messages for small blocks, rows for large ones."""
 
-    def __init__(self, blocks: Sequence[Block], program: Program, timing: Timing) -> None:
+    def __init__(self, blocks: Sequence[Block], backend: Backend, timing: Timing) -> None:
+        program = backend.program
+        self.backend = backend
         self.blocks = list(blocks)
         self.timing = timing
         self.memory = program.memory
@@ -59,14 +61,10 @@ class _Side:
         size = dict.fromkeys(peers, HEAD)
         for i in self.small:
             size[self.blocks[i].rank] += self.timing.window * len(self.blocks[i])
-        self.heads = [
-            {p: np.zeros(n, self.dtype) for p, n in size.items()} for _ in range(self.timing.slots)
-        ]
-        shape = self.timing.window
+        make, slots, window = self.backend.buffer, range(self.timing.slots), self.timing.window
+        self.heads = [{p: make(n) for p, n in size.items()} for _ in slots]
         self.apart = {
-            i: [
-                np.zeros((shape, len(self.blocks[i])), self.dtype) for _ in range(self.timing.slots)
-            ]
+            i: [make(window * len(self.blocks[i])).reshape(window, -1) for _ in slots]
             for i in self.large
             if i not in self.places
         }
@@ -141,8 +139,9 @@ class Sends(_Side):
         One for each staged block.
     """
 
-    def __init__(self, routes: Routes, joined: Joined, program: Program, timing: Timing) -> None:
-        super().__init__(routes.outgoing, program, timing)
+    def __init__(self, routes: Routes, joined: Joined, backend: Backend, timing: Timing) -> None:
+        super().__init__(routes.outgoing, backend, timing)
+        program = backend.program
         self.hosted = [i for i, b in enumerate(self.blocks) if b.of_modules]
         own = {i: b for i, b in enumerate(self.blocks) if not b.of_modules}
         components = _components(list(own.values()), joined, program.dt)
@@ -151,7 +150,7 @@ class Sends(_Side):
             for (i, b), c in zip(own.items(), components, strict=True)
         }
         for i in self.large:
-            if _straight(self.elements[i]):
+            if self.memory.target.hosted and _straight(self.elements[i]):
                 # message 0 takes the rows 1 to window
                 self.put_in_place(i, self.blocks[i].variable, int(self.elements[i][0]), 1)
         rings = list(program.memory.rings)
@@ -173,10 +172,10 @@ class Sends(_Side):
         out = super().initial(peers)
         parts = self.parts(out)
         for i, element in self.elements.items():
-            parts[i][:] = self.memory.get_buffer(self.blocks[i].variable)[0][element]
+            parts[i][:] = self.backend.row(self.blocks[i].variable, 0)[element]
         return out
 
-    def stage(self, backend: Backend, window: int, row: int) -> None:
+    def stage(self, window: int, row: int) -> None:
         """Point the exports at the rows of the coming steps."""
         if not self._places:
             for slot in range(self.timing.slots):
@@ -185,7 +184,7 @@ class Sends(_Side):
                     [(views[i].ctypes.data, views[i].strides[0]) for i in self.staged()]
                 )
         for i, (address, stride) in enumerate(self._places[window % self.timing.slots]):
-            backend.exports[i].rows = address + row * stride
+            self.backend.exports[i].rows = address + row * stride
 
 
 class Takes(_Side):
@@ -197,12 +196,13 @@ class Takes(_Side):
         One for each staged block and variable that is read of it.
     """
 
-    def __init__(self, routes: Routes, joined: Joined, program: Program, timing: Timing) -> None:
-        super().__init__(routes.incoming, program, timing)
+    def __init__(self, routes: Routes, joined: Joined, backend: Backend, timing: Timing) -> None:
+        super().__init__(routes.incoming, backend, timing)
+        program = backend.program
         self.hosted = [i for i, b in enumerate(self.blocks) if b.to_modules]
         self._rings = list(program.memory.rings)
         self._reads = _reads(self.blocks, joined, program)
-        for i in self.large:
+        for i in self.large if self.memory.target.hosted else []:
             if len(self._reads[i]) == 1 and self._reads[i][0][0] not in EVENT_VARIABLES:
                 variable, first = self._reads[i][0]
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
@@ -229,9 +229,9 @@ class Takes(_Side):
         self._first_at = [part.ctypes.data for part in self._first]
         for values, reads in zip(self._first, self._reads, strict=True):
             for variable, first in reads:
-                self.memory.get_buffer(variable)[:, first : first + len(values)] = values
+                self.backend.put(variable, slice(first, first + len(values)), values)
 
-    def stage(self, backend: Backend, window: int, row: int) -> None:
+    def stage(self, window: int, row: int) -> None:
         """Point the tables at what came for the coming steps."""
         if not self._places:
             for slot in range(self.timing.slots):
@@ -242,9 +242,9 @@ class Takes(_Side):
         places = self._places[window % self.timing.slots]
         early = window < self.timing.slots
         rows = self._zeros_at if early else self._counted_at + row * self._counted.itemsize
-        at = len(backend.inputs) - len(self.tables)
+        at = len(self.backend.inputs) - len(self.tables)
         for n, i in enumerate(self._sources):
-            table = backend.inputs[at + n]
+            table = self.backend.inputs[at + n]
             table.table = self._first_at[i] if early else places[i]
             table.row_of_step = rows
 

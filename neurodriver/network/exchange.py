@@ -28,7 +28,6 @@ import numpy as np
 from ..backends.base import Backend
 from ..compile.delays import steps_of
 from ..compile.join import Joined
-from ..compile.program import Program
 from ..errors import NeurodriverError
 from .buffers import Sends, Takes
 from .hosting import Host
@@ -123,8 +122,8 @@ class Exchange:
     world : World
     routes : Routes
     joined : Joined
-    program : Program
-        The compiled joint circuit.
+    backend : Backend
+        What advances the compiled joint circuit.
     timing : Timing
     seconds : float
         How long to wait for another rank.
@@ -147,7 +146,7 @@ class Exchange:
         world: World,
         routes: Routes,
         joined: Joined,
-        program: Program,
+        backend: Backend,
         timing: Timing,
         seconds: float,
         host: Host | None = None,
@@ -158,14 +157,13 @@ class Exchange:
         self.spent = 0.0
         self.received = 0
         self._world = world
-        self._program = program
         self._message = 0
         self._peers = sorted({b.rank for b in (*routes.incoming, *routes.outgoing)})
         self._gone: set[int] = set()
         self._leaving = False
         self._pending: list[tuple[int, Channel]] = []
-        self.sends = Sends(routes, joined, program, timing)
-        self.takes = Takes(routes, joined, program, timing)
+        self.sends = Sends(routes, joined, backend, timing)
+        self.takes = Takes(routes, joined, backend, timing)
         self._heads = [
             {p: world.channel(p, [out[p]], [into[p]]) for p in self._peers}
             for out, into in zip(
@@ -178,7 +176,7 @@ class Exchange:
         self._period = math.lcm(self.sends.period, self.takes.period, timing.slots)
         self._whom = f"rank {', '.join(map(str, self._peers))}"
         others = sum(len(b) for b in self.takes.blocks if b.rank != world.rank)
-        self._window_bytes = others * timing.window * program.dtype.itemsize
+        self._window_bytes = others * timing.window * backend.program.dtype.itemsize
         self.exports = self.sends.probes
         self.imports = self.takes.tables
 
@@ -206,13 +204,13 @@ class Exchange:
         """Return how many steps may be done before the next exchange."""
         return self.timing.window - step % self.timing.window
 
-    def stage(self, backend: Backend, first: int) -> None:
+    def stage(self, first: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
         window, row = divmod(first, self.timing.window)
         if self._host:
             self._host.step(first, self.sends.of_modules(self.sends.views(0)))
-        self.sends.stage(backend, window, row)
-        self.takes.stage(backend, window, row)
+        self.sends.stage(window, row)
+        self.takes.stage(window, row)
 
     def swap(self, step: int) -> None:
         """Exchange at the end of a window, ``step`` steps being done.

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..compile.aggregators import insert_aggregators
 from ..compile.join import Joined, join
-from ..compile.program import Program
 from ..errors import CircuitError, NeurodriverError
 from ..lpu import LPU, managed
 from ..module import Module
@@ -247,7 +247,7 @@ class _Border:
         read = imported_variables(self.joined)
         self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
 
-    def open(self, program: Program) -> Exchange:
+    def open(self, backend: Backend) -> Exchange:
         """Return buffers and requests."""
         routes, host = self.routes, None
         if self.modules:
@@ -255,7 +255,7 @@ class _Border:
             takes = [b for b in routes.incoming if b.to_modules]
             host = Host(self.modules, sends, takes, routes.feeds)
         parts = self.world, routes, self.joined
-        return Exchange(*parts, program, self.timing, self.seconds, host)
+        return Exchange(*parts, backend, self.timing, self.seconds, host)
 
 
 class ConstructionError(NeurodriverError):

@@ -41,14 +41,32 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
     return [*rows, _one_process(rounds)]
 
 
-def _ranks(count: int, rounds: int) -> dict[str, float]:
+def table(asked: Any) -> list[dict[str, Any]]:
+    """Return a row for 16 KB each way between two GPUs, ``asked.rounds`` rounds."""
+    count = 2_048
+    found = _ranks(count, asked.rounds, "cuda")
+    us = {what: seconds * 1e6 for what, seconds in found.items()}
+    return [
+        {
+            "case": f"exchange, {8 * count / 1024:g} KB each way, 2 ranks, 2 GPUs",
+            "us a step": us["ours"],
+            "peer": f"bare Sendrecv, page-locked, {us['sendrecv']:.3g} us",
+            "ratio": found["ours"] / found["sendrecv"],
+            "target": "<= 25 us",
+            "met": "yes" if us["ours"] <= 25 else "no",
+            "floor": f"kernels {us['device']:.3g} us, without exchange {us['alone']:.3g} us",
+        }
+    ]
+
+
+def _ranks(count: int, rounds: int, *more: str) -> dict[str, float]:
     """Run the worker on two ranks; return medians in seconds."""
     launcher = Path(sys.executable).parent / "mpiexec"
     worker = Path(__file__).parent / "exchange_worker.py"
     command = [str(launcher), "--oversubscribe", "-n", "2", sys.executable]
     allowed = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
     done = subprocess.run(
-        [*command, str(worker), str(count), str(rounds)],
+        [*command, str(worker), str(count), str(rounds), *more],
         env={**os.environ, **allowed}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:

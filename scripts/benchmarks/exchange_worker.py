@@ -1,8 +1,12 @@
 """One rank of the exchange benchmark: two LPUs that send each other the potential of N neurons.
 
-No kernel has a component to advance, so a step is packing, exchanging and unpacking, and the loop
-around them. Prints one line of JSON on rank 0: seconds of that, and of a bare ``Sendrecv`` of the
-same bytes.
+    exchange_worker.py COUNT ROUNDS [cuda]
+
+On the CPU no kernel has a component to advance, so a step is packing, exchanging and unpacking, and
+the loop around them. On GPUs, one for each rank where there are as many, the kernels run, too.
+Prints one line of JSON on rank 0: seconds of a step, and of a bare ``Sendrecv`` of the same bytes,
+on GPUs by way of page-locked memory. There it also tells the device's share of a step, and the
+seconds of a step of one LPU alone, with nothing to exchange, in calls of as many steps.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import json
 import statistics
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -52,22 +57,37 @@ def part(name: str, other: str, count: int) -> Circuit:
     return Circuit(name, tuple(groups), links, name)
 
 
-def seconds(count: int, steps: int) -> float:
-    """Return the seconds of a step without its kernels."""
+def seconds(count: int, steps: int, gpus: int = 0) -> tuple[float, float]:
+    """Return the seconds of a step: on CPUs without its kernels, on GPUs also the device's own."""
     man = Manager(timeout=120.0, threads=1)
-    for name, other in (("a", "b"), ("b", "a")):
-        man.add(nd.LPU, name, part(name, other, count), 1e-4, rank="ab".index(name))
+    for number, (name, other) in enumerate((("a", "b"), ("b", "a"))):
+        where: dict[str, Any] = {"backend": "cpu"}
+        if gpus:
+            where = {"backend": "cuda", "device": number % gpus}
+        man.add(nd.LPU, name, part(name, other, count), 1e-4, rank=number, **where)
     for name, other in (("a", "b"), ("b", "a")):
         sends, takes = f"/{name}/out[0:{count}]", f"/{other}/in[0:{count}]"
         pattern = Pattern.from_concat(sends, takes, from_sel=sends, to_sel=takes, data=1)
         man.connect(name, other, pattern)
     man.spawn()
-    for cuts in next(iter(man.lpus.values())).backend.cuts:
-        cuts[:] = 0
+    backend: Any = next(iter(man.lpus.values())).backend
+    if not gpus:
+        for cuts in backend.cuts:
+            cuts[:] = 0
     man.start(steps=steps)
     spent = man.wait(return_timing=True)
     assert spent is not None
-    return spent / steps
+    return spent / steps, getattr(backend, "device_seconds", 0.0) / steps
+
+
+def alone(count: int, steps: int, device: int) -> float:
+    """Return the seconds of a step of a GPU's LPU that exchanges nothing, in calls of 2 steps."""
+    with nd.LPU(part("a", "b", count), 1e-4, backend="cuda", device=device) as lpu:
+        lpu.simulation.chunk = lambda: 2  # type: ignore[method-assign]
+        lpu.advance(100)
+        begin = time.perf_counter()
+        lpu.advance(steps)
+        return (time.perf_counter() - begin) / steps
 
 
 def sendrecv(count: int, rounds: int) -> float:
@@ -81,13 +101,59 @@ def sendrecv(count: int, rounds: int) -> float:
     return (time.perf_counter() - begin) / rounds
 
 
-def main() -> None:
-    count, rounds = int(sys.argv[1]), int(sys.argv[2])
+def staged(count: int, rounds: int, number: int) -> float:
+    """Return the seconds of a bare exchange from GPU to GPU, by way of page-locked memory."""
+    from neurodriver.backends.cuda.device import Device
+
+    world, device = MPI.COMM_WORLD, Device(number)
+    with device.current():
+        out, into = device.pinned(count, np.float64), device.pinned(count, np.float64)
+        out[:] = 0
+        memory = device.cuda.mem_alloc(out.nbytes)
+        device.upload(int(memory), out)
+        world.Barrier()
+        begin = time.perf_counter()
+        for _ in range(rounds):
+            device.receive(out.ctypes.data, int(memory), out.nbytes)
+            device.wait()
+            world.Sendrecv(out, 1 - world.rank, recvbuf=into, source=1 - world.rank)
+            device.send(int(memory), into.ctypes.data, into.nbytes)
+            device.wait()
+        spent = (time.perf_counter() - begin) / rounds
+        memory.free()
+    return spent
+
+
+def on_gpus(count: int, rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of each round."""
+    import pycuda.driver as cuda
+
+    cuda.init()
+    gpus = min(cuda.Device.count(), 2)
+    steps = max(400, int(4e8 / (count + 4e4)))
+    found: dict[str, list[float]] = {"ours": [], "device": [], "alone": [], "sendrecv": []}
+    for _ in range(rounds):
+        ours, device = seconds(count, steps, gpus)
+        found["ours"].append(ours)
+        found["device"].append(device)
+        found["alone"].append(alone(count, steps, MPI.COMM_WORLD.rank % gpus))
+        found["sendrecv"].append(staged(count, steps, MPI.COMM_WORLD.rank % gpus))
+    return found
+
+
+def on_cpus(count: int, rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of each round."""
     steps = max(40, int(4e7 / (count + 4e4)))
     found: dict[str, list[float]] = {"ours": [], "sendrecv": []}
     for _ in range(rounds):
-        found["ours"].append(seconds(count, steps))
+        found["ours"].append(seconds(count, steps)[0])
         found["sendrecv"].append(sendrecv(count, steps))
+    return found
+
+
+def main() -> None:
+    run = on_gpus if sys.argv[3:] == ["cuda"] else on_cpus
+    found = run(int(sys.argv[1]), int(sys.argv[2]))
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps({k: statistics.median(v) for k, v in found.items()}))
 

@@ -18,15 +18,16 @@ from ..tables import Events, InputTable, Probe
 from . import schedule
 from .compiler import compile_cubin
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, Pool, launch
-from .feeds import EventStage, InputStage, ProbeStage, packed
+from .feeds import EventStage, InputStage, ProbeStage
+from .lane import Lane
+from .transfers import Records, Tables, Twins
 
 EXECUTORS = ("resident", "stepwise")
 
 _HOST_MEMORY = 1 << 40
-_CHUNK = 256 << 20
-"""Bytes on the device for what one call records."""
+_CHUNK = 32 << 20
+"""Bytes on the device, and page-locked on the host, for what one call records."""
 
-_PINNED = 32 << 20
 _BEFORE, _STEPS, _AFTER = 1, 2, 4
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
@@ -88,13 +89,16 @@ class CUDABackend:
             self.code = Loaded(self.device, compile_cubin(text, self.device.arch))
             self._advance, self._once = map(self.code.function, ("nd_advance", "nd_once"))
             self.pool = Pool(self.device, self._wanted())
-            self._pinned = self.device.cuda.pagelocked_empty(_PINNED, np.uint8)
-            self._begin, self._end = (self.device.cuda.Event() for _ in range(2))
+            self.twins = Twins(self.device)
+            self._lanes = [Lane(self.device) for _ in range(2)]
+            self._sent = self.device.cuda.Event()
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
         self.events: list[Events] = []
         self.exports: list[Probe] = []
         self._stages: list[Any] = []
+        self._flying: list[Lane] = []
+        self._landed = 0
         self._open = True
 
     # -- memory ---------------------------------------------------------------------------------
@@ -230,13 +234,10 @@ class CUDABackend:
             self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
         return out
 
-    def fetch(self, address: int, out: NDArray[Any]) -> None:
-        """Copy from the device into host memory, by way of pinned memory."""
-        flat = out.reshape(-1).view(np.uint8)
-        for at in range(0, flat.size, _PINNED):
-            part = self._pinned[: min(_PINNED, flat.size - at)]
-            self.device.download(address + at, part)
-            flat[at : at + part.size] = part
+    def buffer(self, count: int) -> NDArray[Any]:
+        """Return zeros in page-locked memory, which has a twin on the device."""
+        with self.device.current():
+            return self.twins.make(count, self.dtype)
 
     # -- steps ----------------------------------------------------------------------------------
 
@@ -261,7 +262,8 @@ class CUDABackend:
             self._probes = [ProbeStage(self, p) for p in probes]
             self._events = [EventStage(self, e) for e in events]
             self._exports = [ProbeStage(self, p, exported=True) for p in self.exports]
-            self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
+            self._kept: list[Sequence[ProbeStage | EventStage]]
+            self._kept = [self._probes, self._events, self._exports]
             kinds = ((schedule.INJECT, inputs), (schedule.SAMPLE, probes),
                      (schedule.EVENTS, events), (schedule.EXPORT, self.exports))  # fmt: skip
             warps = self.plan.warps
@@ -270,8 +272,12 @@ class CUDABackend:
                 for what, tables in kinds
             ]
             self._lists = self._placed(self._lists_of(others))
-            self._fields = [self.device.cuda.mem_alloc(8 * 10 * max(len(t), 1)) for _, t in kinds]
-            self._given = self.code.address("nd_given")
+            given = self.code.address("nd_given")
+            self._tables = Tables(self.device, given, [len(tables) for _, tables in kinds])
+            self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
+            self._stages += [self._tables, *(lane.records for lane in self._lanes)]
+        rows = sum(stage.row_bytes for kind in self._kept[:2] for stage in kind)
+        self._longest = max(1, _CHUNK // rows) if rows else 1 << 24
 
     def _lists_of(self, others: list[list[schedule.Items]]) -> list[schedule.Lists]:
         """Return the lists of the launches of a step; the first one injects the first inputs."""
@@ -306,9 +312,7 @@ class CUDABackend:
     @property
     def longest(self) -> int:
         """Steps of a call at most, by the memory for what they record."""
-        kept: list[ProbeStage | EventStage] = [*self._probes, *self._events, *self._exports]
-        rows = sum(stage.row_bytes for stage in kept)
-        return max(1, _CHUNK // rows) if rows else 1 << 24
+        return self._longest
 
     @property
     def stepwise(self) -> bool:
@@ -317,36 +321,78 @@ class CUDABackend:
 
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
+        done = self.begin(first, steps, beside=False)
+        self.land()
+        return done
+
+    @property
+    def landed(self) -> int:
+        """How many calls have brought their rows so far."""
+        return self._landed
+
+    def begin(self, first: int, steps: int, beside: bool = True) -> int:
+        """Begin to advance ``steps`` steps from step ``first``; return how many.
+
+        Parameters
+        ----------
+        beside : bool
+            Whether its rows come to the host while the next call runs.
+        """
         if not self._open:
             raise NeurodriverError("LPU: closed; make a new one to run again")
-        steps = min(steps, self.longest)
-        with self.device.current():
-            self._stage(first, steps)
-            self._begin.record(self.device.stream)
+        steps = min(steps, self._longest)
+        lane = next(one for one in self._lanes if one not in self._flying)
+        device = self.device
+        with device.current():
+            if self._flying:
+                self._sent.synchronize()  # what the last call sent lies where this one writes
+            self._stage(first, steps, lane.records)
+            if beside:
+                self._sent.record(device.stream)
+            lane.begin.record(device.stream)
             if self.executor == "resident":
                 self._resident(first, steps)
             else:
                 self._stepwise(first, steps)
-            self._end.record(self.device.stream)
-            self._end.synchronize()
-            self.device_seconds += self._begin.time_till(self._end) * 1e-3
-            for stage in (*self._probes, *self._exports):
-                stage.collect()
-            self._found = [stage.collect() for stage in self._events]
+            lane.end.record(device.stream)
+            self.twins.begin_receiving()
+            if beside:
+                device.drain.wait_for_event(lane.end)
+            lane.records.begin_receiving(beside)
+            lane.here.record(device.drain if beside else device.stream)
+        lane.rows = [s.collector(lane.records) for s in (*self._probes, *self._exports)]
+        lane.events = [s.collector(lane.records) for s in self._events]
+        self._flying.append(lane)
         self._done += steps
         return steps
 
-    def _stage(self, first: int, steps: int) -> None:
-        tables = [
-            packed([s.stage(first, steps) for s in self._inputs]),
-            packed([s.stage(first, steps) for s in self._probes]),
-            packed([s.stage(steps) for s in self._events]),
-            packed([s.stage(first, steps) for s in self._exports]),
-        ]
-        for memory, table in zip(self._fields, tables, strict=True):
-            self.device.upload(int(memory), table)
-        given = [*map(int, self._fields), first, self.fuzz]
-        self.device.upload(self._given, np.array(given, np.int64))
+    def land(self) -> None:
+        """Wait for the rows and events of the call that was begun first."""
+        lane = self._flying[0]
+        with self.device.current():
+            lane.here.synchronize()
+            self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
+        for collect in lane.rows:
+            collect()
+        self._found = [find() for find in lane.events]
+        self._flying, self._landed = self._flying[1:], self._landed + 1
+
+    def _stage(self, first: int, steps: int, records: Records) -> None:
+        """Begin to bring to the device what a chunk needs, and make room for what it gives."""
+        tables = self._tables
+        self.twins.forget()
+        moved = tables.room(steps)
+        for i, stage in enumerate(self._inputs):
+            if stage.order(first, steps) or moved:
+                tables.put_actions(i, stage.actions)
+            tables.put(0, i, stage.bring(tables.actions_at(i)))
+        sizes = [stage.expect(first, steps) for kind in self._kept for stage in kind]
+        place = iter(records.room(sizes))
+        for number, kind in enumerate(self._kept, 1):
+            for i, one in enumerate(kind):
+                tables.put(number, i, one.fields(first, next(place)))
+        self.twins.begin_sending()
+        tables.begin_sending(first, self.fuzz)
 
     def _launch(self, number: int, first: int, last: int, end: int, parts: int, width: str) -> None:
         items, offsets, blocks, _ = self._lists[number]
@@ -390,8 +436,10 @@ class CUDABackend:
         if self._open:
             self._open = False
             with self.device.current():
-                self.device.stream.synchronize()
+                self.device.wait()
+                self.device.drain.synchronize()
                 for stage in self._stages:
                     stage.free()
+                self.twins.free()
                 self.pool.free()
                 self.code.unload()

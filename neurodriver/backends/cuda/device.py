@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ...errors import NeurodriverError
 
@@ -50,6 +50,8 @@ class Device:
         Such as ``sm_90``.
     processors : int
         Multiprocessors.
+    stream, drain : Stream
+        Of launches, and of copies to the host beside them.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -71,6 +73,12 @@ class Device:
         self._context = device.retain_primary_context()
         with self.current():
             self.stream = self.cuda.Stream()
+            self.drain = self.cuda.Stream()
+        self._queue, self._drain = (
+            self.driver.CUstream(int(one.handle)) for one in (self.stream, self.drain)
+        )
+        self.configs: dict[tuple[int, int, int, str, int], Any] = {}
+        """How kernels were started: function, blocks, threads, width, bytes -> settings."""
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -114,6 +122,24 @@ class Device:
         if out.nbytes:
             self.cuda.memcpy_dtoh_async(out, address, self.stream)
             self.stream.synchronize()
+
+    def send(self, address: int, source: int, size: int) -> None:
+        """Begin to copy to the device; page-locked memory may not change until it is done."""
+        self.done(self.driver.cuMemcpyHtoDAsync(address, source, size, self._queue))
+
+    def receive(self, target: int, address: int, size: int, beside: bool = False) -> None:
+        """Begin to copy from the device; ``beside``: on the stream ``drain``."""
+        queue = self._drain if beside else self._queue
+        self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, queue))
+
+    def wait(self) -> None:
+        """Wait until all that was begun is done."""
+        self.stream.synchronize()
+
+    def pinned(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return page-locked memory of the host."""
+        out: NDArray[Any] = self.cuda.pagelocked_empty(count, dtype)
+        return out
 
 
 class Pool:
@@ -210,6 +236,17 @@ def launch(
     shared : int
         Bytes of shared memory of a block.
     """
+    key = int(function), blocks, threads, width, shared
+    config = device.configs.get(key)
+    if config is None:
+        config = device.configs[key] = _config(device, function, blocks, threads, width, shared)
+    device.done(device.driver.cuLaunchKernelEx(config, function, (values, types), 0))
+
+
+def _config(
+    device: Device, function: Any, blocks: int, threads: int, width: str, shared: int
+) -> Any:
+    """Return how a kernel is to be started; making it takes longer than starting the kernel."""
     driver = device.driver
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = blocks, 1, 1
@@ -238,7 +275,7 @@ def launch(
         attributes.append(one)
     config.attrs = attributes
     config.numAttrs = len(attributes)
-    device.done(driver.cuLaunchKernelEx(config, function, (values, types), 0))
+    return config
 
 
 POINTER, LONG, INT, UNSIGNED = ct.c_void_p, ct.c_longlong, ct.c_int, ct.c_uint

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from ...component import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
+from .transfers import Growing, Records, at
 
 if TYPE_CHECKING:
     from .backend import CUDABackend
@@ -20,38 +21,11 @@ NOTHING = -2
 
 _UNKNOWN = -2
 
+Found = tuple[NDArray[np.int64], NDArray[np.int32]]
+"""Steps and columns of events."""
 
-def at(address: int, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return host memory at an address as an array, without a copy."""
-    kind = np.dtype(dtype)
-    size = int(np.prod(shape)) * kind.itemsize
-    raw: Any = (ct.c_char * size).from_address(address)
-    return np.frombuffer(raw, dtype=kind).reshape(shape)
-
-
-class Growing:
-    """Device memory that is replaced by a larger piece where it does not suffice."""
-
-    def __init__(self, owner: CUDABackend) -> None:
-        self._owner = owner
-        self._memory: Any = None
-        self._bytes = 0
-
-    def room(self, n: int) -> int:
-        """Return the address of at least ``n`` bytes; what was there before may be lost."""
-        if n > self._bytes:
-            if self._memory is not None:
-                self._owner.device.stream.synchronize()
-                self._memory.free()
-            self._bytes = 1 << (max(n, 4096) - 1).bit_length()
-            self._memory = self._owner.device.cuda.mem_alloc(self._bytes)
-        return int(self._memory) if self._memory is not None else 0
-
-    def free(self) -> None:
-        """Give the memory back."""
-        if self._memory is not None:
-            self._memory.free()
-            self._memory = None
+Fields = tuple[int, ...]
+"""One row of a table of the kernel."""
 
 
 class InputStage:
@@ -62,6 +36,11 @@ class InputStage:
     owner : CUDABackend
     table : InputTable
         As the host fills it for each chunk.
+
+    Attributes
+    ----------
+    actions : (steps,) int32
+        Of each step: row of the values, -1 for zeros, or ``NOTHING``.
     """
 
     def __init__(self, owner: CUDABackend, table: InputTable) -> None:
@@ -70,32 +49,57 @@ class InputStage:
         self._ring = owner.program.memory.rings[name]
         self._events = name in EVENT_VARIABLES
         self._content = np.full(self._ring.depth, _UNKNOWN + 1, np.int64)
-        self._held = -1
-        self._values, self._actions = Growing(owner), Growing(owner)
+        self._values = Growing(owner.device)
+        self._row_bytes = table.count * owner.dtype.itemsize
+        self._held, self._rows, self._used = -1, 0, 0
+        self._key: tuple[bytes, int] = b"", -1
+        self._steady = False
+        self.actions = np.empty(0, np.int32)
+        ring, active = owner.ring_address(name), owner.active_address(name)
+        shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
+        self._head, self._tail = ring, (active, *shape)
 
-    def stage(self, first: int, steps: int) -> list[int]:
-        """Bring the values of a chunk to the device; return the fields of the kernel's table."""
-        table, owner = self._table, self._owner
-        rows = at(table.row_of_step, (steps,), np.int32)
-        actions = self._actions_of(rows, first)
-        used = int(rows.max(initial=-1)) + 1
-        size = max(used * table.count * owner.dtype.itemsize, 1)
-        place = self._values.room(size)
-        if used and (table.version == 0 or table.version != self._held):
-            owner.device.upload(place, at(table.table, (used, table.count), owner.dtype))
-            self._held = table.version or -1
-            self._rows = used
-        elif used > self._rows:
-            owner.device.upload(place, at(table.table, (used, table.count), owner.dtype))
-            self._rows = used
-        orders = self._actions.room(actions.nbytes)
-        owner.device.upload(orders, actions)
-        ring = owner.ring_address(self._ring.variable)
-        active = owner.active_address(self._ring.variable)
-        shape = [self._ring.width, self._ring.depth]
-        return [ring, place, orders, active, *shape, table.first, table.count, table.back]
+    def order(self, first: int, steps: int) -> bool:
+        """Find the actions of a chunk; return whether they differ from those of the last one."""
+        table = self._table
+        key = ct.string_at(table.row_of_step, 4 * steps), table.version
+        if self._steady and key == self._key:
+            return False
+        rows = np.frombuffer(key[0], np.int32)
+        self._key = key
+        self._used = int(rows.max(initial=-1)) + 1
+        if not table.version and int(rows.min(initial=0)) >= 0:
+            self._content[:] = _UNKNOWN  # new values at every step, whatever was there
+            self._steady = True
+            self.actions = rows
+            return True
+        self.actions = self._actions_of(rows, first)
+        same = bool((rows == rows[0]).all() and (self._content == self._content[0]).all())
+        self._steady = same and bool((self.actions == NOTHING).all())
+        return True
 
-    _rows = 0
+    def bring(self, actions: int) -> Fields:
+        """Begin to bring the values to the device; return the fields of the kernel's table.
+
+        Parameters
+        ----------
+        actions : int
+            Where the device finds them.
+        """
+        table, twins = self._table, self._owner.twins
+        size = self._used * self._row_bytes
+        place = twins.of(table.table)
+        if place:
+            twins.send(table.table, size)
+            return (self._head, place, actions, *self._tail)
+        place = self._values.room(max(size, 1))
+        version = table.version
+        if size and (not version or version != self._held or self._used > self._rows):
+            # memory that is not page-locked has been read when this returns
+            self._owner.device.send(place, table.table, size)
+            self._held = version or -1
+            self._rows = self._used
+        return (self._head, place, actions, *self._tail)
 
     def _actions_of(self, rows: NDArray[np.int32], first: int) -> NDArray[np.int32]:
         """Leave out steps whose row holds the same values already."""
@@ -121,7 +125,23 @@ class InputStage:
     def free(self) -> None:
         """Give the memory back."""
         self._values.free()
-        self._actions.free()
+
+
+class _Elements:
+    """Which elements of a row are taken: from ``start`` on, or those of a list on the device."""
+
+    def __init__(self, owner: CUDABackend, table: Probe | Events) -> None:
+        self._memory = Growing(owner.device)
+        self.start, self.list = 0, 0
+        elements = at(table.elements, (table.count,), np.int32)
+        if table.contiguous:
+            self.start = int(elements[0]) if table.count else 0
+        else:
+            self.list = self._memory.room(elements.nbytes)
+            owner.device.upload(self.list, elements)
+
+    def free(self) -> None:
+        self._memory.free()
 
 
 class ProbeStage:
@@ -132,42 +152,50 @@ class ProbeStage:
     owner : CUDABackend
     probe : Probe
         As the host fills it for each chunk.
+    exported : bool
+        Whether the rows are those that the steps write, one each step.
     """
 
     def __init__(self, owner: CUDABackend, probe: Probe, exported: bool = False) -> None:
         self._owner, self._probe, self._exported = owner, probe, exported
-        self._ring = list(owner.program.memory.rings.values())[probe.ring]
-        self._rows, self._elements = Growing(owner), Growing(owner)
-        self._start, self._list = 0, 0
-        elements = at(probe.elements, (probe.count,), np.int32)
-        if probe.contiguous:
-            self._start = int(elements[0])
-        else:
-            self._list = self._elements.room(elements.nbytes)
-            owner.device.upload(self._list, elements)
+        ring = list(owner.program.memory.rings.values())[probe.ring]
+        self._elements = _Elements(owner, probe)
         self.row_bytes = probe.count * owner.dtype.itemsize
-        self._taken = 0
+        self._head = owner.ring_address(ring.variable), self._elements.list
+        self._tail = ring.width, ring.depth, self._elements.start, probe.count
+        self._twin, self._taken = 0, 0
 
-    def stage(self, first: int, steps: int) -> list[int]:
-        """Make room for the rows of a chunk; return the fields of the kernel's table."""
-        probe = self._probe
-        interval = probe.interval
-        offset = -(first + 1) % interval
-        self._taken = steps if self._exported else (first + steps) // interval - first // interval
-        place = self._rows.room(max(self._taken, 1) * self.row_bytes)
-        ring = self._owner.ring_address(self._ring.variable)
-        shape = [self._ring.width, self._ring.depth, self._start, probe.count]
-        return [ring, self._list, place, *shape, offset, interval]
+    def expect(self, first: int, steps: int) -> int:
+        """Return the bytes of a chunk's rows that have no place on the device yet."""
+        interval = self._probe.interval
+        taken = steps if self._exported else (first + steps) // interval - first // interval
+        self._taken = taken * self.row_bytes
+        self._twin = self._owner.twins.of(self._probe.rows) if self._taken else 0
+        if self._twin:
+            self._owner.twins.receive(self._probe.rows, self._taken)
+            return 0
+        return self._taken
 
-    def collect(self) -> None:
-        """Copy the rows to where the host wants them."""
-        if self._taken and self._probe.count:
-            out = at(self._probe.rows, (self._taken, self._probe.count), self._owner.dtype)
-            self._owner.fetch(self._rows.room(1), out)
+    def fields(self, first: int, place: int) -> Fields:
+        """Return the fields of the kernel's table, for rows that have room at ``place``."""
+        self._place = self._twin or place
+        interval = self._probe.interval
+        return (*self._head, self._place, *self._tail, -(first + 1) % interval, interval)
+
+    def collector(self, records: Records) -> Callable[[], None]:
+        """Return what brings the rows of this chunk to where the host wants them."""
+        target = self._probe.rows
+        size = 0 if self._twin else self._taken
+        source = records.here(self._place) if size else 0
+
+        def collect() -> None:
+            if size:
+                ct.memmove(target, source, size)
+
+        return collect
 
     def free(self) -> None:
         """Give the memory back."""
-        self._rows.free()
         self._elements.free()
 
 
@@ -181,35 +209,32 @@ class EventStage:
     """
 
     def __init__(self, owner: CUDABackend, events: Events) -> None:
-        self._owner, self._events = owner, events
-        self._ring = list(owner.program.memory.rings.values())[events.ring]
-        self._bits, self._elements = Growing(owner), Growing(owner)
-        self._start, self._list = 0, 0
-        elements = at(events.elements, (events.count,), np.int32)
-        if events.contiguous:
-            self._start = int(elements[0])
-        else:
-            self._list = self._elements.room(elements.nbytes)
-            owner.device.upload(self._list, elements)
-        self.words = -(-events.count // 32)
-        self.row_bytes = 4 * self.words
+        ring = list(owner.program.memory.rings.values())[events.ring]
+        self._elements = _Elements(owner, events)
+        self.words: int = -(-events.count // 32)
+        self.row_bytes: int = 4 * self.words
+        self._head = owner.ring_address(ring.variable), self._elements.list
+        shape = ring.width, ring.depth, self._elements.start, events.count, self.words
+        self._tail = (owner.active_address(ring.variable), *shape)
         self._steps = 0
 
-    def stage(self, steps: int) -> list[int]:
-        """Make room for the bits of a chunk; return the fields of the kernel's table."""
+    def expect(self, first: int, steps: int) -> int:
+        """Return the bytes of a chunk's bits."""
         self._steps = steps
-        place = self._bits.room(steps * self.row_bytes)
-        variable = self._ring.variable
-        addresses = [self._owner.ring_address(variable), self._list, place]
-        addresses.append(self._owner.active_address(variable))
-        shape = [self._ring.width, self._ring.depth, self._start, self._events.count, self.words]
-        return [*addresses, *shape]
+        return steps * self.row_bytes
 
-    def collect(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def fields(self, first: int, place: int) -> Fields:
+        """Return the fields of the kernel's table, for bits that have room at ``place``."""
+        self._place = place
+        return (*self._head, place, *self._tail)
+
+    def collector(self, records: Records) -> Callable[[], Found]:
+        """Return what finds the events of this chunk."""
+        flat = at(records.here(self._place), (self._steps * self.words,), np.uint32)
+        return lambda: self._found(flat)
+
+    def _found(self, flat: NDArray[np.uint32]) -> Found:
         """Return steps, counted from the first of the chunk, and columns of the events."""
-        bits = np.empty((self._steps, self.words), np.uint32)
-        self._owner.fetch(self._bits.room(1), bits)
-        flat = bits.reshape(-1)
         some = np.flatnonzero(flat)
         each = np.unpackbits(flat[some].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
         word, bit = np.nonzero(each)
@@ -218,10 +243,4 @@ class EventStage:
 
     def free(self) -> None:
         """Give the memory back."""
-        self._bits.free()
         self._elements.free()
-
-
-def packed(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """Return tables of a kernel as the bytes of 8-byte fields."""
-    return np.array([n for row in rows for n in row] or [0], dtype=np.uint64).view(np.int64)

@@ -1,0 +1,56 @@
+"""Two ranks, each with a GPU of plain Python or without one, give the bits of the CPU alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cutting import assert_equal_bits, managed, random_parts, whole, with_crossings
+from emulated_gpu import emulated, random_circuit
+
+from neurodriver.circuit.cut import cut
+from neurodriver.network.mpi import world
+
+__all__ = ["emulated"]
+STEPS = 60
+BACKENDS = [("cuda", "cuda"), ("cpu", "cuda"), ("cuda", "cpu")]
+
+
+@pytest.mark.parametrize("backends", BACKENDS)
+@pytest.mark.parametrize("more", [0, 1, 4])
+@pytest.mark.parametrize("large", [5, 4096])
+def test_same_bits(
+    emulated: None,
+    backends: tuple[str, str],
+    more: int,
+    large: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With windows of several steps, and blocks that a CPU sends from its rings, row by row."""
+    monkeypatch.setattr("neurodriver.network.buffers.LARGE", large)
+    monkeypatch.setenv("NEURODRIVER_BACKEND", backends[world().rank])
+    circuit, inputs = random_circuit(30, 4)
+    part = random_parts(circuit, 2, 4)
+    expected = whole(with_crossings(circuit, part, more=more), inputs, STEPS, backend="cpu")
+    parts = cut(circuit, part, ["a", "b"])
+    man, found = managed(parts, inputs, STEPS, more * 1e-4, ranks={"a": 0, "b": 1})
+    assert next(iter(man.lpus.values())).backend.program.memory.target.name == backends[man.rank]
+    assert assert_equal_bits(expected, found, all_of=False) > 10
+
+
+def test_a_window_is_one_copy_each_way(emulated: None) -> None:
+    """All that comes from a peer, every variable of it, is sent at once; so is what goes."""
+    circuit, _ = random_circuit(30, 5)
+    part = random_parts(circuit, 2, 5)
+    man, _ = managed(
+        cut(circuit, part, ["a", "b"]), [], STEPS, ranks={"a": 0, "b": 1}, backend="cuda"
+    )
+    lpu: Any = next(iter(man.lpus.values()))
+    exchange = lpu.simulation.exchange
+    assert len(exchange.imports) == len(exchange.exports) > 1
+    last = lpu.backend.device.copies[-5:]
+    sizes = [side.bytes for side in (exchange.takes, exchange.sends)]
+    assert last[0] == ("to", sizes[0])
+    assert last[1:3] == [("to", 48), ("launch", 0)]
+    assert last[3] == ("from", sizes[1])
+    assert last[4][0] == "from"  # what is recorded

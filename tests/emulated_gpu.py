@@ -1,0 +1,418 @@
+"""A GPU of plain Python: what the backend sends to it, and gets from it, is what a GPU would see.
+
+Addresses are those of host memory. Copies and launches are done late, at the next wait, from what
+page-locked memory holds then; new memory holds garbage; a copy beyond an allocation fails. The
+models are a few that need exact arithmetic only, so the CPU backend gives the same bits.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
+from neurodriver.backends.cuda import backend, schedule
+from neurodriver.backends.cuda.transfers import at
+from neurodriver.circuit.circuit import Group
+from neurodriver.compile.edges import edges_of
+from neurodriver.component import EVENT_VARIABLES
+
+_GARBAGE = 0xA5
+_ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])
+
+
+class Halving(NDComponent):
+    """Halves its potential and adds the current; from 1 on it spikes and loses 1."""
+
+    accesses = ("I",)
+    updates = ("spike_state", "V")
+    params = {"start": Parameter("mV", default=0.0, doc="potential at the beginning")}
+    states = {"V": State("mV", "start", doc="potential")}
+    update = "V = V * 0.5 + I; if (V >= 1) { V = V - 1; spike_state = 1; }"
+
+
+class Twitch(NDComponent):
+    """Turns spikes into a current."""
+
+    accesses = ("spike_state",)
+    updates = ("I",)
+    states = {"I": State("1", doc="current")}
+    update = "I = 0.375 * spike_state;"
+
+
+class Share(NDComponent):
+    """Turns a potential into a current."""
+
+    accesses = ("V",)
+    updates = ("I",)
+    states = {"I": State("1", doc="current")}
+    update = "I = 0.125 * V;"
+
+
+MODELS = Halving, Twitch, Share
+
+
+def random_circuit(neurons: int, seed: int) -> tuple[Circuit, list[Any]]:
+    """Return neurons joined by currents of their spikes and potentials, and input for them."""
+    rng = np.random.default_rng(seed)
+    links = 3 * neurons
+    index = neurons + np.arange(2 * links, dtype=np.int32)
+    ends = rng.integers(0, neurons, (4, links)).astype(np.int32)
+    delays = rng.integers(1, 6, (4, links)) * 1e-4
+    groups = [
+        (Halving, neurons, {"start": rng.integers(0, 8, neurons) / 8}, None),
+        (Twitch, links, {}, None),
+        (Share, links, {}, None),
+    ]
+    joined = [
+        Connections("spike_state", "spike_state", ends[0], index[:links], delays[0]),
+        Connections("V", "V", ends[1], index[links:], delays[1]),
+        Connections("I", "I", index[:links], ends[2], delays[2]),
+        Connections("I", "I", index[links:], ends[3], delays[3]),
+    ]
+    circuit = Circuit.from_arrays(groups, joined)
+    currents = rng.integers(1, 8, neurons) / 8
+    return circuit, [StepInput("I", circuit.uids[:neurons], currents, 0.0005, 0.02)]
+
+
+class Stream:
+    """Work in order; what is in it is done when somebody waits.
+
+    Parameters
+    ----------
+    before : Stream, optional
+        One whose work may overtake this one's: all of it is done first where ``late`` is set.
+    """
+
+    late = True
+
+    def __init__(self, before: Stream | None = None) -> None:
+        self.handle, self.before = 0, before
+        self.work: list[Callable[[], Any]] = []
+
+    def run(self, until: Any = None) -> None:
+        """Do what waits, up to a piece of it."""
+        if self.before and self.late:
+            self.before.run()
+        while self.work and (until is None or until in self.work):
+            self.work.pop(0)()
+
+    synchronize = run
+
+    def wait_for_event(self, event: Event) -> None:
+        """Do nothing more before the event."""
+        self.work.append(event.synchronize)
+
+
+class Event:
+    """A place in a stream."""
+
+    def record(self, stream: Stream) -> None:
+        self.stream, self.mark = stream, lambda: None
+        stream.work.append(self.mark)
+
+    def synchronize(self) -> None:
+        if self.mark in self.stream.work:
+            self.stream.run(self.mark)
+
+    def time_till(self, other: Event) -> float:
+        assert other.mark not in other.stream.work, "has not happened yet"
+        return 1.0
+
+
+class Memory(SimpleNamespace):
+    """An allocation on the device."""
+
+    def __int__(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def free(self) -> None:
+        self.device.forget(int(self))
+
+
+class EmulatedDevice:
+    """Stands for ``Device``.
+
+    Attributes
+    ----------
+    copies : list of (kind, bytes)
+        Of the last call: ``to``, ``from`` and ``launch``.
+    """
+
+    arch, name, clusters, processors = "sm_90", "emulated", False, 2
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.driver = None
+        self.blocks: dict[int, int] = {}
+        self.locked: dict[int, int] = {}
+        self.kept: list[Any] = []
+        self.copies: list[tuple[str, int]] = []
+        self.units: Callable[[int, int, int, int], None]
+        self.stream = Stream()
+        self.drain = Stream(self.stream)
+        self.queue = self.stream.work
+        self.cuda = SimpleNamespace(
+            mem_alloc=self.allocate,
+            memset_d8=lambda address, value, n: ct.memset(address, value, n),
+            memcpy_dtod=self._copy,
+            Event=Event,
+        )
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        yield
+
+    def free(self) -> int:
+        return 1 << 30
+
+    def allocate(self, size: int) -> Memory:
+        memory = Memory(device=self, array=np.full(size, _GARBAGE, np.uint8))
+        self.blocks[int(memory)] = size
+        self.kept.append(memory.array)
+        return memory
+
+    def forget(self, address: int) -> None:
+        assert not self.queue, "memory is given back while something may use it"
+        del self.blocks[address]
+
+    def pinned(self, count: int, dtype: Any) -> np.ndarray:
+        array = np.full(count * np.dtype(dtype).itemsize, _GARBAGE, np.uint8)
+        self.locked[array.ctypes.data] = array.nbytes
+        self.kept.append(array)
+        return array.view(dtype)
+
+    def _within(self, address: int, size: int, blocks: dict[int, int]) -> bool:
+        return any(start <= address and address + size <= start + n for start, n in blocks.items())
+
+    def _copy(self, to: int, source: int, size: int) -> None:
+        self.wait()
+        ct.memmove(to, source, size)
+
+    def upload(self, address: int, array: np.ndarray) -> None:
+        flat = np.ascontiguousarray(array)
+        assert not flat.nbytes or self._within(address, flat.nbytes, self.blocks)
+        self._copy(address, flat.ctypes.data, flat.nbytes)
+
+    def download(self, address: int, out: np.ndarray) -> None:
+        assert self._within(address, out.nbytes, self.blocks)
+        self._copy(out.ctypes.data, address, out.nbytes)
+
+    def send(self, address: int, source: int, size: int) -> None:
+        assert self._within(address, size, self.blocks)
+        self.copies.append(("to", size))
+        if self._within(source, size, self.locked):
+            self.queue.append(lambda: ct.memmove(address, source, size))
+        else:
+            now = ct.string_at(source, size)
+            self.queue.append(lambda: ct.memmove(address, now, size))
+
+    def receive(self, target: int, address: int, size: int, beside: bool = False) -> None:
+        assert self._within(address, size, self.blocks)
+        assert self._within(target, size, self.locked), "a copy that is not page-locked waits"
+        self.copies.append(("from", size))
+        work = self.drain.work if beside else self.stream.work
+        work.append(lambda: ct.memmove(target, address, size))
+
+    def wait(self) -> None:
+        self.stream.run()
+
+
+class EmulatedCode:
+    """Stands for ``Loaded``: kernels by name, constant memory by name."""
+
+    def __init__(self, device: EmulatedDevice, cubin: bytes) -> None:
+        self._device = device
+        self.memory: dict[str, Memory] = {}
+        device.code = self
+
+    def function(self, name: str) -> str:
+        return name
+
+    def address(self, name: str) -> int:
+        if name not in self.memory:
+            self.memory[name] = self._device.allocate(1 << 12)
+        return int(self.memory[name])
+
+    def unload(self) -> None:
+        """Nothing is held."""
+
+
+class Kernels:
+    """What the items of a launch do, as ``device.cuh`` tells it."""
+
+    def __init__(self, own: EmulatedBackend) -> None:
+        self.program, self.dtype = own.program, own.dtype
+        self.owner = own
+        circuit = self.program.circuit
+        self.edges = {
+            (n, a.name): edges_of(self.program, n, a.name, a.variable)
+            for n, group in enumerate(circuit.groups)
+            if group.model in MODELS
+            for a in group.model.accesses
+        }
+        given = own.device.code.address("nd_given")
+        self.given = at(given, (6,), np.int64)
+
+    def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
+        """Do a launch."""
+        if parts & 1:
+            for item in items[items["what"] == schedule.INJECT]:
+                self.inject(item, first)
+        for k in range(first, last) if parts & 2 else []:
+            for item in items[::-1]:
+                self.do(item, k, end)
+        if parts & 4:
+            for item in items[items["what"] == schedule.EXPORT]:
+                self.publish(item, last)
+
+    def do(self, item: Any, k: int, end: int) -> None:
+        """Do an item of a step."""
+        if item["what"] >= 0:
+            for group in self.program.units[item["what"]].groups:
+                self.unit(group, int(item["first"]), int(item["end"]), k)
+        elif item["what"] == schedule.SAMPLE:
+            self.sample(item, k)
+        elif item["what"] == schedule.EVENTS:
+            self.scan(item, k)
+        elif item["what"] == schedule.EXPORT:
+            self.publish(item, k)
+        elif k + 1 < end:
+            self.inject(item, k + 1)
+
+    def rows(self, variable: str) -> np.ndarray:
+        """Return the ring of a variable."""
+        ring = self.program.memory.rings[variable]
+        return at(self.owner.ring_address(variable), (ring.depth, ring.width), self.dtype)
+
+    def active(self, variable: str) -> np.ndarray:
+        """Return the notes on rows of events."""
+        depth = self.program.memory.rings[variable].depth
+        return at(self.owner.active_address(variable), (depth,), np.int64)
+
+    def unit(self, number: int, first: int, end: int, k: int) -> None:
+        """Advance components of a group."""
+        group: Group = self.program.circuit.groups[number]
+        (access,) = group.model.accesses
+        edges, variable = self.edges[number, access.name], access.variable
+        rows = self.rows(variable)
+        step = np.broadcast_to(k - edges.back, edges.element.shape)
+        values = rows[step % len(rows), edges.element].copy()
+        if variable in EVENT_VARIABLES:
+            values[(step > 0) & (self.active(variable)[step % len(rows)] != step)] = 0
+        at_place = self.program.positions.get(number, np.arange(group.count))
+        total = np.zeros(int(at_place.max()) + 1, self.dtype)
+        np.add.at(total, edges.target, values)  # one after the other, in this order
+        mine = np.flatnonzero((at_place >= first) & (at_place < end))
+        total = total[at_place]
+        if group.model is Halving:
+            where = self.program.elements(number, "V")[mine]
+            V = self.rows("V")
+            new = V[k % len(V), where] * self.dtype.type(0.5) + total[mine]
+            spikes = new >= 1
+            V[(k + 1) % len(V), where] = np.where(spikes, new - 1, new)
+            if "spike_state" in self.program.memory.rings:
+                out, place = self.rows("spike_state"), self.program.elements(number, "spike_state")
+                out[(k + 1) % len(out), place[mine]] = spikes
+                if spikes.any():
+                    self.active("spike_state")[(k + 1) % len(out)] = k + 1
+        else:
+            factor = self.dtype.type(0.375 if group.model is Twitch else 0.125)
+            out, place = self.rows("I"), self.program.elements(number, "I")
+            out[(k + 1) % len(out), place[mine]] = total[mine] * factor
+
+    def table(self, number: int, item: Any) -> list[int]:
+        """Return the fields of an item's row of a table."""
+        address = int(self.given[number]) + 72 * int(item["which"])
+        return [int(n) for n in at(address, (9,), np.int64)]
+
+    def inject(self, item: Any, k: int) -> None:
+        """Write values into a row of the inputs."""
+        ring, table, actions, active, width, depth, start, count, back = self.table(0, item)
+        place = k - int(self.given[4])
+        action, row = int(at(actions + 4 * place, (1,), np.int32)[0]), k - back
+        if action == -2 or row < 0:
+            return
+        piece = slice(int(item["first"]), int(item["end"]))
+        to = at(ring, (depth, width), self.dtype)[row % depth, start : start + count]
+        size = count * self.dtype.itemsize
+        values = at(table + action * size, (count,), self.dtype) if action >= 0 else np.zeros(count)
+        to[piece] = values[piece]
+        if active and values[piece].any():
+            at(active, (depth,), np.int64)[row % depth] = row
+
+    def take(self, row: list[int], item: Any, k: int, slot: int) -> None:
+        """Copy a piece of a row."""
+        ring, elements, out, width, depth, start, count, *_ = row
+        source = at(ring, (depth, width), self.dtype)[k % depth]
+        where = at(elements, (count,), np.int32) if elements else start + np.arange(count)
+        piece = slice(int(item["first"]), int(item["end"]))
+        to = at(out + slot * count * self.dtype.itemsize, (count,), self.dtype)
+        to[piece] = source[where[piece]]
+
+    def sample(self, item: Any, k: int) -> None:
+        """Take a row for a recorder."""
+        row = self.table(1, item)
+        late = k - int(self.given[4]) - row[7]
+        if late >= 0 and late % row[8] == 0:
+            self.take(row, item, k, late // row[8])
+
+    def publish(self, item: Any, k: int) -> None:
+        """Take a row for other processes."""
+        if k > self.given[4]:
+            self.take(self.table(3, item), item, k, k - int(self.given[4]) - 1)
+
+    def scan(self, item: Any, k: int) -> None:
+        """Note which elements of a row are not zero."""
+        ring, elements, bits, active, width, depth, start, count, words = self.table(2, item)
+        source = at(ring, (depth, width), self.dtype)[k % depth]
+        where = at(elements, (count,), np.int32) if elements else start + np.arange(count)
+        silent = k > 0 and at(active, (depth,), np.int64)[k % depth] != k
+        out = at(bits + (k - int(self.given[4])) * 4 * words, (words,), np.uint32)
+        for i in range(int(item["first"]), int(item["end"]), 32):
+            here = source[where[i : min(i + 32, int(item["end"]))]] != 0
+            out[i // 32] = 0 if silent else int(here @ (1 << np.arange(len(here), dtype=np.int64)))
+
+
+def _launch(
+    device: Any, function: str, blocks: int, threads: int, values: Any, types: Any, *_: Any
+) -> None:
+    if function == "nd_once":
+        return
+    items, offsets, first, last, end, parts = values[:6]
+    device.copies.append(("launch", 0))
+
+    def late() -> None:
+        count = at(offsets, (blocks * threads // 32 + 1,), np.int32)[-1]
+        device.kernels.advance(at(items, (int(count),), _ITEM), first, last, end, parts)
+
+    device.queue.append(late)
+
+
+class EmulatedBackend(backend.CUDABackend):
+    """The backend of a GPU on a device of Python."""
+
+    def start(self, *tables: Any) -> None:
+        super().start(*tables)
+        self.device.kernels = Kernels(self)
+
+
+@pytest.fixture
+def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ``backend="cuda"`` run on the emulated device."""
+    emulate(monkeypatch)
+
+
+def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the emulated device in the place of a GPU."""
+    monkeypatch.setattr(backend, "Device", EmulatedDevice)
+    monkeypatch.setattr(backend, "Loaded", EmulatedCode)
+    monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
+    monkeypatch.setattr(backend, "launch", _launch)
+    monkeypatch.setattr(backend, "CUDABackend", EmulatedBackend)
