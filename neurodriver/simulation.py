@@ -22,6 +22,7 @@ from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
 from .initial import fill_initial
 from .inputs.base import Input
+from .profiling.phases import OFF, current, phased
 from .recorders.base import Block, Recorder, RecordingPlan
 from .recorders.writer import Writer
 
@@ -92,6 +93,7 @@ class Simulation:
         What advances the circuit.
     """
 
+    @phased("make ready")
     def __init__(
         self,
         circuit: Circuit,
@@ -106,8 +108,8 @@ class Simulation:
         relays: Sequence[Relay] = (),
         choice: Choice | None = None,
     ) -> None:
-        self.dt = dt
-        self.step = 0
+        self.dt, self.step = dt, 0
+        self.profile = current()
         self.members = list(members)
         inputs = [(m.scope, one) for m in members for one in m.inputs]
         targets = [
@@ -159,6 +161,7 @@ class Simulation:
             return next(m.scope for m, tap in self._taps if tap.recorder is self._failed)
         return (self.exchange.asking if self.exchange else "") or self._feed.asking
 
+    @phased("open recordings")
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self.started:
@@ -179,7 +182,7 @@ class Simulation:
         if self.exchange is not None:
             self.exchange.begin(steps)
         if self._taps:
-            self._writer = Writer([tap.recorder for _, tap in self._taps])
+            self._writer = Writer([tap.recorder for _, tap in self._taps], profile=self.profile)
         self.started = True
 
     def _plan(self, member: Member, tap: RecorderFeed, steps: int | None) -> RecordingPlan:
@@ -205,7 +208,8 @@ class Simulation:
                 limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
             if self.exchange is not None and self.step % self.exchange.timing.window == 0:
-                self.exchange.swap(self.step)
+                with self.profile.phase("exchange"):
+                    self.exchange.swap(self.step)
             self.watch()
             if progress is not None:
                 progress(done)
@@ -225,17 +229,21 @@ class Simulation:
         if self._stepwise:
             steps = 1
         self._inside = True
-        self._feed.stage(self.backend, first, steps)
+        with self.profile.phase("stage inputs"):
+            self._feed.stage(self.backend, first, steps)
         if self.exchange is not None:
-            self.exchange.stage(self.backend, first)
+            with self.profile.phase("exchange"):
+                self.exchange.stage(self.backend, first)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)
             tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
             at += count
-        begin = time.perf_counter()
-        done = self.backend.run(first, steps)
-        spent = (time.perf_counter() - begin) / done
+        with self.profile.phase("step loop"):
+            begin = time.perf_counter()
+            done = self.backend.run(first, steps)
+            spent = (time.perf_counter() - begin) / done
+        self.profile.step(self.backend, begin)
         known = self._seconds_per_step
         self._seconds_per_step = max(spent, known / 8) if known else spent
         # an interrupt may come anywhere: what counts as done waits for the writer, or is with it
@@ -247,16 +255,19 @@ class Simulation:
             at += len(tap.events)
         self.step += done
         if self._writer is not None:
-            self._hand_over(self._writer)
+            with self.profile.phase("hand over"):
+                self._hand_over(self._writer)
         if self._stepwise:
-            self.backend.run_step(first)
+            with self.profile.phase("run_step"):
+                self.backend.run_step(first)
         self._inside = False
         return done
 
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
         if self.exchange is not None:
-            self.exchange.end(self.step)
+            with self.profile.phase("exchange"):
+                self.exchange.end(self.step)
         self.finish()
 
     def leave(self) -> None:
@@ -285,6 +296,7 @@ class Simulation:
         finally:
             self._failed = writer.failed
 
+    @phased("close recordings")
     def _close_writer(self, writer: Writer) -> None:
         try:
             with contextlib.ExitStack() as stack:
@@ -304,6 +316,8 @@ class Simulation:
                 last.callback(self.exchange.close)
             last.callback(self.backend.close)
             self.finish()
+            profile, self.profile = self.profile, OFF
+            profile.measure(self.backend, self.program, self.step)
 
 
 def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:
