@@ -84,7 +84,7 @@ def _inputs(program: Program, unit: Unit, number: int, prefix: str) -> Iterator[
         if gather.form == "aligned":
             size += gather.edges * real
         elif "element" in names:
-            size += real * values_read(gather)
+            size += real * values_read(gather, program.memory.rings[access.variable].zero)
         skips = access.variable in EVENT_VARIABLES and "element" in names
         yield Traffic(size, 0, size if skips and gather.back is not None else 0)
 
@@ -127,17 +127,26 @@ def _size(array: NDArray[Any] | Blank, real: int) -> int:
     return array.size * real
 
 
-def values_read(gather: Gather) -> int:
-    """Return how many values of a ring the connections of an indexed form read."""
+def values_read(gather: Gather, zero: int) -> int:
+    """Return how many values of a ring the connections of an indexed form read.
+
+    Parameters
+    ----------
+    gather : Gather
+        In the form ``single``, ``sliced`` or ``lattice``.
+    zero : int
+        Element that stands for no connection.
+    """
     arrays = gather.arrays
     element = arrays["element"].astype(np.int64)
     if gather.form == "lattice":
         lanes = np.arange(LANES)
         there = (arrays["mask"].astype(np.int64)[:, None] >> lanes) & 1
         return len(np.unique((element[:, None] + lanes)[there == 1]))
+    live = _live(arrays) if gather.form == "sliced" else element != zero
     if "back" in arrays:
         element += arrays["back"].astype(np.int64) << 32  # another row, another value
-    return len(np.unique(element[_live(arrays)] if gather.form == "sliced" else element))
+    return len(np.unique(element[live]))
 
 
 def _live(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
