@@ -139,6 +139,7 @@ def test_trace(tmp_path: Path) -> None:
     whole = [e for e in read["traceEvents"] if e["ph"] == "X"]
     assert all(e["dur"] >= 0 and e["ts"] >= 0 and e["pid"] == 0 for e in whole)
     inside = nested(whole)
+    assert all(e["dur"] > 0 for e in whole if e["name"] in ("one step", "LeakyIAF", "Aggregator"))
     kernels = {"LeakyIAF", "AlphaSynapse", "SynapseAMPA", "Aggregator"}
     assert inside["one step"] == {*kernels, *REST}
     assert inside["step loop"] == {*kernels, *REST, "one step"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from circuit_files import GOOD, gexf, save
 from experiment_files import WHOLE, write
-from support import AMPA, node
+from support import AMPA, IAF, node
 
 import neurodriver as nd
 from neurodriver.__main__ import main
@@ -20,7 +20,11 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def circuit(tmp_path: Path) -> Path:
     """Return a circuit file: two neurons and a synapse between them."""
-    nodes = {**GOOD, "s": node("SynapseAMPA", AMPA, reverse=0.0)}
+    nodes = {
+        **GOOD,
+        "a": node("LeakyIAF", IAF, initV=-60.0),
+        "s": node("SynapseAMPA", AMPA, reverse=0.0),
+    }
     return save(tmp_path, gexf(nodes, [("a", "s"), ("s", "b")]))
 
 
