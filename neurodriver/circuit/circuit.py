@@ -300,6 +300,7 @@ class Circuit:
         return order, self.uids[order]
 
     @cached_property
+    @phased("digest")
     def digest(self) -> str:
         """Hash of everything the circuit holds, 64 hexadecimal digits."""
         state = hashlib.sha256()
