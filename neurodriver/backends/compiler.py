@@ -18,8 +18,8 @@ from pathlib import Path
 
 from .. import settings
 from ..errors import CompileError
-from .cache import kept, refused
 from ..profiling.phases import phased
+from .cache import kept, refused
 
 FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-pthread",

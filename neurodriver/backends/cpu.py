@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes as ct
 import os
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from ..errors import NeurodriverError
 from ..kernels.source import source
 from ..profiling.phases import current
 from .compiler import build, find_compiler
-from .laps import Laps
+from .laps import Laps, Launch
 from .tables import Events, InputTable, Probe
 from .triad import triad
 
@@ -94,20 +93,6 @@ def free_memory() -> float:
         return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-class _Launch:
-    """Advances all components of a kernel by one step, and notes the seconds."""
-
-    def __init__(self, library: ct.CDLL, kernel: _Kernel, count: int) -> None:
-        self._library, self._kernel, self._count = library, kernel, count
-        self.seconds = 0.0
-
-    def __call__(self, step: int) -> None:
-        begin = time.perf_counter()
-        span = _i64(step), _i64(0), _i64(self._count)
-        self._library.nd_update(ct.byref(self._kernel.args), *span)
-        self.seconds += time.perf_counter() - begin
-
-
 class CPUBackend:
     """Runs a program on threads of this machine.
 
@@ -141,12 +126,12 @@ class CPUBackend:
         for name in ("nd_run", "nd_worked"):
             getattr(self._runtime, name).restype = _i64
         self._bound: list[_Kernel] = []
-        self._launched: dict[int, _Launch] = {}
+        self._launched: dict[int, Launch] = {}
         launches: dict[int, tuple[Unit, Callable[[int], None]]] = {}
         for unit, library in zip(program.units, libraries[1:], strict=True):
             kernel = self._bind(unit, library)
             if unit.groups[0] in self.instances.made:
-                launch = self._launched[unit.groups[0]] = _Launch(library, kernel, unit.count)
+                launch = self._launched[unit.groups[0]] = Launch(library, kernel.args, unit.count)
                 launches[unit.groups[0]] = unit, launch
             if not unit.stepwise:
                 self._bound.append(kernel)
@@ -258,8 +243,8 @@ class CPUBackend:
         self._keep += tables
         counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
         counts.append(len(exports))
-        self._laps = Laps(self.threads, len(self._bound)) if current().on else None
-        times = ct.addressof(self._laps.times) if self._laps else None
+        self._laps = Laps(self.threads, self.program.units, self._launched)
+        times = ct.addressof(self._laps.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
         self._handle = self._runtime.nd_create(ct.byref(plan))
@@ -349,21 +334,11 @@ class CPUBackend:
 
     def profile_times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, then of the rest (see `profiling.phases.Timed`)."""
-        assert self._laps is not None
-        seconds, rest = self._laps.spent()
-        own = iter(seconds)
-        units = [
-            (u.kernel.name, self._launched[u.groups[0]].seconds * self.threads)  # the others wait
-            if u.stepwise
-            else (u.kernel.name, next(own))
-            for u in self.program.units
-        ]
-        return units + rest
+        return self._laps.times()
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:
         """Return thread, name, begin and end of the parts of one step of the last call."""
-        assert self._laps is not None
-        return self._laps.step([u.kernel.name for u in self.program.units if not u.stepwise])
+        return self._laps.step()
 
     def peak_bandwidth(self) -> float:
         """Return the bandwidth of the memory in bytes a second: a triad by as many threads."""

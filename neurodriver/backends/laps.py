@@ -1,21 +1,39 @@
-"""The times that the threads of a profiled run note: which part of the steps took how long."""
+"""What the parts of the steps of a profiled run take, thread by thread."""
 
 from __future__ import annotations
 
 import ctypes as ct
+import time
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compile.buffers import LINE, aligned
+from ..compile.program import Unit
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
-class Times(ct.Structure):
+class _Times(ct.Structure):
     """What the step loop fills (``nd_times`` of runtime.cpp)."""
 
     _fields_ = [("stride", _i64), ("spent", _ptr), ("stamps", _ptr), ("ticks", _i64),
                 ("nanoseconds", _i64)]  # fmt: skip
+
+
+class Launch:
+    """Advances all components of a kernel by one step, for an instance, and notes the seconds."""
+
+    def __init__(self, library: ct.CDLL, arguments: ct.Structure, count: int) -> None:
+        self._library, self._arguments, self._count = library, arguments, count
+        self.seconds = 0.0
+
+    def __call__(self, step: int) -> None:
+        begin = time.perf_counter()
+        span = _i64(step), _i64(0), _i64(self._count)
+        self._library.nd_update(ct.byref(self._arguments), *span)
+        self.seconds += time.perf_counter() - begin
 
 
 class Laps:
@@ -23,39 +41,55 @@ class Laps:
 
     Parameters
     ----------
-    threads, kernels : int
+    threads : int
+    units : sequence of Unit
+        All of a program; those that are ``stepwise`` are no part of the step loop.
+    launched : mapping of group number to Launch
+        What launches those.
+
+    Attributes
+    ----------
+    filled : Structure
+        To be given to the step loop.
     """
 
-    def __init__(self, threads: int, kernels: int) -> None:
-        self._parts = kernels + 3  # recording, kernels, inputs, barrier
+    def __init__(self, threads: int, units: Sequence[Unit], launched: Mapping[int, Launch]) -> None:
+        self._threads, self._units, self._launched = threads, units, launched
+        kernels = [unit.kernel.name for unit in units if not unit.stepwise]
+        self._parts = ["recording", *kernels, "inputs", "barrier"]
         line = LINE // 8
-        stride = -(-(self._parts + 1) // line) * line
+        stride = -(-(len(self._parts) + 1) // line) * line
         self._spent = aligned(threads * stride, np.int64)
         self._stamps = aligned(threads * stride, np.int64)
         addresses = self._spent.ctypes.data, self._stamps.ctypes.data
-        self.times = Times(stride, *addresses, 0, 0)
+        self.filled = _Times(stride, *addresses, 0, 0)
 
-    @property
-    def _second(self) -> float:
-        """Seconds of a tick."""
-        return 1e-9 * int(self.times.nanoseconds) / max(int(self.times.ticks), 1)
+    def _seconds(self, ticks: NDArray[np.int64], columns: int) -> NDArray[np.float64]:
+        """Return seconds, (threads, columns)."""
+        second = 1e-9 * int(self.filled.nanoseconds) / max(int(self.filled.ticks), 1)
+        return ticks.reshape(self._threads, -1)[:, :columns].astype(np.float64) * second
 
-    def spent(self) -> tuple[list[float], list[tuple[str, float]]]:
-        """Return the seconds of each kernel, and of the other parts by name; all threads."""
-        rows = self._spent.reshape(-1, self.times.stride)[:, : self._parts]
-        recording, *kernels, inputs, barrier = (rows.sum(axis=0) * self._second).tolist()
+    def times(self) -> list[tuple[str, float]]:
+        """Return name and seconds of each unit, then of the rest; all threads together."""
+        seconds = self._seconds(self._spent, len(self._parts)).sum(axis=0).tolist()
+        recording, *kernels, inputs, barrier = seconds
+        own = iter(kernels)
+        units = [
+            self._launched[u.groups[0]].seconds * self._threads if u.stepwise else next(own)
+            for u in self._units  # while one is launched the other threads wait
+        ]
         rest = [("recording", recording), ("inputs", inputs), ("barrier", barrier)]
-        return kernels, rest
+        return [(u.kernel.name, s) for u, s in zip(self._units, units, strict=True)] + rest
 
-    def step(self, names: list[str]) -> list[tuple[int, str, float, float]]:
+    def step(self) -> list[tuple[int, str, float, float]]:
         """Return thread, name, begin and end of the parts of the step that was noted.
 
-        In seconds since the last call began; ``names`` are those of the kernels.
+        In seconds since the last call began.
         """
         out = []
-        stamps = self._stamps.reshape(-1, self.times.stride)[:, : self._parts + 1]
-        for thread, row in enumerate((stamps * self._second).tolist()):
+        stamps = self._seconds(self._stamps, len(self._parts) + 1).tolist()
+        for thread, row in enumerate(stamps):
             if row[-1]:  # a call may end before that step
-                parts = zip(["recording", *names, "inputs", "barrier"], row, row[1:], strict=False)
+                parts = zip(self._parts, row, row[1:], strict=False)
                 out += [(thread, name, begin, end) for name, begin, end in parts]
         return out

@@ -10,7 +10,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import wraps
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,10 +28,16 @@ DOMAIN = "neurodriver"
 """NVTX domain of the ranges."""
 
 
+@runtime_checkable
 class Timed(Protocol):
-    """What a backend tells about the steps of a profiled run.
+    """What a backend tells about the steps of a profiled run; one without it has no kernel table.
 
-    It looks at `on` when it is made and measures only where that says so.
+    It asks ``current().on`` when it is made or started, and measures only where that is so.
+
+    Attributes
+    ----------
+    threads : int
+        How many work side by side: by so many the seconds are divided.
     """
 
     threads: int
@@ -154,9 +160,9 @@ class Profile:
         else:
             self.lost += 1
 
-    def step(self, backend: Timed, begin: float) -> None:
+    def step(self, backend: object, begin: float) -> None:
         """Keep one step of the call that began at ``begin``, kernel by kernel."""
-        if not self.trace:
+        if not self.trace or not isinstance(backend, Timed):
             return
         here = threading.current_thread().name
         parts = backend.profile_step()
@@ -168,11 +174,11 @@ class Profile:
             for _, part, first, last in mine:
                 self.add(Event(part, name, begin + first, begin + last))
 
-    def measure(self, backend: Timed, program: Program, steps: int) -> None:
+    def measure(self, backend: object, program: Program, steps: int) -> None:
         """Take what a backend knows of its steps, before it is closed."""
         from .kernels import measured
 
-        if not steps:
+        if not steps or not isinstance(backend, Timed):
             return
         begin, token = time.perf_counter(), _CURRENT.set(OFF)
         try:
@@ -245,10 +251,10 @@ class Off:
         """Return a block like any other."""
         return _NOTHING
 
-    def step(self, backend: Any, begin: float) -> None:
+    def step(self, backend: object, begin: float) -> None:
         """Keep nothing."""
 
-    def measure(self, backend: Any, program: Program, steps: int) -> None:
+    def measure(self, backend: object, program: Program, steps: int) -> None:
         """Take nothing."""
 
 
