@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from old_style import RawLeaky
-from support import IAF, Recorded, assert_same_bits, converging, recorded, spiking_network, started
+from support import (
+    IAF,
+    Recorded,
+    assert_same_bits,
+    converging,
+    model,
+    recorded,
+    spiking_network,
+    started,
+)
 
 import neurodriver as nd
 from neurodriver import ArrayInput, Circuit, HDF5Recorder, StepInput
@@ -177,3 +186,21 @@ def test_manager() -> None:
     assert {("open recordings",), ("step loop",), ("close recordings",)} <= set(profile.spent)
     assert [m.steps for m in profile.measured] == [40]
     assert {row.name for row in profile.measured[0].kernels} > {"LeakyIAF"}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_kernels_that_own_code_launches(threads: int) -> None:
+    """A kernel that a run_step launches has its row at its place; its time is no one else's."""
+
+    def run_step(self: Any, update_pointers: Any) -> None:
+        super(type(self), self).run_step(update_pointers)
+
+    stepped = type("Stepped", (model("LeakyIAF"),), {"run_step": run_step, "__doc__": "LeakyIAF."})
+    groups = [(stepped, 400, IAF, None), (model("LeakyIAF"), 3, IAF, None)]
+    circuit = Circuit.from_arrays(groups)
+    with Profile() as profile, started(circuit, threads=threads) as lpu:
+        lpu.run(steps=20)
+    rows = profile.measured[0].rows
+    assert [(r.name, r.count) for r in rows[:2]] == [("Stepped", 400), ("LeakyIAF", 3)]
+    assert 0 < rows[0].seconds <= threads * profile.spent["run_step", "Stepped"].seconds
+    assert 0 < sum(r.seconds for r in rows[1:]) <= threads * profile.spent["step loop",].seconds
