@@ -57,7 +57,8 @@ def command(**given: Any) -> int:
         experiments.refuse_options(["output", "profile", "trace"])
         return experiments.run(given["file"], given["output"], given["profile"], given["trace"])
     experiments.need_options(given, ["dt", "duration", "output"])
-    check_trace(given["trace"], [given["file"], given["output"], *given["inputs"]])
+    sources = [given["file"], *given["inputs"], *given["model_files"]]
+    check_trace(given["trace"], [given["output"], *sources])
     with profiled(given["profile"], given["trace"]) as profile:
         _run_circuit(given)
     tell(profile, given["profile"], given["trace"])

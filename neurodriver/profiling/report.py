@@ -23,7 +23,9 @@ def phases(profile: Profile) -> str:
     total = profile.total
     rows = [("phase", "time", "share", "times")]
     top = 0.0
-    for path, spent in profile.spent.items():
+    entered = {path: place for place, path in enumerate(profile.spent)}
+    for path in sorted(entered, key=lambda p: [entered[p[: i + 1]] for i in range(len(p))]):
+        spent = profile.spent[path]
         name = "  " * (len(path) - 1) + path[-1] + (" (beside)" if spent.beside else "")
         rows.append(
             (name, duration(spent.seconds), share(spent.seconds, total), f"{spent.passes:,}")

@@ -71,6 +71,20 @@ def test_phases_inside_each_other(clock: Clock) -> None:
     assert lines[-1] == ["together", "3.25", "s", "100.0", "%"]
 
 
+def test_the_table_is_a_tree(clock: Clock) -> None:
+    """A phase stands below the one around it, also when it came late."""
+    with Profile() as profile:
+        for late in (False, True):
+            with profile.phase("a"):
+                if late:
+                    with profile.phase("inside a"):
+                        clock.pass_(1.0)
+            with profile.phase("b"):
+                clock.pass_(1.0)
+    names = [line.split("  ")[0] or line[:10] for line in profile.report().splitlines()]
+    assert names == ["phase", "a", "  inside a", "b", "everything else", "together"]
+
+
 def test_threads_have_phases_of_their_own(clock: Clock) -> None:
     """A phase of another thread is not inside the one that this thread is in."""
     with Profile(trace=True) as profile, profile.phase("here"):
