@@ -34,7 +34,7 @@ WORK_PER_BYTE = 1.0
 _SPARE_EVENTS = 1 << 16
 """Events of a thread that there is room for beyond those of one step."""
 
-_TRIAD_BYTES, _TRIAD_SECONDS = 192e6, 0.08
+_TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
@@ -343,7 +343,7 @@ class CPUBackend:
     def peak_bandwidth(self) -> float:
         """Return the bandwidth of the memory in bytes a second: a triad by as many threads."""
         size = min(_TRIAD_BYTES, free_memory() / 2)
-        return triad(size, self.dtype, self.threads, limit=_TRIAD_SECONDS)
+        return triad(size, self.dtype, self.threads, blocks=_BLOCKS, limit=_TRIAD_SECONDS)
 
     def close(self) -> None:
         """End the threads."""

@@ -4,11 +4,13 @@
 #include <thread>
 #include <vector>
 
-/* Best seconds of one pass over `n` elements by `threads` threads, of `passes` passes or of those
- * that begin within `limit` seconds. */
+/* Best seconds of one of `blocks` equal blocks of `n` elements by `threads` threads, in `passes`
+ * passes over all or in what begins within `limit` seconds. */
 template <typename T>
-static double best(T *a, const T *b, const T *c, long long n, int threads, int passes, double limit)
+static double best(T *a, const T *b, const T *c, long long n, int threads, int passes, int blocks,
+                   double limit)
 {
+    const long long size = n / blocks;
     using clock = std::chrono::steady_clock;
     std::atomic<int> arrived{0}, round{0};
     std::atomic<bool> over{false};
@@ -17,11 +19,12 @@ static double best(T *a, const T *b, const T *c, long long n, int threads, int p
     auto meet = [&] {
         const int now = round.load();
         if (arrived.fetch_add(1) + 1 == threads) { arrived = 0; round.fetch_add(1); }
-        else while (round.load() == now) {}
+        else while (round.load() == now) std::this_thread::yield();
     };
     auto work = [&](int t) {
-        const long long begin = n * t / threads, end = n * (t + 1) / threads;
-        for (int p = 0; p < passes && !over; ++p) {
+        for (int p = 0; p < passes * blocks && !over; ++p) {
+            const long long from = p % blocks * size;
+            const long long begin = from + size * t / threads, end = from + size * (t + 1) / threads;
             meet();
             const auto start = clock::now();
             for (long long i = begin; i < end; ++i) a[i] = b[i] + (T)3 * c[i];
@@ -38,14 +41,14 @@ static double best(T *a, const T *b, const T *c, long long n, int threads, int p
     return shortest;
 }
 
-extern "C" double triad_float(float *a, const float *b, const float *c, long long n, int t, int p,
-                              double limit)
+extern "C" double triad_float(float *a, const float *b, const float *c, long long n, int threads,
+                              int passes, int blocks, double limit)
 {
-    return best(a, b, c, n, t, p, limit);
+    return best(a, b, c, n, threads, passes, blocks, limit);
 }
 
-extern "C" double triad_double(double *a, const double *b, const double *c, long long n, int t,
-                               int p, double limit)
+extern "C" double triad_double(double *a, const double *b, const double *c, long long n,
+                               int threads, int passes, int blocks, double limit)
 {
-    return best(a, b, c, n, t, p, limit);
+    return best(a, b, c, n, threads, passes, blocks, limit);
 }

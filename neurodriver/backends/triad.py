@@ -19,7 +19,12 @@ def _library() -> ct.CDLL:
 
 
 def triad(
-    footprint: float, dtype: DTypeLike, threads: int, passes: int = 30, limit: float = float("inf")
+    footprint: float,
+    dtype: DTypeLike,
+    threads: int,
+    passes: int = 30,
+    blocks: int = 1,
+    limit: float = float("inf"),
 ) -> float:
     """Return the bandwidth of the triad in bytes a second, the best of some passes.
 
@@ -32,17 +37,20 @@ def triad(
     threads : int
     passes : int
         Most passes.
+    blocks : int
+        Parts of a pass that are timed by themselves: on a busy machine a short one may be left
+        alone. What lies between two visits must be more than the caches hold.
     limit : float
-        Seconds after which no pass begins; one is made in any case.
+        Seconds after which no part begins; one is timed in any case.
     """
     dtype = np.dtype(dtype)
-    size = int(footprint / 3 / dtype.itemsize)
+    size = int(footprint / 3 / dtype.itemsize) // blocks * blocks
     arrays = [aligned(size, dtype) for _ in range(3)]
     for array in arrays:
         array[:] = 1.5
     function = getattr(_library(), "triad_float" if dtype == np.float32 else "triad_double")
     function.restype = ct.c_double
     pointers = [ct.c_void_p(a.ctypes.data) for a in arrays]
-    numbers = ct.c_longlong(size), ct.c_int(threads), ct.c_int(passes), ct.c_double(limit)
-    spent: float = function(*pointers, *numbers)
-    return 3 * size * dtype.itemsize / spent
+    counts = [ct.c_int(n) for n in (threads, passes, blocks)]
+    spent: float = function(*pointers, ct.c_longlong(size), *counts, ct.c_double(limit))
+    return 3 * size // blocks * dtype.itemsize / spent
