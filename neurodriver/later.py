@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 LATER = {
     "Manager": "manager",
     "Pattern": "ports",
+    "Profile": "profiling.phases",
     "Selector": "ports",
     "load_experiment": "experiment",
 }
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from .experiment import load_experiment
     from .manager import Manager
     from .ports import Pattern, Selector
+    from .profiling.phases import Profile
 
-    __all__ = ["Manager", "Pattern", "Selector", "load_experiment"]
+    __all__ = ["Manager", "Pattern", "Profile", "Selector", "load_experiment"]
 else:
     __all__ = ["__getattr__"]
 

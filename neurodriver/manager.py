@@ -16,6 +16,7 @@ from .network.mpi import World, world
 from .network.plan import Both, Order, Plan
 from .network.run import Run
 from .ports import RoutingTable
+from .profiling.phases import phased
 
 
 class Manager:
@@ -173,6 +174,7 @@ class Manager:
         """
         self.plan.connect((id_0, id_1), pat, (int_0, int_1), delay)
 
+    @phased("spawn")
     def spawn(self, **info: Any) -> None:
         """Construct the LPUs of this rank and wire them.
 

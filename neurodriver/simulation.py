@@ -22,6 +22,7 @@ from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
 from .initial import fill_initial
 from .inputs.base import Input
+from .profiling.phases import OFF, current, phased
 from .recorders.base import Block, Recorder, RecordingPlan
 from .recorders.writer import Writer
 
@@ -119,6 +120,7 @@ class Simulation:
         What advances the circuit.
     """
 
+    @phased("make ready")
     def __init__(
         self,
         circuit: Circuit,
@@ -133,8 +135,8 @@ class Simulation:
         relays: Sequence[Relay] = (),
         choice: Choice | None = None,
     ) -> None:
-        self.dt = dt
-        self.step = 0
+        self.dt, self.step = dt, 0
+        self.profile = current()
         self.members = list(members)
         inputs = [(m.scope, one) for m in members for one in m.inputs]
         targets = [
@@ -199,6 +201,7 @@ class Simulation:
             return next(m.scope for m, tap in self._taps if tap.recorder is self._failed)
         return (self.exchange.asking if self.exchange else "") or self._feed.asking
 
+    @phased("open recordings")
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self.started:
@@ -219,7 +222,7 @@ class Simulation:
         if self.exchange is not None:
             self.exchange.begin(steps)
         if self._taps:
-            self._writer = Writer([tap.recorder for _, tap in self._taps])
+            self._writer = Writer([tap.recorder for _, tap in self._taps], profile=self.profile)
         self.started = True
 
     def _plan(self, member: Member, tap: RecorderFeed, steps: int | None) -> RecordingPlan:
@@ -245,7 +248,8 @@ class Simulation:
                 limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
             if self.exchange is not None and self.step % self.exchange.timing.window == 0:
-                self.exchange.swap(self.step)
+                with self.profile.phase("exchange"):
+                    self.exchange.swap(self.step)
             self.watch()
             if progress is not None:
                 progress(done)
@@ -267,17 +271,21 @@ class Simulation:
         if self._stepwise:
             steps = 1
         self._inside = True
-        self._feed.stage(self.backend, first, steps)
+        with self.profile.phase("stage inputs"):
+            self._feed.stage(self.backend, first, steps)
         if self.exchange is not None:
-            self.exchange.stage(first)
+            with self.profile.phase("exchange"):
+                self.exchange.stage(first)
         at = 0
         for _, tap in self._taps:
             count = len(tap.probes)
             tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
             at += count
         number = self._ahead.landed + len(self._flying) if self._ahead else 0
-        begin = time.perf_counter()
-        done = self._ahead.begin(first, steps) if self._ahead else self.backend.run(first, steps)
+        with self.profile.phase("step loop"):
+            begin = time.perf_counter()
+            done = self._ahead.begin(first, steps) if self._ahead else self.backend.run(first, steps)
+        self.profile.step(self.backend, begin)
         # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
         # or is with it
         rows = [tap.dense(first, done) for _, tap in self._taps]
@@ -286,7 +294,8 @@ class Simulation:
         while len(self._flying) > (self._ahead is not None):
             self._land(self._writer)
         if self._stepwise:
-            self.backend.run_step(first)
+            with self.profile.phase("run_step"):
+                self.backend.run_step(first)
         self._inside = False
         return done
 
@@ -299,15 +308,17 @@ class Simulation:
         if flight.blocks is None:
             if self._ahead and self._ahead.landed <= flight.number:
                 try:
-                    self._ahead.land()
+                    with self.profile.phase("step loop"):
+                        self._ahead.land()
                 except Exception:
                     self._flying.clear()  # nothing will come from this device any more
                     raise
             flight.blocks = self._blocks(flight)
         try:
-            while flight.blocks and writer is not None:
-                writer.put(*flight.blocks[0])
-                del flight.blocks[0]
+            with self.profile.phase("hand over"):
+                while flight.blocks and writer is not None:
+                    writer.put(*flight.blocks[0])
+                    del flight.blocks[0]
         finally:
             self._failed = writer.failed if writer is not None else None
         del self._flying[0]
@@ -330,7 +341,8 @@ class Simulation:
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
         if self.exchange is not None:
-            self.exchange.end(self.step)
+            with self.profile.phase("exchange"):
+                self.exchange.end(self.step)
         self.finish()
 
     def leave(self) -> None:
@@ -350,6 +362,7 @@ class Simulation:
             if writer is not None:
                 stack.callback(self._close_writer, writer)
 
+    @phased("close recordings")
     def _close_writer(self, writer: Writer) -> None:
         try:
             with contextlib.ExitStack() as stack:
@@ -369,6 +382,8 @@ class Simulation:
                 last.callback(self.exchange.close)
             last.callback(self.backend.close)
             self.finish()
+            profile, self.profile = self.profile, OFF
+            profile.measure(self.backend, self.program, self.step)
 
 
 def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .. import settings
 from ..errors import CompileError
+from ..profiling.phases import phased
 from .cache import kept, refused
 
 FLAGS = (
@@ -152,6 +153,7 @@ def _processor() -> str:
     return "\n".join(sorted(set(lines)))
 
 
+@phased("build kernels")
 def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
     """Return a loaded library for each (text, extra flags), built side by side where needed.
 

@@ -19,8 +19,11 @@ from ..custom.arrays import HostArray, host_array
 from ..custom.instances import Instances
 from ..errors import NeurodriverError
 from ..kernels.source import source
+from ..profiling.phases import current
 from .compiler import build, find_compiler
+from .laps import Laps, Launch
 from .tables import Events, InputTable, Probe
+from .triad import triad
 
 WORK_PER_THREAD = 20_000.0
 """Estimated work of a step (in stored connections) that is worth a thread of its own."""
@@ -30,6 +33,8 @@ WORK_PER_BYTE = 1.0
 
 _SPARE_EVENTS = 1 << 16
 """Events of a thread that there is room for beyond those of one step."""
+
+_TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
@@ -50,7 +55,9 @@ class _Plan(ct.Structure):
     _fields_ = [
         (n, _i64) for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports")
     ]
-    _fields_ += [(n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported")]
+    _fields_ += [
+        (n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported", "times")
+    ]
 
 
 def default_threads(program: Program, copied: float = 0.0) -> int:
@@ -86,15 +93,6 @@ def free_memory() -> float:
         return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _launch(library: ct.CDLL, kernel: _Kernel, count: int) -> Callable[[int], None]:
-    """Return the function that advances all components of a kernel by one step."""
-
-    def launch(step: int) -> None:
-        library.nd_update(ct.byref(kernel.args), _i64(step), _i64(0), _i64(count))
-
-    return launch
-
-
 class CPUBackend:
     """Runs a program on threads of this machine.
 
@@ -128,11 +126,13 @@ class CPUBackend:
         for name in ("nd_run", "nd_worked"):
             getattr(self._runtime, name).restype = _i64
         self._bound: list[_Kernel] = []
-        launches = {}
+        self._launched: dict[int, Launch] = {}
+        launches: dict[int, tuple[Unit, Callable[[int], None]]] = {}
         for unit, library in zip(program.units, libraries[1:], strict=True):
             kernel = self._bind(unit, library)
             if unit.groups[0] in self.instances.made:
-                launches[unit.groups[0]] = unit, _launch(library, kernel, unit.count)
+                launch = self._launched[unit.groups[0]] = Launch(library, kernel.args, unit.count)
+                launches[unit.groups[0]] = unit, launch
             if not unit.stepwise:
                 self._bound.append(kernel)
         self.instances.bind(launches)
@@ -243,7 +243,9 @@ class CPUBackend:
         self._keep += tables
         counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
         counts.append(len(exports))
-        plan = _Plan(*counts, *[ct.addressof(t) for t in tables])
+        self._laps = Laps(self.threads, self.program.units, self._launched)
+        times = ct.addressof(self._laps.filled) if current().on else None
+        plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
         self._handle = self._runtime.nd_create(ct.byref(plan))
         if self._handle is None:
@@ -333,6 +335,19 @@ class CPUBackend:
         """Return how many component updates each thread has done."""
         handle = self._open()
         return [int(self._runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
+
+    def profile_times(self) -> list[tuple[str, float]]:
+        """Return name and seconds of each unit, then of the rest (see `profiling.phases.Timed`)."""
+        return self._laps.times()
+
+    def profile_step(self) -> list[tuple[int, str, float, float]]:
+        """Return thread, name, begin and end of the parts of one step of the last call."""
+        return self._laps.step()
+
+    def peak_bandwidth(self) -> float:
+        """Return the bandwidth of the memory in bytes a second: a triad by as many threads."""
+        size = min(_TRIAD_BYTES, free_memory() / 2)
+        return triad(size, self.dtype, self.threads, blocks=_BLOCKS, limit=_TRIAD_SECONDS)
 
     def close(self) -> None:
         """End the threads."""

@@ -60,6 +60,14 @@ struct nd_events {                  /* non-zero elements of one variable at ever
     integer *found;                 /* (threads) */
 };
 
+struct nd_times {                   /* of a profiled run, in ticks (see `tick`) */
+    integer stride;                 /* of the rows of the threads: whole cache lines */
+    integer *spent;                 /* (threads, stride): what each part of the steps took, summed */
+    integer *stamps;                /* (threads, stride): one step of the last call: where its parts
+                                       begin, since the call began, and the end; 0: not done */
+    integer ticks, nanoseconds;     /* of all calls, by this clock and by another */
+};
+
 struct nd_plan {
     integer threads, kernels, rings, inputs, probes, events, exports;
     const nd_kernel *kernel;
@@ -68,6 +76,7 @@ struct nd_plan {
     nd_probe *probe;
     nd_events *event;
     nd_probe *exported;             /* rows k + 1 of step k, for other processes; interval 1 */
+    nd_times *times;                /* or null */
 };
 }
 
@@ -115,6 +124,45 @@ struct Barrier {
     }
 };
 
+/* Now, by the clock that is cheapest to read: a step may take a microsecond. */
+inline integer tick()
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return (integer)__builtin_ia32_rdtsc();
+#else
+    return (integer)std::chrono::steady_clock::now().time_since_epoch().count();
+#endif
+}
+
+/* The time of one thread, part by part without a gap: recording, the kernels, inputs, barrier. */
+struct Laps {
+    integer *spent, *stamps;
+    integer origin, last;
+
+    Laps(const nd_times *times, integer thread, integer began)
+        : spent(times->spent + thread * times->stride), stamps(times->stamps + thread * times->stride),
+          origin(began), last(tick())
+    {
+        std::memset(stamps, 0, (size_t)times->stride * sizeof(integer));
+    }
+
+    void part(integer number, bool shown = false)
+    {
+        const integer now = tick();
+        spent[number] += now - last;
+        if (shown) {
+            stamps[number] = last - origin;
+            stamps[number + 1] = now - origin;
+        }
+        last = now;
+    }
+};
+
+struct NoLaps {
+    NoLaps(const nd_times *, integer, integer) {}
+    void part(integer, bool = false) {}
+};
+
 struct Share { integer begin, end; };
 
 Share share(integer count, integer thread, integer threads)
@@ -144,7 +192,7 @@ struct Simulation {
     std::atomic<uint32_t> full[2] = {0, 0};     /* an event buffer is full, by parity of the step:
                                                    set in phase k, read before phase k + 2 */
     bool quit = false;
-    integer first = 0, steps = 0, done = 0;
+    integer first = 0, steps = 0, done = 0, began = 0;
     std::vector<std::vector<integer>> written;  /* [thread][input * depth + row]: its content */
     std::vector<integer> offset;                /* of each input in `written` */
     std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
@@ -195,6 +243,12 @@ struct Simulation {
             if (quit) return;
             advance(thread);
         }
+    }
+
+    void advance(integer thread)
+    {
+        if (plan.times) advance_by<Laps>(thread);
+        else advance_by<NoLaps>(thread);
     }
 
     /* What a row shall hold of an input at a step; -2 is equal to nothing. */
@@ -318,27 +372,37 @@ struct Simulation {
         }
     }
 
-    void advance(integer thread)
+    template <typename Clock> void advance_by(integer thread)
     {
-        const integer last = first + steps;
+        const integer last = first + steps, shown = first + steps / 2;
+        const integer inputs = 1 + plan.kernels, waiting = inputs + 1;
+        Clock clock(plan.times, thread, began);
         inject(thread, first);
+        clock.part(inputs);
         barrier.meet();
+        clock.part(waiting);
         integer k = first, count = 0;
         for (; k < last; ++k) {
+            const bool show = k == shown;
             sample(thread, k);
             publish(thread, k);
             scan(thread, k);
+            clock.part(0, show);
             for (integer i = 0; i < plan.kernels; ++i) {
                 const nd_kernel &kernel = plan.kernel[i];
                 const integer b = kernel.cuts[thread], e = kernel.cuts[thread + 1];
                 if (b < e) kernel.update(&kernel.args, k, b, e);
                 count += e - b;
+                clock.part(1 + i, show);
             }
             if (k + 1 < last) inject(thread, k + 1);
+            clock.part(inputs, show);
             barrier.meet();
+            clock.part(waiting, show);
             if (full[k & 1].load(std::memory_order_relaxed)) { ++k; break; }
         }
         publish(thread, k);
+        clock.part(0);  // nothing is noted after the last barrier: the caller reads it then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
         barrier.meet();
@@ -366,9 +430,16 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
     s->steps = steps;
     s->full[0].store(0);
     s->full[1].store(0);
+    const auto begin = std::chrono::steady_clock::now();
+    s->began = tick();
     s->order.fetch_add(1, std::memory_order_release);
     s->order.notify_all();
     s->advance(0);
+    if (nd_times *times = s->plan.times) {
+        const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin;
+        times->ticks += tick() - s->began;
+        times->nanoseconds += spent.count();
+    }
     return s->done;
 }
 

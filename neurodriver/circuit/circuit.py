@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..component import NDComponent
+from ..profiling.phases import phased
 
 Column = NDArray[Any]
 
@@ -141,6 +142,7 @@ class Circuit:
     """Variable, input ports, and the components that hold what each has (joined circuits)."""
 
     @classmethod
+    @phased("read file")
     def from_file(
         cls,
         path: str | Path,
@@ -298,6 +300,7 @@ class Circuit:
         return order, self.uids[order]
 
     @cached_property
+    @phased("digest")
     def digest(self) -> str:
         """Hash of everything the circuit holds, 64 hexadecimal digits."""
         state = hashlib.sha256()

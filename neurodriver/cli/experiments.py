@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import LPUExecutionError, NeurodriverError
+from .profiled import check_trace, profiled, tell
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -67,8 +68,17 @@ def check(path: Path, strict: bool) -> int:
     return 0
 
 
-def run(path: Path, output: Path | None) -> int:
-    """Run an experiment; under ``mpiexec`` rank 0 speaks for all."""
+def run(path: Path, output: Path | None, show: bool = False, trace: Path | None = None) -> int:
+    """Run an experiment; under ``mpiexec`` rank 0 speaks for all.
+
+    Parameters
+    ----------
+    path, output : Path
+    show : bool
+        Whether to print a profile.
+    trace : Path, optional
+        File for a Chrome trace.
+    """
     from ..experiment import load_experiment
     from ..experiment.run import agreed
     from ..network.mpi import world
@@ -79,8 +89,13 @@ def run(path: Path, output: Path | None) -> int:
     if here.rank:
         warnings.simplefilter("ignore")
     try:
-        experiment = agreed(lambda: load_experiment(path, output, words), here)
-        _run(experiment, begin, here.rank == 0)
+        with profiled(show, trace) as profile:
+            with profile.phase("load experiment"):
+                experiment = agreed(lambda: load_experiment(path, output, words), here)
+            files = [path, experiment.output, *experiment.recordings.values()]
+            agreed(lambda: check_trace(None if here.rank else trace, files), here)
+            _run(experiment, begin, here.rank == 0)
+        tell(profile, show, trace, here)
     except LPUExecutionError as error:
         if here.rank == 0 and not error.traceback[-1:][0].startswith("neurodriver."):
             click.echo("".join(error.traceback), err=True)

@@ -14,6 +14,7 @@ from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
 from ..loading import load_models
 from . import experiments, options
+from .profiled import check_trace, profiled, tell
 
 LONGEST_RUN = 2**53
 """Steps whose times are exact."""
@@ -40,6 +41,10 @@ LONGEST_RUN = 2**53
 @click.option("--threads", type=click.IntRange(1, 1024), help="Default: by the circuit's size.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
 @click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
+@click.option("--profile", is_flag=True,
+              help="Print where the time went: phases, models, bytes moved.")  # fmt: skip
+@click.option("--trace", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write a Chrome trace (JSON), for chrome://tracing or Perfetto.")  # fmt: skip
 @options.own_models
 @options.strict
 def command(**given: Any) -> int:
@@ -49,13 +54,18 @@ def command(**given: Any) -> int:
     its output.
     """
     if experiments.is_experiment(given["file"]):
-        experiments.refuse_options(["output"])
-        return experiments.run(given["file"], given["output"])
+        experiments.refuse_options(["output", "profile", "trace"])
+        return experiments.run(given["file"], given["output"], given["profile"], given["trace"])
     experiments.need_options(given, ["dt", "duration", "output"])
-    return _run_circuit(given)
+    sources = [given["file"], *given["inputs"], *given["model_files"]]
+    check_trace(given["trace"], [given["output"], *sources])
+    with profiled(given["profile"], given["trace"]) as profile:
+        _run_circuit(given)
+    tell(profile, given["profile"], given["trace"])
+    return 0
 
 
-def _run_circuit(given: dict[str, Any]) -> int:
+def _run_circuit(given: dict[str, Any]) -> None:
     """Simulate one circuit."""
     from ..compile.injection import make_slots
     from ..inputs.legacy import file_input
@@ -97,7 +107,6 @@ def _run_circuit(given: dict[str, Any]) -> int:
     factor = lpu.time / spent if spent else float("inf")
     click.echo(f"{lpu.time:g} s simulated in {spent:.2f} s ({factor:.3g} x real time)")
     click.echo(str(output))
-    return 0
 
 
 def _steps(duration: float, dt: float, interval: int) -> int:

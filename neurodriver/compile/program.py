@@ -19,6 +19,7 @@ from ..kernels.language import used
 from ..kernels.reactions import one_by_one, reaction_kernel
 from ..kernels.threads import spread, thread_kernel
 from ..kernels.update import update_kernel
+from ..profiling.phases import phased
 from .aggregators import insert_aggregators
 from .delays import longest
 from .edges import edges_of
@@ -104,6 +105,7 @@ class Program:
         return segment.start + (np.arange(count) if order is None else order)
 
 
+@phased("compile")
 def compile_circuit(
     circuit: Circuit,
     dt: float,

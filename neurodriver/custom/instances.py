@@ -15,6 +15,7 @@ from .. import settings
 from ..compile.memory import LANES, MemoryManager, padded
 from ..errors import ModelError, near
 from ..kernels.template import Signature, template_kernel
+from ..profiling.phases import current
 from .arrays import HostArray, filled, host_array
 from .instance import Instance
 from .plan import (
@@ -115,6 +116,7 @@ class Instances:
 
     def __init__(self, program: Program, backend: str = "cpu") -> None:
         self.program = program
+        self.profile = current()
         self.clock = Clock()
         self.made: dict[int, Instance] = {}
         self.links: dict[int, HostLink] = {}
@@ -224,7 +226,9 @@ class Instances:
         for one in self.program.custom:
             if one.stepwise:
                 pointers = self.program.memory.update_pointers(one.number, step)
-                with self._blame(one.number, "run_step", f", step {step}"):
+                name = self.program.circuit.groups[one.number].name
+                blame = self._blame(one.number, "run_step", f", step {step}")
+                with blame, self.profile.phase(name):
                     self.made[one.number].run_step(pointers)
                 self._note(one.number, step)
 

@@ -11,6 +11,7 @@ from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
 from ..lpu import command_line
 from ..manager import Manager
 from ..network.mpi import World, world
+from ..profiling.phases import phased
 from ..results.master import write_master
 from .build import ExperimentLPU
 from .load import Experiment
@@ -63,6 +64,7 @@ def wirings(experiment: Experiment) -> list[Wiring]:
     return out
 
 
+@phased("make patterns")
 def make_manager(experiment: Experiment, here: World) -> Manager:
     """Return a manager that knows the LPUs and the patterns of an experiment."""
     wired = wirings(experiment)

@@ -9,7 +9,7 @@ from ..compile.gather import Gather
 from ..component import EVENT_VARIABLES, NDComponent
 from ..errors import ModelError
 from .kernel import Arguments, block
-from .language import Translator, texts_of, used
+from .language import Translator, step_numbers, used
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,7 @@ class ComponentText:
                 where = f"{self.model.__name__}.accesses['{access.name}']"
                 raise ModelError(f"{where}: '{name}' is only the initial value of a state")
         own = [*params, *self.model.constants]
-        texts = list(texts_of(self.model).values())
-        texts += [a.each for a in self.model.accesses]
-        self.numbers = used(own, texts)
+        self.numbers = step_numbers(self.model)
         self.inputs = {a.name: self.model.input_symbol(a) for a in self.model.accesses}
         self.names = [*own, *self.model.states, *self.model.updates, *self.inputs.values()]
 

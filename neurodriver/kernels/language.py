@@ -101,3 +101,9 @@ def texts_of(model: type[NDComponent]) -> Mapping[str, str]:
     parts.update(model.sub_units.texts() if model.sub_units is not None else {})
     parts.update({f"outputs['{k}']": v for k, v in model.outputs.items()})
     return parts
+
+
+def step_numbers(model: type[NDComponent]) -> list[str]:
+    """Return the parameters and constants that a model reads at each step."""
+    texts = [*texts_of(model).values(), *(a.each for a in model.accesses)]
+    return used([*model.fixed_params(), *model.constants], texts)

@@ -6,6 +6,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextvars import copy_context
 
 from ..simulation import Simulation
 from .exchange import Left
@@ -43,7 +44,10 @@ class Run:
         self._progress = progress
         self._looked = 0.0
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="neurodriver-run", daemon=True)
+        run = copy_context().run  # a thread of its own belongs to no profile
+        self._thread = threading.Thread(
+            target=run, args=(self._run,), name="neurodriver-run", daemon=True
+        )
         self._thread.start()
 
     def join(self, seconds: float) -> bool:

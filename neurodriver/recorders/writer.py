@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import TracebackType
 
 from ..errors import RecordingError
+from ..profiling.phases import OFF, Off, Profile
 from .base import Block, Recorder
 
 _END = None
@@ -28,6 +29,8 @@ class Writer:
         Open recorders; from here on only the thread uses them, and ``close`` closes them.
     depth : int
         Blocks that may wait.
+    profile : Profile, optional
+        Told what writing takes.
 
     Attributes
     ----------
@@ -37,9 +40,12 @@ class Writer:
         The one that failed first.
     """
 
-    def __init__(self, recorders: Iterable[Recorder], depth: int = 4) -> None:
+    def __init__(
+        self, recorders: Iterable[Recorder], depth: int = 4, profile: Profile | Off = OFF
+    ) -> None:
         self.recorders = tuple(recorders)
         self.blocked_seconds = 0.0
+        self._profile = profile
         self.failed: Recorder | None = None
         self._queue: queue.Queue[tuple[Recorder, Block] | None] = queue.Queue(max(1, depth))
         self._failure: BaseException | None = None
@@ -64,7 +70,8 @@ class Writer:
         except queue.Full:
             began = time.perf_counter()
             try:
-                self._queue.put((recorder, block))
+                with self._profile.phase("wait for the disk"):
+                    self._queue.put((recorder, block))
             finally:
                 self.blocked_seconds += time.perf_counter() - began
             self._raise_failure()
@@ -104,7 +111,8 @@ class Writer:
             last[item[0]] = item[1]
             if self._failure is None and not twice:
                 try:
-                    item[0].append(item[1])
+                    with self._profile.phase("write", beside=True):
+                        item[0].append(item[1])
                 except BaseException as failure:
                     self._failure, self.failed = failure, item[0]
         self._close(per_step=False)

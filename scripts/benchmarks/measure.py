@@ -9,15 +9,12 @@ import platform
 import statistics
 import subprocess
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from neurodriver import LPU
 from neurodriver.backends.compiler import build, find_compiler
-from neurodriver.compile.buffers import aligned
+from neurodriver.backends.triad import triad as triad
 
 HERE = Path(__file__).parent
 WINDOW = 0.25
@@ -38,25 +35,6 @@ def seconds_per_step(lpu: LPU, windows: int = 5) -> list[float]:
         lpu.advance(steps)
         out.append((time.perf_counter() - begin) / steps)
     return out
-
-
-@cache
-def _triad() -> Any:
-    return build([((HERE / "triad.cpp").read_text(), ())])[0]
-
-
-def triad(footprint: float, dtype: str, threads: int, passes: int = 30) -> float:
-    """Return the bandwidth of the triad in bytes a second over three arrays of ``footprint``."""
-    size = int(footprint / 3 / np.dtype(dtype).itemsize)
-    arrays = [aligned(size, dtype) for _ in range(3)]
-    for array in arrays:
-        array[:] = np.linspace(0.0, 1.0, size)
-    name = "triad_float" if dtype == "float32" else "triad_double"
-    function = getattr(_triad(), name)
-    function.restype = ct.c_double
-    pointers = [ct.c_void_p(a.ctypes.data) for a in arrays]
-    spent = function(*pointers, ct.c_longlong(size), ct.c_int(threads), ct.c_int(passes))
-    return 3 * size * np.dtype(dtype).itemsize / spent
 
 
 def barrier(threads: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -82,3 +83,19 @@ def test_a_failure_in_the_middle(tmp_path: Path) -> None:
     with nd.open(tmp_path / "experiment.h5") as recording:
         assert list(recording.lpus) == ["left", "right"]
         assert all(len(one["V"]) >= 30 for one in recording.lpus.values())
+
+
+def test_a_profile_of_each_rank(tmp_path: Path) -> None:
+    """Rank 0 prints the tables of all; one trace holds all, as processes of their own."""
+    path, trace = write(tmp_path, WHOLE), tmp_path / "trace.json"
+    words = ["-m", "neurodriver", "run", str(path), "--profile", "--trace", str(trace)]
+    said = mpiexec(2, words, 120).stdout
+    first, second = said[said.index("rank 0\n") :].split("rank 1\n")
+    for text in (first, second):
+        assert "exchange" in text and text.count("step loop") == 1 and "LeakyIAF" in text
+    assert "PowerGPotGPot" in first + second
+    events = json.loads(trace.read_text())["traceEvents"]
+    exchanges = [e["pid"] for e in events if e["name"] == "exchange"]
+    assert set(exchanges) == {0, 1}
+    bad = mpiexec(2, [*words[:-1], str(path)], 120, check=False)
+    assert bad.returncode == 1 and bad.stderr.count("would overwrite") == 1
