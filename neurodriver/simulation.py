@@ -17,6 +17,7 @@ from .backends.base import Backend
 from .backends.choice import Choice, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
+from .compile.merge import Recorded
 from .compile.program import Program, compile_circuit
 from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
@@ -50,12 +51,15 @@ class Member:
     recorders : list of Recorder
     attributes : dict
         Provenance, for its recordings.
+    merge : bool
+        Whether synapses may be merged.
     """
 
     scope: str = ""
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)
+    merge: bool = True
 
 
 class Border(Protocol):
@@ -117,9 +121,8 @@ class Simulation:
         recorded |= border.exported if border else set()
         depth = border.depth if border else {}
         chosen = choice or Choice.of()
-        self.program: Program = compile_circuit(
-            circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth, chosen.target
-        )
+        how = frozenset(recorded), seed, plans, depth, chosen.target, merging_of(members)
+        self.program: Program = compile_circuit(circuit, dt, dtype, targets, *how)
         if settings.debug():
             show(self.program)
         self._feed = InputFeed(self.program, inputs)
@@ -304,6 +307,12 @@ class Simulation:
                 last.callback(self.exchange.close)
             last.callback(self.backend.close)
             self.finish()
+
+
+def merging_of(members: Sequence[Member]) -> Recorded:
+    """Return what is recorded, and which LPUs keep their synapses apart."""
+    requests = [(m.scope, v, uids) for m in members for r in m.recorders for v, uids in r.record]
+    return Recorded(requests, [m.scope for m in members if not m.merge])
 
 
 def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:

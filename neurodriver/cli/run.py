@@ -39,6 +39,8 @@ LONGEST_RUN = 2**53
               show_default=True)  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Default: by the circuit's size.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
+@click.option("--merge/--no-merge", default=True, show_default=True,
+              help="Compute linear synapses of one target and equal kinetics as one.")  # fmt: skip
 @click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
 @options.own_models
 @options.strict
@@ -84,6 +86,7 @@ def _run_circuit(given: dict[str, Any]) -> int:
             threads=given["threads"],
             seed=given["seed"],
             backend=given["backend"],
+            merge=given["merge"],
             attributes={"command": command_line(words)},
         )
     except InputError:
