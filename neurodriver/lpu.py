@@ -188,8 +188,8 @@ class LPU:
             raise NeurodriverError(f"no variable '{variable}'{near(variable, known)}")
         groups = self.program.circuit.groups
         merged = self.program.merged
-        if merged is not None and any(variable in groups[g].model.updates for g in merged.computed):
-            message = "that of merged synapses is not kept; record it, or pass merge=False"
+        if merged is not None and any(variable in groups[g].model.updates for g in merged.partly):
+            message = "that of merged synapses is not kept; record all of it, or pass merge=False"
             raise NeurodriverError(f"'{variable}': {message}")
         hidden = merged.groups if merged is not None else ()
         owners = [

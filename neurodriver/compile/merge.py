@@ -71,6 +71,11 @@ class Merged:
     groups: frozenset[int] = frozenset()
 
     @property
+    def partly(self) -> frozenset[int]:
+        """Groups of which not everything is computed."""
+        return frozenset(n for n, flags in self.computed.items() if not flags.all())
+
+    @property
     def gone(self) -> frozenset[int]:
         """Groups of which nothing is computed."""
         return frozenset(n for n, flags in self.computed.items() if not flags.any())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
+from circuit_files import gexf, save
 from cutting import assert_equal_bits, managed, random_parts, whole, with_crossings
 from numpy.typing import NDArray
 from support import (
@@ -27,7 +30,16 @@ from support import (
     started,
 )
 
-from neurodriver import LPU, ArrayInput, Circuit, Connections, MemoryRecorder, StepInput
+from neurodriver import (
+    LPU,
+    ArrayInput,
+    Circuit,
+    Connections,
+    MemoryRecorder,
+    Recording,
+    StepInput,
+)
+from neurodriver.__main__ import main
 from neurodriver.circuit.cut import cut
 from neurodriver.compile import program as compiling
 from neurodriver.errors import NeurodriverError
@@ -292,6 +304,11 @@ def test_only_recorded_synapses_are_computed() -> None:
         with pytest.raises(NeurodriverError, match=r"merged synapses is not kept.*merge=False"):
             lpu.get("g")
         assert lpu.uids("V").tolist() == ["cell"]
+    with started(circuit, DT, given, [("g", None)]) as lpu:
+        lpu.run(steps=300)
+        assert lpu.uids("g").tolist() == [f"s{i}" for i in range(37)]
+        assert lpu.get("g").shape == (37,)
+        assert np.ptp(lpu.get("g")) > 0
     with started(circuit, DT, given, merge=False) as lpu:
         assert lpu.program.merged is not None
         assert not lpu.program.merged.groups
@@ -440,3 +457,36 @@ def test_what_arrives_may_be_anything() -> None:
     expected = simulate(circuit, DT, 200, given, merge=False)["V"]
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     assert np.ptp(found) > 1.0
+
+
+def test_files_and_the_command_line_turn_it_off(tmp_path: Path) -> None:
+    """``--no-merge``, and ``merge = false`` in an experiment, give the bits without merging."""
+    eager = {**IAF, "threshold": -69.9}
+    nodes: dict[str, dict[str, Any]] = {"a": node("LeakyIAF", eager), "b": node("LeakyIAF", IAF)}
+    for i in range(12):
+        nodes[f"s{i}"] = node("SynapseAMPA", AMPA, gmax=0.001 + 0.0007 * i, reverse=0.0)
+    edges = [edge for i in range(12) for edge in (("a", f"s{i}"), (f"s{i}", "b"))]
+    file = save(tmp_path, gexf(nodes, edges))
+    with h5py.File(tmp_path / "in.h5", "w") as spikes:
+        spikes["I/uids"] = np.array(["a"], dtype="S")
+        spikes["I/data"] = np.full((300, 1), 1.7)
+    words = ["run", str(file), "--dt", "1e-4", "--duration", "0.03", "-i", str(tmp_path / "in.h5")]
+
+    def potential(name: str, *more: str) -> NDArray[Any]:
+        assert main([*words, "-o", str(tmp_path / name), *more]) == 0
+        with Recording(tmp_path / name) as recording:
+            return np.asarray(recording["V"]["b"])
+
+    merged, apart = potential("merged.h5"), potential("apart.h5", "--no-merge")
+    assert np.ptp(apart) > 0.1
+    assert not np.array_equal(merged, apart)
+    np.testing.assert_allclose(merged, apart, rtol=1e-12)
+    for text, expected in (("", merged), ("merge = false\n", apart)):
+        experiment = tmp_path / "experiment.toml"
+        experiment.write_text(
+            f'dt = 1e-4\nsteps = 300\noutput = "out.h5"\n{text}[lpu.one]\ncircuit = "{file.name}"\n'
+            '[[lpu.one.input]]\nclass = "StepInput"\nvariable = "I"\nuids = ["a"]\nvalue = 1.7\n'
+        )
+        assert main(["run", str(experiment)]) == 0
+        with Recording(tmp_path / "out.one.h5") as recording:
+            assert np.array_equal(recording["V"]["b"], expected)
