@@ -18,11 +18,11 @@ def stays_positive(params: Mapping[str, NDArray[np.float64]], dt_ms: float) -> N
         z[n+2] - 2 z[n+1] + (1 + c) z[n] - (c - e) z[n-1] = e / dt_ms s[n].
 
     The generating function of ``z`` is that of ``s``, with a positive factor, over
-    ``(1 - a x) (1 - b x) (1 - d x)``, where a, b, d are the roots of
-    ``l^3 - 2 l^2 + (1 + c) l - (c - e)``. If these are real and not negative, each ``1 / (1 - a
-    x)`` has coefficients ``a^n >= 0``, so has their product, and ``z[n] >= 0``. They are real where
-    the discriminant is not negative; a real root cannot be negative where ``e <= c``, as then the
-    signs of the coefficients alternate.
+    ``(1 - a x) (1 - b x) (1 - d x)``, where ``a - 1``, ``b - 1``, ``d - 1`` are the roots of
+    ``m^3 + m^2 + c m + e``. If these are real, they are negative, as all coefficients are
+    positive, and their sum is -1; so a, b, d lie between 0 and 1. Then each ``1 / (1 - a x)`` has
+    coefficients ``a^n > 0``, so has their product, and ``z[n] >= 0``. They are real where the
+    discriminant is not negative.
 
     Sub-steps change nothing: a spike acts in the first one. A negative ``gmax`` would bring the
     sum of weighted states below zero. For equal rates the condition is ``p <= 4/27``. It is
@@ -32,7 +32,7 @@ def stays_positive(params: Mapping[str, NDArray[np.float64]], dt_ms: float) -> N
     p, q = params["ar"] * dt_ms, params["ad"] * dt_ms
     c, e = p + q, p * q
     discriminant = c**2 - 4 * c**3 - 4 * e - 27 * e**2 + 18 * c * e
-    positive: NDArray[np.bool_] = (discriminant >= 0) & (e <= c) & (params["gmax"] >= 0)
+    positive: NDArray[np.bool_] = (discriminant >= 0) & (params["gmax"] >= 0)
     return positive
 
 

@@ -416,7 +416,7 @@ def test_spikes_through_ports_and_conductances_to_ports() -> None:
 
 
 def test_own_models_read_conductances() -> None:
-    """A synapse whose g a model of one's own reads, or that is one's own, is left alone."""
+    """A synapse whose g something else reads, or that is one's own, is left alone."""
     from neurodriver import NDComponent
 
     class Meter(NDComponent):
@@ -429,18 +429,19 @@ def test_own_models_read_conductances() -> None:
 
     nodes: dict[str, dict[str, Any]] = {"cell": node("LeakyIAF", IAF, threshold=1000.0)}
     nodes["meter"] = {"class": "Meter"}
+    nodes["other"] = node("LeakyIAF", IAF)
     nodes |= {f"s{i}": node("SynapseAMPA", AMPA, reverse=0.0) for i in range(5)}
     nodes |= {f"t{i}": node("Ampa", AMPA, reverse=0.0) for i in range(3)}
     uids = [u for u in nodes if u[0] in "st"]
-    edges = [(u, "cell") for u in uids] + [("s1", "meter")]
+    edges = [(u, "cell") for u in uids] + [("s1", "meter"), ("s3", "other")]
     circuit = build(nodes, edges, [Meter, Ampa])
     train = (np.random.default_rng(3).random((300, 8)) < 0.05).astype(float)
     given = ArrayInput({"spike_state": (uids, train)})
-    record: Record = [("V", ["cell"]), ("reading", None)]
+    record: Record = [("V", ["cell", "other"]), ("reading", None)]
     with started(circuit, DT, given, record) as lpu:
         assert lpu.program.merged is not None
         (computed,) = lpu.program.merged.computed.values()
-        assert computed.tolist() == [False, True, False, False, False]
+        assert computed.tolist() == [False, True, False, True, False]
         lpu.run(steps=300)
         found = recorded(lpu, 300)
     expected = simulate(circuit, DT, 300, given, record, merge=False)
