@@ -20,6 +20,7 @@ from .custom.declare import (
 )
 from .custom.instance import Instance
 from .errors import ModelError, near
+from .linear import Linear
 from .subunits import SubUnits
 
 VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
@@ -205,6 +206,8 @@ class NDComponent(Instance):
     sub_units : SubUnits or None
         Stochastic systems inside each component, which jump by reactions; their totals are known
         to ``update``.
+    linear : Linear or None
+        Of a synapse: that many of one target may be computed as one.
     maximum_dt : float or None
         Largest sub-step in seconds; None: one sub-step per step.
     reference : str
@@ -232,6 +235,7 @@ class NDComponent(Instance):
     update: ClassVar[str] = ""
     outputs: ClassVar[Mapping[str, str]] = {}
     sub_units: ClassVar[SubUnits | None] = None
+    linear: ClassVar[Linear | None] = None
     maximum_dt: ClassVar[float | None] = None
     reference: ClassVar[str] = ""
     units: ClassVar[dict[str, str]] = {}
@@ -398,6 +402,8 @@ def _check(cls: type[NDComponent]) -> None:
             message = f"no parameter or earlier state '{value.initial}'{hint}"
             raise ModelError(f"{where}.states['{state}']: {message}")
         earlier.append(state)
+    if "linear" in cls.__dict__ and cls.linear is not None:
+        cls.linear.check(cls)
     if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
         raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
 

@@ -46,6 +46,7 @@ class Settings:
     seed: int
     plans: bool
     choice: Choice
+    merge: bool = True
 
 
 class LPU:
@@ -76,6 +77,9 @@ class LPU:
     executor : {"resident", "stepwise"}, optional
         On a GPU: one launch for many steps, or one for each kernel and step. The results are the
         same; ``NEURODRIVER_EXECUTOR`` when not given.
+    merge : bool
+        Whether linear synapses of one target and equal kinetics may be computed as one, which
+        changes results by rounding. Without ``plans`` they are not.
 
     Raises
     ------
@@ -104,6 +108,7 @@ class LPU:
         plans: bool = True,
         device: int | None = None,
         executor: str | None = None,
+        merge: bool = True,
     ) -> None:
         _check_settings(dt, dtype, threads, seed)
         choice = Choice.of(backend, device, executor)
@@ -117,12 +122,13 @@ class LPU:
         for one in (*self.inputs, *self.recorders):
             if hasattr(one, "LPU_obj"):
                 one.LPU_obj = self
-        self.settings = Settings(dtype, threads, seed, plans, choice)
+        self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope = ""
         if not _MANAGED.get():
-            member = Member("", self.inputs, self.recorders, self.attributes)
-            self.simulation = Simulation(self.circuit, self.dt, [member], **vars(self.settings))
+            settings = vars(self.settings).copy()
+            member = Member("", self.inputs, self.recorders, self.attributes, settings.pop("merge"))
+            self.simulation = Simulation(self.circuit, self.dt, [member], **settings)
 
     def join(self, simulation: Simulation, scope: str) -> None:
         """Become part of a simulation of several LPUs, under the name ``scope``."""
@@ -181,10 +187,15 @@ class LPU:
                 raise NeurodriverError(message)
             raise NeurodriverError(f"no variable '{variable}'{near(variable, known)}")
         groups = self.program.circuit.groups
+        merged = self.program.merged
+        if merged is not None and any(variable in groups[g].model.updates for g in merged.partly):
+            message = "that of merged synapses is not kept; record all of it, or pass merge=False"
+            raise NeurodriverError(f"'{variable}': {message}")
+        hidden = merged.groups if merged is not None else ()
         owners = [
             g
             for g in range(len(groups))
-            if variable in groups[g].model.updates and str(g) in ring.segments
+            if variable in groups[g].model.updates and str(g) in ring.segments and g not in hidden
         ]
         if not owners:
             raise NeurodriverError(f"nothing updates '{variable}'; it holds inputs alone")

@@ -17,6 +17,7 @@ from .backends.base import Ahead, Backend
 from .backends.choice import Choice, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
+from .compile.merge import Recorded
 from .compile.program import Program, compile_circuit
 from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
@@ -78,12 +79,15 @@ class Member:
     recorders : list of Recorder
     attributes : dict
         Provenance, for its recordings.
+    merge : bool
+        Whether synapses may be merged.
     """
 
     scope: str = ""
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)
+    merge: bool = True
 
 
 class Border(Protocol):
@@ -146,9 +150,8 @@ class Simulation:
         recorded |= border.exported if border else set()
         depth = border.depth if border else {}
         chosen = choice or Choice.of()
-        self.program: Program = compile_circuit(
-            circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth, chosen.target
-        )
+        how = frozenset(recorded), seed, plans, depth, chosen.target, merging_of(members)
+        self.program: Program = compile_circuit(circuit, dt, dtype, targets, *how)
         if settings.debug():
             show(self.program)
         self._feed = InputFeed(self.program, inputs)
@@ -284,7 +287,8 @@ class Simulation:
         number = self._ahead.landed + len(self._flying) if self._ahead else 0
         with self.profile.phase("step loop"):
             begin = time.perf_counter()
-            done = self._ahead.begin(first, steps) if self._ahead else self.backend.run(first, steps)
+            run = self._ahead.begin if self._ahead else self.backend.run
+            done = run(first, steps)
         self.profile.step(self.backend, begin)
         # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
         # or is with it
@@ -384,6 +388,12 @@ class Simulation:
             self.finish()
             profile, self.profile = self.profile, OFF
             profile.measure(self.backend, self.program, self.step)
+
+
+def merging_of(members: Sequence[Member]) -> Recorded:
+    """Return what is recorded, and which LPUs keep their synapses apart."""
+    requests = [(m.scope, v, uids) for m in members for r in m.recorders for v, uids in r.record]
+    return Recorded(requests, [m.scope for m in members if not m.merge])
 
 
 def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:

@@ -1,6 +1,39 @@
 """Alpha-function synapse."""
 
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
 from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.linear import ARRIVAL, Linear
+
+
+def stays_positive(params: Mapping[str, NDArray[np.float64]], dt_ms: float) -> NDArray[np.bool_]:
+    """Return where ``z`` of AlphaSynapse cannot fall below zero without its clamp, (n,).
+
+    With ``p = ar dt_ms``, ``q = ad dt_ms``, ``c = p + q``, ``e = p q``: the three statements of
+    a sub-step, without the clamp and started at rest, are for any train of spikes ``s``
+
+        z[n+2] - 2 z[n+1] + (1 + c) z[n] - (c - e) z[n-1] = e / dt_ms s[n].
+
+    The generating function of ``z`` is that of ``s``, with a positive factor, over
+    ``(1 - a x) (1 - b x) (1 - d x)``, where ``a - 1``, ``b - 1``, ``d - 1`` are the roots of
+    ``m^3 + m^2 + c m + e``. If these are real, they are negative, as all coefficients are
+    positive, and their sum is -1; so a, b, d lie between 0 and 1. Then each ``1 / (1 - a x)`` has
+    coefficients ``a^n > 0``, so has their product, and ``z[n] >= 0``. They are real where the
+    discriminant is not negative.
+
+    Sub-steps change nothing: a spike acts in the first one. A negative ``gmax`` would bring the
+    sum of weighted states below zero. For equal rates the condition is ``p <= 4/27``. It is
+    sufficient: next to it the clamp may still never act. Rounding may bring ``z`` below zero by
+    a rounding of itself.
+    """
+    p, q = params["ar"] * dt_ms, params["ad"] * dt_ms
+    c, e = p + q, p * q
+    discriminant = c**2 - 4 * c**3 - 4 * e - 27 * e**2 + 18 * c * e
+    positive: NDArray[np.bool_] = (discriminant >= 0) & (params["gmax"] >= 0)
+    return positive
 
 
 class AlphaSynapse(NDComponent):
@@ -27,13 +60,15 @@ class AlphaSynapse(NDComponent):
         "d2z": State("1/ms^2", doc="its second derivative"),
     }
     constants = {"kick": "ar * ad", "damping": "ar + ad"}
+    terms = {"arrived": ARRIVAL}
     maximum_dt = 1e-4
     update = """
         real z_new = fmax(0, z + dt_ms * dz);
         real dz_new = dz + dt_ms * d2z;
-        if (substep == 0 && spike_state > 0) dz_new += kick;
+        if (arrived != 0) dz_new += kick * arrived;
         d2z = -damping * dz - kick * z;
         z = z_new;
         dz = dz_new;
     """
     outputs = {"g": "gmax * z"}
+    linear = Linear(factors=("gmax",), where=stays_positive)

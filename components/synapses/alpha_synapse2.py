@@ -1,6 +1,7 @@
 """Alpha-function synapse, integrated exactly."""
 
 from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.linear import ARRIVAL, Linear
 
 
 class AlphaSynapse2(NDComponent):
@@ -34,10 +35,12 @@ class AlphaSynapse2(NDComponent):
         "apart": "(ar - ad) * dt_ms",
         "share": "decay * dt_ms * (apart == 0 ? 1 : -expm1(-apart) / apart)",
     }
+    terms = {"arrived": ARRIVAL}
     maximum_dt = 1e-4
     update = """
-        if (substep == 0 && spike_state > 0) y += kick;
+        if (arrived != 0) y += kick * arrived;
         z = z * decay + y * share;
         y *= rise;
     """
     outputs = {"g": "scale * gmax * z"}
+    linear = Linear(factors=("scale", "gmax"))

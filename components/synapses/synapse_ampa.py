@@ -1,6 +1,7 @@
 """Exponentially decaying synapse."""
 
 from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.linear import ARRIVAL, Linear
 
 
 class SynapseAMPA(NDComponent):
@@ -20,9 +21,11 @@ class SynapseAMPA(NDComponent):
     }
     states = {"s": State("1", doc="gating variable")}
     constants = {"decay": "exp(-dt_ms / st)"}
+    terms = {"arrived": ARRIVAL}
     maximum_dt = 1e-4
     update = """
         s *= decay;
-        if (substep == 0 && spike_state > 0) s += 1;
+        if (arrived != 0) s += arrived;
     """
     outputs = {"g": "gmax * s"}
+    linear = Linear(factors=("gmax",))

@@ -25,6 +25,7 @@ def command(**given: Any) -> int:
     if experiments.is_experiment(given["file"]):
         experiments.refuse_options(["strict"])
         return experiments.check(given["file"], given["strict"])
+    from ..compile.merge import Recorded
     from ..compile.program import compile_circuit
 
     models = load_models(given["model_files"])
@@ -32,7 +33,7 @@ def command(**given: Any) -> int:
     click.echo(f"{circuit.name}: {circuit.count:,} components, {circuit.edges:,} connections")
     for group in circuit.groups:
         click.echo(f"  {group.count:>10,}  {group.name}")
-    program = compile_circuit(circuit, given["dt"], given["dtype"])
+    program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
     rows = []
     for variable, size in program.memory.nbytes().items():
         ring = program.memory.rings[variable]

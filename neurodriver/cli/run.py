@@ -40,6 +40,8 @@ LONGEST_RUN = 2**53
               show_default=True)  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Default: by the circuit's size.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
+@click.option("--merge/--no-merge", default=True, show_default=True,
+              help="Compute linear synapses of one target and equal kinetics as one.")  # fmt: skip
 @click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
 @click.option("--profile", is_flag=True,
               help="Print where the time went: phases, models, bytes moved.")  # fmt: skip
@@ -94,6 +96,7 @@ def _run_circuit(given: dict[str, Any]) -> None:
             threads=given["threads"],
             seed=given["seed"],
             backend=given["backend"],
+            merge=given["merge"],
             attributes={"command": command_line(words)},
         )
     except InputError:

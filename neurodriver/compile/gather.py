@@ -75,6 +75,8 @@ class Gather:
         Work of each ``LANES`` components, in entries.
     place : (edges,) int64 or None
         Where each connection is stored in the sliced form; for fusion, not for kernels.
+    limits : dict of int
+        Sizes that kernels ask for, see `compile.events`.
     """
 
     form: str
@@ -85,6 +87,7 @@ class Gather:
     cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     tail: bool = False
     place: NDArray[np.int64] | None = None
+    limits: dict[str, int] = field(default_factory=dict)
 
     def nbytes(self, real: int) -> int:
         """Return the bytes of the arrays when a number takes ``real`` bytes."""

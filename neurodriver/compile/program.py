@@ -23,10 +23,12 @@ from ..profiling.phases import phased
 from .aggregators import insert_aggregators
 from .delays import longest
 from .edges import edges_of
+from .events import add_events
 from .fusion import Fused, find_fusions
 from .gather import Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
+from .merge import Merged, Recorded, merge
 from .ordering import by_target
 from .random_keys import component_keys
 from .subunits import place
@@ -84,6 +86,8 @@ class Program:
     gathers : dict of (group number, access) to Gather
     custom : list of Custom
         Groups with instances; the kernels of templates are made with these.
+    merged : Merged or None
+        Which synapses are computed as one.
     """
 
     circuit: Circuit
@@ -96,6 +100,12 @@ class Program:
     positions: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     gathers: dict[tuple[int, str], Gather] = field(default_factory=dict)
     custom: list[Custom] = field(default_factory=list)
+    merged: Merged | None = None
+
+    def places(self, number: int) -> int:
+        """Return how many components of a group are computed, as far as they are stored."""
+        count = self.circuit.groups[number].count
+        return count if self.merged is None else self.merged.places.get(number, count)
 
     def elements(self, number: int, variable: str) -> NDArray[np.int64]:
         """Return where the components of a group stand in a variable's row, (count,)."""
@@ -116,6 +126,7 @@ def compile_circuit(
     plans: bool = True,
     depth: Mapping[str, Callable[[int], int]] | None = None,
     target: Target = CPU,
+    merging: Recorded | None = None,
 ) -> Program:
     """Compile a circuit.
 
@@ -137,23 +148,29 @@ def compile_circuit(
         Number of rows of a ring from the number it needs, where it needs more.
     target : Target
         Backend that the program is for.
+    merging : Recorded, optional
+        Merge synapses, except where this says; the results differ by rounding.
     """
     full = insert_aggregators(circuit)
     slots = make_slots(full, targets)
+    merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
+    full, slots = merged.circuit, merged.slots
     depths = longest(full, dt)
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
     silent = frozenset((f.synapse, "g") for f in fusions.values() if "g" not in recorded)
-    places = {f.synapse: f.capacity for f in fusions.values()}
+    silent |= {(number, "g") for number in merged.gone}
+    places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
     memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places, target)
-    program = Program(full, dt, np.dtype(dtype), seed, memory, slots)
+    program = Program(full, dt, np.dtype(dtype), seed, memory, slots, merged=merged)
+    program.positions.update(merged.positions)
     for fused in fusions.values():
         assert fused.gather.place is not None
         program.positions[fused.synapse] = fused.gather.place
     if plans and target.threads:
-        program.positions.update(by_target(full))
-    members = {f.synapse for f in fusions.values()}
+        program.positions = by_target(full) | merged.positions
+    members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if group.model is Port or number in members:
             continue
@@ -167,18 +184,18 @@ def compile_circuit(
 
 
 def _unit(program: Program, number: int, plans: bool) -> Unit:
-    group = program.circuit.groups[number]
+    group, count = program.circuit.groups[number], program.places(number)
     values: dict[str, Any] = {}
-    shape = _shape(program, number, group.count, values, "", plans)
-    cost = _work(shape, group.count)
+    shape = _shape(program, number, count, values, "", plans)
+    cost = _work(shape, count)
     if program.memory.target is CUDA:
         alone = spread(shape)
-        return Unit(thread_kernel(shape), (number,), group.count, values, cost, spread=alone)
+        return Unit(thread_kernel(shape), (number,), count, values, cost, spread=alone)
     if shape.model.sub_units is not None:
         kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
         stored, cost = place(group, shape.substeps, grain, cost, program.memory)
         return Unit(kernel, (number,), group.count, values | stored, cost, grain=grain)
-    return Unit(update_kernel(shape), (number,), group.count, values, cost)
+    return Unit(update_kernel(shape), (number,), count, values, cost)
 
 
 def _custom(program: Program, number: int, plans: bool) -> None:
@@ -272,7 +289,11 @@ def _gathers(
             edges = edges_of(program, number, access.name, access.variable)
             zero = memory.rings[access.variable].zero if len(edges.target) else 0
             threads = plans and memory.target.threads
-            gathers[access.name] = plan(edges, capacity, zero, lattice=plans, threads=threads)
+            events = plans and not threads and access.variable in EVENT_VARIABLES
+            made = plan(edges, capacity, zero, lattice=plans and not events, threads=threads)
+            if events and made.form == "sliced":
+                add_events(made, edges, capacity, zero)
+            gathers[access.name] = made
         _gather_values(gathers[access.name], access.name, values, prefix)
         gathers[access.name].place = None
         program.gathers[number, access.name] = gathers[access.name]
@@ -326,6 +347,8 @@ def _gather_values(gather: Gather, access: str, values: dict[str, Any], prefix: 
         values[f"{prefix}{access}:{name}"] = array
     if "first" in gather.arrays:
         values[f"{prefix}first:{access}"] = int(gather.arrays["first"][0])
+    for name, most in gather.limits.items():
+        values[f"{prefix}{access}:{name}"] = most
     if gather.back is not None:
         values[f"{prefix}back:{access}"] = gather.back
     for name, number in gather.uniform.items():

@@ -62,6 +62,7 @@ class ExperimentLPU(LPU):
             make_recorders(experiment, circuit, id),
             dtype=experiment.section.dtype,
             seed=experiment.section.seed,
+            merge=experiment.section.merge,
             attributes={
                 "lpu": id,
                 "experiment": experiment.source.path.name,

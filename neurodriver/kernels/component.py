@@ -9,7 +9,7 @@ from ..compile.gather import Gather
 from ..component import EVENT_VARIABLES, NDComponent
 from ..errors import ModelError
 from .kernel import Arguments, block
-from .language import Translator, step_numbers, used
+from .language import Translator, step_numbers, texts_of, used
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,17 @@ ND_FN void nd_mark(long long *active, long long k, long long depth)
     {store};
 }}
 
+/* First place from `begin` on whose target is not below `least`; targets ascend. */
+ND_FN long long nd_not_below(const int *target, long long begin, long long end, long long least)
+{{
+    while (begin < end) {{
+        const long long middle = begin + (end - begin) / 2;
+        if (target[middle] < least) begin = middle + 1;
+        else end = middle;
+    }}
+    return begin;
+}}
+
 ND_FN long long nd_wrap(long long row, long long depth)
 {{
     return row < 0 ? row + depth : row;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .component import ComponentText, Shape
+from .events import sum_text
 from .kernel import Arguments, Kernel, block
 from .sums import SumText, tile_sums, variants
 
@@ -31,7 +32,7 @@ def update_kernel(shape: Shape) -> Kernel:
     """
     arguments = Arguments()
     component = ComponentText(shape, arguments)
-    sums = [SumText(component, a) for a in shape.model.accesses]
+    sums = [sum_text(component, a) for a in shape.model.accesses]
     head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
     tile = [TILE, *tile_sums(sums)]
     tile += variants(sums, lambda: tile_update(component, sums))

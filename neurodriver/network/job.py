@@ -176,7 +176,7 @@ class Job:
             timing = Timing.of(least)
             border = _Border(self.world, routes, joined, timing, seconds, self.modules)
         members = [
-            Member(name, lpu.inputs, lpu.recorders, lpu.attributes)
+            Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
             for name, lpu in self.lpus.items()
         ]
         self.simulation = Simulation(

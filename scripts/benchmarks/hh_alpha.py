@@ -37,11 +37,11 @@ def circuit(count: int) -> nd.Circuit:
     return nd.Circuit.from_arrays(groups, links, name=f"hh_alpha {count}")
 
 
-def ours(made: nd.Circuit, threads: int) -> float:
+def ours(made: nd.Circuit, threads: int, merge: bool) -> float:
     """Return the seconds of a step over 10 ms of simulated time, as the peers count."""
     current = nd.StepInput("I", made.groups[0].uids, 20.0)
     recorder = nd.MemoryRecorder([("spike_state", None)])
-    with nd.LPU(made, DT, [current], [recorder], threads=threads) as lpu:
+    with nd.LPU(made, DT, [current], [recorder], threads=threads, merge=merge) as lpu:
         spent = min(seconds_per_step(lpu, 3))
         lpu.advance(max(0, 10_000 - lpu.step))
         lpu.finish()
@@ -51,40 +51,46 @@ def ours(made: nd.Circuit, threads: int) -> float:
 
 
 def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
-    """Return one row for each size."""
+    """Return two rows for each size: a state for each synapse, and synapses merged."""
     rows = []
-    for count, target in ((128, ">= 2 x the best peer"), (512, ">= 1 x the best peer")):
+    for count, target, merged in (
+        (128, ">= 2 x the best peer", ""),
+        (512, ">= 1 x the best peer", ">= 20 x Brian2"),
+    ):
         made = circuit(count)
-        best: list[float] = []
+        best: dict[bool, list[float]] = {False: [], True: []}
         theirs: dict[str, list[float]] = {}
         for _ in range(rounds):
-            best.append(min(ours(made, threads) for threads in (1, 2)))
+            for merge, found in best.items():
+                found.append(min(ours(made, threads, merge) for threads in (1, 2)))
             for script in ("hh_alpha_brian2.py", "hh_alpha_arbor.py") if peers else ():
                 for threads in (1, 2):
-                    found = peer(str(peers), script, "--n", str(count), "--repeat", "1",
-                                 "--threads", str(threads))  # fmt: skip
-                    name = f"{found['peer']} {threads}"
-                    theirs.setdefault(name, []).append(found["us_per_step"] * 1e-6)
+                    told = peer(str(peers), script, "--n", str(count), "--repeat", "1",
+                                "--threads", str(threads))  # fmt: skip
+                    name = f"{told['peer']} {threads}"
+                    theirs.setdefault(name, []).append(told["us_per_step"] * 1e-6)
         counted = SYNAPSE_BYTES * made.groups[1].count
         here, memory = triad(counted, "float64", 2), triad(3 * 64e6, "float64", 2)
-        row = {
-            "case": f"hh_alpha, N = {count}, {made.groups[1].count:,} synapses, float64",
-            "us a step": median(best) * 1e6,
-            "target": target,
-            "floor": (
-                f"{counted / 1e6:.1f} MB a step, {counted / median(best) / 1e9:.1f} GB/s; "
-                f"triad {memory / 1e9:.1f}, of this size {here / 1e9:.1f} GB/s; "
-                f"barrier {barrier(2) * 1e6:.2f} us"
-            ),
-            "ratio": float("nan"),
-            "peer": "not run (--peers)",
-        }
-        if theirs:
-            fastest = min(theirs, key=lambda name: median(theirs[name]))
-            row["peer"] = ", ".join(f"{k}: {median(v) * 1e6:.0f} us" for k, v in theirs.items())
-            row["ratio"] = median(theirs[fastest]) / median(best)
-        rows.append(row)
+        spent = median(best[False])
+        floor = (
+            f"{counted / 1e6:.1f} MB a step, {counted / spent / 1e9:.1f} GB/s; "
+            f"triad {memory / 1e9:.1f}, of this size {here / 1e9:.1f} GB/s; "
+            f"barrier {barrier(2) * 1e6:.2f} us"
+        )
+        case = f"hh_alpha, N = {count}, {made.groups[1].count:,} synapses, float64"
+        rows.append(_row(case, spent, target, theirs) | {"floor": floor})
+        brian2 = {name: times for name, times in theirs.items() if "brian" in name.lower()}
+        rows.append(_row(f"{case}, merged", median(best[True]), merged, brian2))
     return rows
+
+
+def _row(case: str, spent: float, target: str, theirs: dict[str, list[float]]) -> dict[str, Any]:
+    """Return a row; its ratio is that of the fastest peer."""
+    row = {"case": case, "us a step": spent * 1e6, "target": target}
+    if not theirs:
+        return {**row, "ratio": float("nan"), "peer": "not run (--peers)"}
+    told = ", ".join(f"{name}: {median(times) * 1e6:.0f} us" for name, times in theirs.items())
+    return {**row, "ratio": min(median(t) for t in theirs.values()) / spent, "peer": told}
 
 
 def table(table: Table) -> list[Row]:

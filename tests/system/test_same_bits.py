@@ -131,9 +131,9 @@ def run(name: str, dtype: str, **settings: Any) -> Recorded:
 
 
 @cache
-def reference(name: str, dtype: str) -> Recorded:
+def reference(name: str, dtype: str, merge: bool = True) -> Recorded:
     """Return the recording of one thread, whole run at once, with plans."""
-    return run(name, dtype)
+    return run(name, dtype, merge=merge)
 
 
 @pytest.fixture(params=CASES)
@@ -165,7 +165,7 @@ def test_plans_are_those_expected(name: str) -> None:
     """The special plan of each case is chosen, and is not where it is forbidden."""
     case = CASES[name]
     for column, plans in enumerate((True, False)):
-        with ready(name, "float64", plans=plans) as lpu:
+        with ready(name, "float64", plans=plans, merge=False) as lpu:
             assert len(lpu.program.units) == case.kernels[column]
             for group, access, *forms in case.forms:
                 assert lpu.program.gathers[group, access].form == forms[column]
@@ -202,20 +202,22 @@ def test_uneven_advances(name: str) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_plans_change_no_bit(name: str, dtype: str, threads: int) -> None:
     """Lattice and sliced sums, fused and separate kernels give the same bits."""
-    assert_same_bits(reference(name, dtype), run(name, dtype, plans=False, threads=threads))
+    expected = reference(name, dtype, merge=False)
+    assert_same_bits(expected, run(name, dtype, plans=False, threads=threads))
 
 
-@pytest.mark.parametrize("plans", [True, False])
-def test_recording_changes_nothing(name: str, dtype: str, plans: bool) -> None:
+@pytest.mark.parametrize(("plans", "merge"), [(True, True), (True, False), (False, False)])
+def test_recording_changes_nothing(name: str, dtype: str, plans: bool, merge: bool) -> None:
     """What is not recorded (here g, which a fused kernel then never writes) changes nothing."""
     record = [entry for entry in CASES[name].record if entry[0] not in ("g", "r")]
     assert len(record) < len(CASES[name].record)
-    with ready(name, dtype, record, plans=plans) as lpu:
+    with ready(name, dtype, record, plans=plans, merge=merge) as lpu:
         fused = plans and CASES[name].kernels[0] < CASES[name].kernels[1]
+        fused &= not lpu.program.merged.groups
         assert ("g" in lpu.program.memory.rings) == (name != "optic lobe" and not fused)
-    whole = reference(name, dtype)
+    whole = reference(name, dtype, merge)
     part = {variable: whole[variable] for variable, _ in record}
-    assert_same_bits(part, run(name, dtype, record=record, plans=plans))
+    assert_same_bits(part, run(name, dtype, record=record, plans=plans, merge=merge))
 
 
 def test_the_types_differ(name: str) -> None:

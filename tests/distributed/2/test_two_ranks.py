@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
+from support import spiking_network
 
+from neurodriver import Input, StepInput
 from neurodriver.circuit.cut import cut
 
 STEPS = 400
@@ -34,3 +37,16 @@ def test_lpus_are_dealt_by_cost() -> None:
     assert len(man.lpus) == 1
     expected = whole(with_crossings(circuit, part), inputs, STEPS)
     assert_equal_bits(expected, found, all_of=False)
+
+
+def test_synapses_are_merged_alike() -> None:
+    """Where a target has many synapses, each rank computes them as one LPU does."""
+    circuit = spiking_network(30, 25, 4)
+    inputs: list[Input] = [StepInput("I", circuit.uids[:30], np.linspace(0.5, 3.0, 30))]
+    part = random_parts(circuit, 2, 4)
+    expected = whole(with_crossings(circuit, part), inputs, STEPS)
+    man, found = managed(cut(circuit, part, ["a", "b"]), inputs, STEPS, ranks={"a": 0, "b": 1})
+    (lpu,) = man.lpus.values()
+    assert lpu.program.merged is not None
+    assert len(lpu.program.merged.groups) == 2
+    assert assert_equal_bits(expected, found, all_of=False) > 100
