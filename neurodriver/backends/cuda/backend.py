@@ -220,6 +220,13 @@ class CUDABackend:
             self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
         return out
 
+    def state(self, number: int, key: str) -> NDArray[Any]:
+        """Return a copy of the array of a state of a kernel."""
+        out = np.empty(len(self.program.units[number].values[key]), self.dtype)
+        with self.device.current():
+            self.device.download(self._address(number, key), out)
+        return out
+
     def fetch(self, address: int, out: NDArray[Any]) -> None:
         """Copy from the device into host memory, by way of pinned memory."""
         flat = out.reshape(-1).view(np.uint8)

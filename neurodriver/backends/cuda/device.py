@@ -36,6 +36,22 @@ def _modules() -> tuple[Any, Any]:
     return cuda, driver
 
 
+def device_count() -> int:
+    """Return how many GPUs this process may use.
+
+    Raises
+    ------
+    DeviceError
+        Without PyCUDA, or when the driver finds none.
+    """
+    cuda, _ = _modules()
+    try:
+        cuda.init()
+        return int(cuda.Device.count())
+    except cuda.Error as error:
+        raise DeviceError(f"backend 'cuda' finds no usable GPU: {error}") from error
+
+
 class Device:
     """A GPU in this process.
 
@@ -57,11 +73,7 @@ class Device:
 
     def __init__(self, number: int = 0) -> None:
         self.cuda, self.driver = _modules()
-        try:
-            self.cuda.init()
-            count = self.cuda.Device.count()
-        except self.cuda.Error as error:
-            raise DeviceError(f"backend 'cuda' finds no usable GPU: {error}") from error
+        count = device_count()
         if not 0 <= number < count:
             have = f"this machine has {count}, numbered from 0" if count else "there is none"
             raise DeviceError(f"device must be the number of a GPU, got {number}; {have}")
