@@ -55,8 +55,6 @@ def has_loops(circuit: Circuit) -> bool:
 
     What an Aggregator reads of the component that it feeds is that component's own affair.
     """
-    import networkx as nx
-
     source = np.concatenate([c.source for c in circuit.connections] or [np.zeros(0, np.int64)])
     target = np.concatenate([c.target for c in circuit.connections] or [np.zeros(0, np.int64)])
     forth = source.astype(np.int64) * circuit.count + target
@@ -65,8 +63,25 @@ def has_loops(circuit: Circuit) -> bool:
     for number, group in enumerate(circuit.groups):
         sums[circuit.starts[number] : circuit.starts[number + 1]] = group.name == "Aggregator"
     own = sums[target] & np.isin(forth, back)
-    edges = zip(source[~own].tolist(), target[~own].tolist(), strict=True)
-    return not nx.is_directed_acyclic_graph(nx.DiGraph(edges))
+    return _cyclic(source[~own], target[~own], circuit.count)
+
+
+def _cyclic(source: NDArray[Any], target: NDArray[Any], count: int) -> bool:
+    """Whether edges form a cycle: components without inputs are taken away as long as any is."""
+    order = np.argsort(source, kind="stable")
+    target = target[order]
+    first = np.searchsorted(source[order], np.arange(count + 1))
+    inputs = np.bincount(target, minlength=count)
+    free, taken = np.flatnonzero(inputs == 0), 0
+    while len(free):
+        taken += len(free)
+        lengths = first[free + 1] - first[free]
+        skipped = np.cumsum(lengths) - lengths
+        fed = target[np.repeat(first[free] - skipped, lengths) + np.arange(lengths.sum())]
+        np.subtract.at(inputs, fed, 1)
+        fed = np.unique(fed)
+        free = fed[inputs[fed] == 0]
+    return taken < count
 
 
 @dataclass

@@ -67,8 +67,8 @@ def check(path: Path, strict: bool) -> int:
     return 0
 
 
-def run(path: Path, output: Path | None) -> int:
-    """Run an experiment; under ``mpiexec`` rank 0 speaks for all."""
+def run(path: Path, replaced: Mapping[str, Any]) -> int:
+    """Run an experiment, some of its keys replaced; under ``mpiexec`` rank 0 speaks for all."""
     from ..experiment import load_experiment
     from ..experiment.run import agreed
     from ..network.mpi import world
@@ -79,7 +79,7 @@ def run(path: Path, output: Path | None) -> int:
     if here.rank:
         warnings.simplefilter("ignore")
     try:
-        experiment = agreed(lambda: load_experiment(path, output, words), here)
+        experiment = agreed(lambda: load_experiment(path, command=words, **replaced), here)
         _run(experiment, begin, here.rank == 0)
     except LPUExecutionError as error:
         if here.rank == 0 and not error.traceback[-1:][0].startswith("neurodriver."):

@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 
+from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
+from ..compile.target import TARGETS
 from ..errors import InputError, NeurodriverError, quoted
 from ..loading import load_models
 from . import experiments, options
@@ -39,18 +41,24 @@ LONGEST_RUN = 2**53
               show_default=True)  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Default: by the circuit's size.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
-@click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
+@click.option("--backend", type=click.Choice(list(TARGETS)),
+              help="Default: NEURODRIVER_BACKEND, or cpu.")  # fmt: skip
+@click.option("--device", type=click.IntRange(0),
+              help="GPU. Default: NEURODRIVER_DEVICE, or each rank its own.")  # fmt: skip
+@click.option("--executor", type=click.Choice(EXECUTORS),
+              help="On a GPU: one launch for many steps, or one a kernel and step.")  # fmt: skip
 @options.own_models
 @options.strict
 def command(**given: Any) -> int:
     """Simulate the circuit or the experiment (.toml, .yaml) in FILE and record it to HDF5.
 
     A circuit needs --dt, --duration and -o. An experiment tells all of that itself; -o replaces
-    its output.
+    its output, --backend, --device and --executor what it says of these.
     """
     if experiments.is_experiment(given["file"]):
-        experiments.refuse_options(["output"])
-        return experiments.run(given["file"], given["output"])
+        replaced = ("output", "backend", "device", "executor")
+        experiments.refuse_options(replaced)
+        return experiments.run(given["file"], {name: given[name] for name in replaced})
     experiments.need_options(given, ["dt", "duration", "output"])
     return _run_circuit(given)
 
@@ -84,6 +92,8 @@ def _run_circuit(given: dict[str, Any]) -> int:
             threads=given["threads"],
             seed=given["seed"],
             backend=given["backend"],
+            device=given["device"],
+            executor=given["executor"],
             attributes={"command": command_line(words)},
         )
     except InputError:

@@ -62,6 +62,9 @@ class ExperimentLPU(LPU):
             make_recorders(experiment, circuit, id),
             dtype=experiment.section.dtype,
             seed=experiment.section.seed,
+            backend=experiment.section.backend,
+            device=experiment.section.device,
+            executor=experiment.section.executor,
             attributes={
                 "lpu": id,
                 "experiment": experiment.source.path.name,

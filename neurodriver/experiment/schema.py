@@ -116,6 +116,9 @@ class ExperimentSection(Section):
     dtype: Literal["float64", "float32"] = "float64"
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 0
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    backend: Literal["cpu", "cuda"] | None = None
+    device: Annotated[int, Field(ge=0)] | None = None
+    executor: Literal["resident", "stepwise"] | None = None
     output: str | None = None
     models: list[str] = []
     lpu: Annotated[dict[Name, LPUSection], Field(min_length=1)]
