@@ -15,6 +15,8 @@ same bits:
 ``sliced``
     Anything else: ``LANES`` components side by side, their j-th connections stored together, and
     a tail for those with many more than their neighbours.
+``rows``
+    Many connections of few components, on a GPU: those of a component one after the other.
 """
 
 from __future__ import annotations
@@ -91,7 +93,18 @@ class Gather:
         )
 
 
-def plan(edges: Edges, count: int, zero: int, lattice: bool = True) -> Gather:
+LONG, FEW = 48, 8192
+"""Mean number of connections from which, and components up to which, ``rows`` are worth it."""
+
+
+NEAR, MANY = 16, 1 << 16
+"""Connections of a component up to which its thread keeps them on a GPU, and components of a group
+up to which it does."""
+
+
+def plan(
+    edges: Edges, count: int, zero: int, lattice: bool = True, threads: bool = False
+) -> Gather:
     """Choose the form of an access and make its arrays.
 
     Parameters
@@ -103,6 +116,9 @@ def plan(edges: Edges, count: int, zero: int, lattice: bool = True) -> Gather:
         Element that is always zero, for components without a connection.
     lattice : bool
         Whether the lattice form may be chosen.
+    threads : bool
+        Whether it is for a device of many threads: ``rows`` may be chosen, and ``lattice`` only
+        where a thread could not keep the connections of its component.
     """
     slices = -(-count // LANES)
     if not len(edges.target):
@@ -112,6 +128,10 @@ def plan(edges: Edges, count: int, zero: int, lattice: bool = True) -> Gather:
     varied = [name for name in made.data if made.data[name].ndim]
     if degree.max() == 1 and not made.data:
         return _one_each(made, count, zero, slices)
+    if threads and count <= FEW and len(made.target) >= LONG * count:
+        return _rows(made, varied, degree, slices)
+    if threads and degree.max() <= NEAR and count <= MANY:
+        return _sliced(made, varied, degree, slices)
     if lattice and made.back.ndim == 0:
         found = _lattice(made, varied, count, slices)
         if found is not None:
@@ -185,6 +205,20 @@ def _lattice(edges: Edges, varied: list[str], count: int, slices: int) -> Gather
         arrays[name] = edges.data[name][chosen]
     cost = 3.0 * np.diff(start)
     return Gather("lattice", len(order), arrays, _back(edges), _shared(edges), cost)
+
+
+def _rows(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
+    arrays: dict[str, Array] = {
+        "start": np.concatenate([[0], np.cumsum(degree)]),
+        "element": edges.element.astype(np.int32),
+    }
+    if edges.back.ndim:
+        arrays["back"] = edges.back.astype(np.int32)
+    for name in varied:
+        arrays[name] = edges.data[name]
+    cost = np.add.reduceat(degree.astype(float), np.arange(0, len(degree), LANES))
+    assert len(cost) == slices
+    return Gather("rows", len(edges.target), arrays, _back(edges), _shared(edges), cost)
 
 
 def _sliced(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:

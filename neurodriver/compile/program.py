@@ -17,7 +17,7 @@ from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
 from ..kernels.reactions import one_by_one, reaction_kernel
-from ..kernels.threads import thread_kernel
+from ..kernels.threads import spread, thread_kernel
 from ..kernels.update import update_kernel
 from .aggregators import insert_aggregators
 from .delays import longest
@@ -52,6 +52,8 @@ class Unit:
         Whether an instance launches it.
     grain : int
         Components of a thread at least.
+    spread : bool
+        Whether threads share a component, on a GPU.
     """
 
     kernel: Kernel
@@ -61,6 +63,7 @@ class Unit:
     cost: NDArray[np.float64]
     stepwise: bool = False
     grain: int = LANES
+    spread: bool = False
 
 
 @dataclass
@@ -164,7 +167,8 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     shape = _shape(program, number, group.count, values, "", plans)
     cost = _work(shape, group.count)
     if program.memory.target is CUDA:
-        return Unit(thread_kernel(shape), (number,), group.count, values, cost)
+        alone = spread(shape)
+        return Unit(thread_kernel(shape), (number,), group.count, values, cost, spread=alone)
     if shape.model.sub_units is not None:
         kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
         stored, cost = place(group, shape.substeps, grain, cost, program.memory)
@@ -242,6 +246,7 @@ def _shape(
         published,
         gathers,
         program.memory.kept,
+        capacity,
     )
 
 
@@ -261,7 +266,8 @@ def _gathers(
         if access.name not in gathers:
             edges = edges_of(program, number, access.name, access.variable)
             zero = memory.rings[access.variable].zero if len(edges.target) else 0
-            gathers[access.name] = plan(edges, capacity, zero, lattice=plans)
+            threads = plans and memory.target.threads
+            gathers[access.name] = plan(edges, capacity, zero, lattice=plans, threads=threads)
         _gather_values(gathers[access.name], access.name, values, prefix)
         gathers[access.name].place = None
         program.gathers[number, access.name] = gathers[access.name]

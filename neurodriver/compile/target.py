@@ -18,6 +18,8 @@ class Target:
         Whether a ring of inputs alone keeps its row while nothing changes.
     powers_of_two : bool
         Whether the number of rows of a ring is a power of two, so that no step divides.
+    threads : bool
+        Whether a thread advances one component, and many threads hide what memory takes.
     hosted : bool
         Whether the rings are in host memory; if not, the host keeps row 0 alone.
     """
@@ -26,6 +28,7 @@ class Target:
     fuses: bool
     keeps_rows: bool
     powers_of_two: bool
+    threads: bool
     hosted: bool
 
     def depth(self, rows: int) -> int:
@@ -33,6 +36,6 @@ class Target:
         return 1 << (rows - 1).bit_length() if self.powers_of_two else rows
 
 
-CPU = Target("cpu", fuses=True, keeps_rows=True, powers_of_two=False, hosted=True)
-CUDA = Target("cuda", fuses=False, keeps_rows=False, powers_of_two=True, hosted=False)
+CPU = Target("cpu", fuses=True, keeps_rows=True, powers_of_two=False, threads=False, hosted=True)
+CUDA = Target("cuda", fuses=False, keeps_rows=False, powers_of_two=True, threads=True, hosted=False)
 TARGETS = {target.name: target for target in (CPU, CUDA)}

@@ -29,6 +29,8 @@ class Shape:
         Access name -> form.
     inputs_alone : frozenset of str
         Variables whose rings hold nothing but inputs.
+    count : int
+        Components of the group.
     """
 
     model: type[NDComponent]
@@ -38,6 +40,7 @@ class Shape:
     published: frozenset[str]
     gathers: Mapping[str, Gather]
     inputs_alone: frozenset[str] = frozenset()
+    count: int = 0
 
 
 class ComponentText:

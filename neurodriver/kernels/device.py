@@ -32,6 +32,11 @@ template <class T> struct nd_fixed {
 };
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
+template <class T> ND_FN T nd_shared(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> ND_FN T nd_shared_half(T x, int lane)
+{
+    return __shfl_sync(0xffffu << (threadIdx.x & 16), x, lane, 16);
+}
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }

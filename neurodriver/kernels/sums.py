@@ -31,7 +31,7 @@ class SumText:
     @property
     def may_skip(self) -> bool:
         """Whether the row that is read may be known to be all zero."""
-        indexed = self.gather.form in ("single", "sliced", "lattice")
+        indexed = self.gather.form in ("single", "sliced", "lattice", "rows")
         return self.access.variable in EVENT_VARIABLES and indexed and self.gather.back is not None
 
     def _pointer(self, array: str, kind: str) -> str:
@@ -76,6 +76,7 @@ class SumText:
         wide = {
             "sliced": [("start", "long long"), ("degree", "int")],
             "lattice": [("start", "int"), ("mask", "int")],
+            "rows": [("start", "long long")],
         }.get(self.gather.form, [])
         lines = [self._array(array, kind) for array, kind in wide]
         if self.gather.tail:

@@ -11,11 +11,16 @@ from __future__ import annotations
 
 from .component import ComponentText, Shape
 from .kernel import Arguments, Kernel, block
-from .language import used
 from .sums import SumText
+from .thread_sums import ThreadSum
 from .update import finish_with
 
 OWN = "for (int nd_i = 0; nd_i < ND_OWN; ++nd_i)"
+
+
+def spread(shape: Shape) -> bool:
+    """Whether the threads of a warp share one component, as its sums are long."""
+    return any(gather.form == "rows" for gather in shape.gathers.values())
 
 
 def thread_kernel(shape: Shape) -> Kernel:
@@ -44,7 +49,10 @@ class ThreadText:
         self.model = shape.model
         self.sums = [SumText(self.component, access) for access in shape.model.accesses]
         self.varied = [n for n in self.component.numbers if n not in shape.uniform]
-        self.singles = [s for s in self.sums if s.gather.form == "single"]
+        self.reads = [
+            ThreadSum(self.component, self.sums, i, self.varied) for i in range(len(self.sums))
+        ]
+        self.spread = spread(shape)
         self.carried = [*self.model.states, *self.component.flags()]
 
     def unit(self) -> list[str]:
@@ -64,7 +72,7 @@ class ThreadText:
         """Declare what a thread keeps."""
         lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
         lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
-        lines += [f"int nd_e_{s.access.name}[ND_OWN];" for s in self.singles]
+        lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
         return lines
@@ -76,20 +84,19 @@ class ThreadText:
     def load(self) -> list[str]:
         """Return the loads of what no step changes, and of the states."""
         c = self.component
-        own = [
-            "const int nd_place = nd_first + nd_lane() + 32 * nd_i;",
-            "nd_live[nd_i] = nd_place < nd_end;",
-            "nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;",
-        ]
+        own = ["const int nd_place = nd_first + nd_lane() + 32 * nd_i;"]
+        if self.spread:
+            own = ["const int nd_place = nd_lane() ? nd_end : nd_first;"]
+        own += ["nd_live[nd_i] = nd_place < nd_end;"]
+        own += ["nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;"]
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.model.states:
             where = f"nd_old_{name}" if name in c.shape.published else f"nd_s_{name}"
             body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
-        for s in self.singles:
-            body.append(f"nd_e_{s.access.name}[nd_i] = nd_element_{s.access.name}[nd_at];")
+        body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
-        heads = [line for s in self.singles for line in s.head()]
+        heads = [line for s in self.sums for line in s.head()]
         return [*c.head(), *heads, "ND_UNROLL", *block(OWN, own), *self._each(body)]
 
     def numbers(self) -> list[str]:
@@ -104,7 +111,7 @@ class ThreadText:
         c = self.component
         lines = [*c.head(), *[line for s in self.sums for line in s.head()], *self.old_events()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
-        lines += self._each([line for i in range(len(self.sums)) for line in self.sum(i)])
+        lines += self._each([line for r in self.reads for line in r.sum()])
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += self._each(flags) if flags else []
@@ -135,79 +142,10 @@ class ThreadText:
         """Put states and flags back."""
         return [f"{self._where(name)} = {name};" for name in self.carried]
 
-    def sum(self, number: int) -> list[str]:
-        """Return the lines that sum one access of component ``nd_i``."""
-        s = self.sums[number]
-        form, name = s.gather.form, s.access.name
-        value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(form)
-        if form == "single":
-            value = s.read("nd_at", f"nd_e_{name}[nd_i]")
-            value = f"nd_silent_{name} ? (real)0 : {value}" if s.may_skip else value
-        if value is not None:
-            return [f"nd_x_{name}[nd_i] = {value};"]
-        kind = "double" if s.access.accumulate == "double" else "real"
-        loop = [*self.before(number), *(self.lattice(s) if form == "lattice" else self.sliced(s))]
-        body = [f"typedef {kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
-        body += block(f"if (!nd_silent_{name})" if s.may_skip else "", loop)
-        return block("", [*body, f"nd_x_{name}[nd_i] = (real)nd_acc;"])
-
-    def before(self, number: int) -> list[str]:
-        """Name earlier sums, and parameters, where ``each`` asks for them."""
-        asked = [self.sums[number].access.each]
-        lines = [
-            f"const real {s.symbol} = nd_x_{s.access.name}[nd_i];"
-            for s in self.sums[:number]
-            if used([s.symbol], asked)
-        ]
-        varied = [n for n in self.model.params if n in self.varied]
-        return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in used(varied, asked)]
-
-    @staticmethod
-    def lattice(s: SumText) -> list[str]:
-        """Return the loop over the records of a component's slice."""
-        name = s.access.name
-        body = [
-            f"const real {s.access.variable} = "
-            f"nd_in_{name}[nd_element_{name}[nd_r] + nd_at % ND_LANES];",
-            *s.data("nd_r"),
-            f"const nd_sum_t nd_more = nd_acc + {s.each()};",
-            f"nd_acc = (nd_mask_{name}[nd_r] >> (nd_at % ND_LANES)) & 1 ? nd_more : nd_acc;",
-        ]
-        head = (f"for (int nd_r = nd_start_{name}[nd_at / ND_LANES], "
-                f"nd_z = nd_start_{name}[nd_at / ND_LANES + 1]; nd_r < nd_z; ++nd_r)")  # fmt: skip
-        return ["ND_UNROLL_SUM", *block(head, body)]
-
-    @staticmethod
-    def sliced(s: SumText) -> list[str]:
-        """Return the loops over a component's own connections."""
-        name = s.access.name
-
-        def loop(head: str, start: str, end: str) -> list[str]:
-            body = [
-                f"const real {s.access.variable} = {s.read('nd_p')};",
-                *s.data("nd_p"),
-                f"nd_acc = nd_acc + {s.each()};",
-            ]
-            return ["ND_UNROLL_SUM", *block(head.format(start, end), body)]
-
-        degree = f"nd_degree_{name}[nd_at]"
-        lines = [
-            f"const long long nd_a0 = nd_start_{name}[nd_at / ND_LANES];",
-            f"const long long nd_a1 = nd_start_{name}[nd_at / ND_LANES + 1];",
-            "const int nd_most = (int)((nd_a1 - nd_a0) / ND_LANES);",
-            f"const int nd_n = {degree} < nd_most ? {degree} : nd_most;",
-            "const long long nd_p0 = nd_a0 + nd_at % ND_LANES, nd_p1 = nd_p0 + nd_n * ND_LANES;",
-            *loop("for (long long nd_p = {}; nd_p < {}; nd_p += ND_LANES)", "nd_p0", "nd_p1"),
-        ]
-        if s.gather.tail:
-            ends = f"nd_tail_{name}[nd_at]", f"nd_tail_{name}[nd_at + 1]"
-            lines += loop("for (long long nd_p = {}, nd_q = {}; nd_p < nd_q; ++nd_p)", *ends)
-        return lines
-
     def old_events(self) -> list[str]:
         """Note where the row that is written held events before."""
         lines = []
-        for name in self.component.events:
+        for name in [] if self.spread else self.component.events:
             body = [f"nd_o_{name}[nd_i] = {self._note(name)};"]
             lines += [f"unsigned char nd_o_{name}[ND_OWN];", *self._each(body)]
         return lines
@@ -233,6 +171,11 @@ class ThreadText:
         """Store an event, but no zeros over zeros; note the slice and the row."""
         a = self.arguments
         active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+        mark = f"nd_mark({active}, nd_k + 1, {depth});"
+        if self.spread:  # warps share a slice, so there are no notes on it
+            store = [f"nd_new_{name}[nd_at] = nd_value;", f"if (nd_value != 0) {mark}"]
+            value = f"const real nd_value = {self.component.output(name)};"
+            return block("if (nd_live[nd_i])", [value, *store])
         changed = [
             f"nd_new_{name}[nd_at] = nd_value;",
             f"if (nd_at % ND_LANES == 0) {self._note(name)} = (unsigned char)nd_here;",
@@ -242,7 +185,7 @@ class ThreadText:
             "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
             "const bool nd_here = (nd_bits >> (nd_lane() & ND_LANES)) & 0xffffu;",
             *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{name}[nd_i]))", changed),
-            f"if (nd_bits && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+            f"if (nd_bits && nd_lane() == 0) {mark}",
         ])  # fmt: skip
 
     def save(self) -> list[str]:

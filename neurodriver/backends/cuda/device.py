@@ -15,9 +15,6 @@ from ...errors import NeurodriverError
 ALIGNMENT = 256
 """Bytes at whose multiples arrays begin."""
 
-CLUSTER = 16
-"""Blocks of a cluster at most."""
-
 
 class DeviceError(NeurodriverError, RuntimeError):
     """A GPU is missing, has too little memory, or refuses."""

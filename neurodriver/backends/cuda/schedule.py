@@ -14,8 +14,11 @@ from ...kernels.device import Shape
 
 WARP = 32
 MOST_THREADS = 1024
-REGISTERS = 65536
-"""Of a multiprocessor."""
+CLUSTER = 16
+"""Blocks of a cluster."""
+
+BLOCK_WARPS = 22
+"""Warps of a block whose threads keep their components in registers: there are some 90 for each."""
 
 INJECT, SAMPLE, EVENTS, EXPORT = -1, -2, -3, -4
 WIDTHS = ("alone", "block", "cluster", "grid")
@@ -63,9 +66,9 @@ class Lists:
     offsets: NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
 
 
-def tiles(count: int, own: int) -> int:
+def tiles(unit: Unit, own: int) -> int:
     """Return how many items the components of a unit make."""
-    return -(-count // (WARP * own))
+    return unit.count if unit.spread else -(-unit.count // (WARP * own))
 
 
 def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
@@ -79,33 +82,47 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
     clusters : bool
         Whether the device has clusters of 16 blocks.
     """
-    counts = [unit.count for unit in units]
-    ones = [1] * len(counts)
-    total = max(sum(tiles(n, 1) for n in counts), 1)
-    if total <= 16:
-        return Plan("block", 1, Shape(max(total + 1, 4) * WARP, 1, True), tuple(ones))
-    if total <= 16 * 20 and clusters:
-        each = -(-(total + 16) // 16)
-        return Plan("cluster", 16, Shape(each * WARP, 1, True), tuple(ones))
-    room = processors * 31
-    if total <= processors * 15:
-        each = max(-(-total // processors) + 1, 4)
-        return Plan("grid", processors, Shape(each * WARP, 1, True), tuple(ones))
-    own = list(ones)
-    for more in (1, 2, 4):
-        own = [more if tiles(n, 1) > processors else 1 for n in counts]
-        if sum(tiles(n, o) for n, o in zip(counts, own, strict=True)) <= room:
-            return Plan("grid", processors, Shape(MOST_THREADS, 1, True), tuple(own))
-    return Plan("grid", processors, Shape(MOST_THREADS, 1, False), tuple(own))
+    ones = tuple(1 for _ in units)
+    total = max(_total(units, ones), 1)
+    small = _pairs(units, BLOCK_WARPS)
+    if _total(units, small) <= BLOCK_WARPS:
+        threads = max(_total(units, small) + 1, 4) * WARP
+        return Plan("block", 1, Shape(threads, 1, True), small)
+    if clusters and total <= CLUSTER * BLOCK_WARPS:
+        each = -(-(total + CLUSTER) // CLUSTER)
+        return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), ones)
+    own = _pairs(units, processors * BLOCK_WARPS)
+    if _total(units, own) <= processors * BLOCK_WARPS:
+        each = max(-(-_total(units, own) // processors) + 1, 4)
+        return Plan("grid", processors, Shape(each * WARP, 1, True), own)
+    large = tuple(4 if tiles(u, 4) > processors * MOST_THREADS // WARP else 1 for u in units)
+    return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
+
+
+def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
+    """Return components of a thread, 1 or 2: two where the items would not fit otherwise."""
+    own = [1] * len(units)
+    while _total(units, own) > warps:
+        left = [i for i, unit in enumerate(units) if own[i] == 1 and not unit.spread]
+        if not left:
+            break
+        own[max(left, key=lambda i: units[i].count)] = 2
+    return tuple(own)
+
+
+def _total(units: Sequence[Unit], own: Sequence[int]) -> int:
+    return sum(tiles(unit, o) for unit, o in zip(units, own, strict=True))
 
 
 def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.float64]]:
     """Return the items of a unit, (n, 4), and their estimated work."""
-    size = WARP * own
+    size = 1 if unit.spread else WARP * own
     first = np.arange(0, unit.count, size)
     end = np.minimum(first + size, unit.count)
     items = np.stack([np.full_like(first, number), first, end, np.zeros_like(first)], axis=1)
     begin = first // unit.grain
+    if unit.spread:
+        return items.astype(np.int32), unit.cost[begin] / unit.grain
     work = np.add.reduceat(np.append(unit.cost, 0.0), begin)
     return items.astype(np.int32), work
 
