@@ -328,18 +328,12 @@ class ShadowBackend:
                 rows[step % len(rows), theirs] = self._tested.row(variable, step)[mine]
 
     def _restart(self, step: int) -> None:
-        """Give the reference the rows and states of the tested side, as of a step."""
+        """Give the reference the values and states of the tested side; events are equal."""
         memory = self._reference.program.memory
-        for variable, pairs in self._variables.items():
-            rows = memory.get_buffer(variable)
+        for variable in self._variables.keys() - EVENT_VARIABLES:
+            pairs, rows = self._variables[variable], memory.get_buffer(variable)
             for one in range(max(0, step - len(rows) + 1), step + 1):
                 rows[one % len(rows), pairs.theirs] = self._tested.row(variable, one)[pairs.mine]
-                if variable in memory.active:
-                    memory.active[variable][one % len(rows)] = one
-        for unit in self._reference.program.units:
-            for key, value in unit.values.items():
-                if "written:" in key:
-                    value[:] = 1
         for state in self._states:
             mine = self._tested.state(*state.mine)[state.pairs.mine]
             self._reference.state(*state.theirs)[state.pairs.theirs] = mine

@@ -25,9 +25,6 @@ class Memory:
     def __int__(self) -> int:
         return self.address
 
-    def free(self) -> None:
-        self.data = bytearray()
-
 
 class Machine:
     """Owner of an `InputStage`, and the device that it speaks to."""
@@ -35,17 +32,19 @@ class Machine:
     def __init__(self, variable: str, depth: int) -> None:
         ring = Ring(variable, depth)
         ring.add("inputs", COUNT)
-        memory = SimpleNamespace(rings={variable: ring})
-        self.program = SimpleNamespace(memory=memory)
+        self.program = SimpleNamespace(memory=SimpleNamespace(rings={variable: ring}))
         self.dtype = np.dtype(np.float64)
-        self.device = self.cuda = self
+        self.device = self.held = self
         self.stream = SimpleNamespace(synchronize=lambda: None)
         self.pieces: list[Memory] = []
         self.uploaded = 0
 
-    def mem_alloc(self, size: int) -> Memory:
+    def memory(self, size: int) -> Memory:
         self.pieces.append(Memory((len(self.pieces) + 1) << 32, size))
         return self.pieces[-1]
+
+    def free(self, piece: Memory) -> None:
+        piece.data = bytearray()
 
     def piece(self, address: int) -> Memory:
         return self.pieces[(address >> 32) - 1]

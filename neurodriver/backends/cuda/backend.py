@@ -17,7 +17,7 @@ from ...kernels.device import Part, device_text, table_name
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .compiler import compile_cubin
-from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, Pool, launch
+from .device import INT, LONG, POINTER, UNSIGNED, Device, Holdings, Loaded, Pool, launch
 from .feeds import EventStage, InputStage, ProbeStage, packed
 
 EXECUTORS = ("resident", "stepwise")
@@ -79,17 +79,19 @@ class CUDABackend:
         self.device_seconds = 0.0
         self._arrivals = 0
         self._done = 0
+        self.held = Holdings(self, self.device)
         with self.device.current():
             self.code = Loaded(self.device, compile_cubin(text, self.device.arch))
             self._advance, self._once = map(self.code.function, ("nd_advance", "nd_once"))
+            self.held.add(self.code.unload)
             self.pool = Pool(self.device, self._wanted())
-            self._pinned = self.device.cuda.pagelocked_empty(_PINNED, np.uint8)
-            self._begin, self._end = (self.device.cuda.Event() for _ in range(2))
+            self.held.add(self.pool.free)
+            self._pinned = self.held.pinned(_PINNED)
+            self._marks = self.held.marks(2)
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
         self.events: list[Events] = []
         self.exports: list[Probe] = []
-        self._stages: list[Any] = []
         self._open = True
 
     # -- memory ---------------------------------------------------------------------------------
@@ -258,7 +260,6 @@ class CUDABackend:
             self._probes = [ProbeStage(self, p) for p in probes]
             self._events = [EventStage(self, e) for e in events]
             self._exports = [ProbeStage(self, p, exported=True) for p in self.exports]
-            self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
             kinds = ((schedule.INJECT, inputs), (schedule.SAMPLE, probes),
                      (schedule.EVENTS, events), (schedule.EXPORT, self.exports))  # fmt: skip
             warps = self.plan.warps
@@ -267,7 +268,7 @@ class CUDABackend:
                 for what, tables in kinds
             ]
             self._lists = self._placed(self._lists_of(others))
-            self._fields = [self.device.cuda.mem_alloc(8 * 10 * max(len(t), 1)) for _, t in kinds]
+            self._fields = [self.held.memory(8 * 10 * max(len(t), 1)) for _, t in kinds]
             self._given = self.code.address("nd_given")
 
     def _lists_of(self, others: list[list[schedule.Items]]) -> list[schedule.Lists]:
@@ -293,7 +294,7 @@ class CUDABackend:
             per_block = self.plan.shape.threads // schedule.WARP
             whole = -(-warps // per_block) * per_block  # spare warps of the last block idle
             offsets = np.concatenate([one.offsets, np.full(whole - warps, one.offsets[-1])])
-            memory = self.device.cuda.mem_alloc(max(one.items.nbytes + offsets.nbytes, 16))
+            memory = self.held.memory(max(one.items.nbytes + offsets.nbytes, 16))
             items = int(memory)
             self.device.upload(items, one.items)
             self.device.upload(items + one.items.nbytes, offsets.astype(np.int32))
@@ -314,19 +315,19 @@ class CUDABackend:
 
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
-        if not self._open:
-            raise NeurodriverError("LPU: closed; make a new one to run again")
+        self._check_open()
         steps = min(steps, self.longest)
         with self.device.current():
             self._stage(first, steps)
-            self._begin.record(self.device.stream)
+            begin, end = self._marks
+            begin.record(self.device.stream)
             if self.executor == "resident":
                 self._resident(first, steps)
             else:
                 self._stepwise(first, steps)
-            self._end.record(self.device.stream)
-            self._end.synchronize()
-            self.device_seconds += self._begin.time_till(self._end) * 1e-3
+            end.record(self.device.stream)
+            end.synchronize()
+            self.device_seconds += begin.time_till(end) * 1e-3
             for stage in (*self._probes, *self._exports):
                 stage.collect()
             self._found = [stage.collect() for stage in self._events]
@@ -379,15 +380,14 @@ class CUDABackend:
 
     def worked(self) -> list[int]:
         """Return how many component updates the device has done."""
+        self._check_open()
         return [self._done * sum(u.count for u in self.program.units)]
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise NeurodriverError("LPU: closed; make a new one to run again")
 
     def close(self) -> None:
         """Give the device's memory back."""
-        if self._open:
-            self._open = False
-            with self.device.current():
-                self.device.stream.synchronize()
-                for stage in self._stages:
-                    stage.free()
-                self.pool.free()
-                self.code.unload()
+        self._open = False
+        self.held.give_back()

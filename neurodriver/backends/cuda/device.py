@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as ct
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,7 +84,13 @@ class Device:
         self.processors: int = device.multiprocessor_count
         self._context = device.retain_primary_context()
         with self.current():
-            self.stream = self.cuda.Stream()
+            self._streams = [self.cuda.Stream()]
+        weakref.finalize(self, _drop, self._context, self._streams)
+
+    @property
+    def stream(self) -> Any:
+        """Where all work is queued."""
+        return self._streams[0]
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -126,6 +134,72 @@ class Device:
         if out.nbytes:
             self.cuda.memcpy_dtoh_async(out, address, self.stream)
             self.stream.synchronize()
+
+
+def _drop(context: Any, things: list[Any]) -> None:
+    """Let go of what PyCUDA can only end where its context is the current one."""
+    context.push()
+    try:
+        things.clear()
+    finally:
+        context.pop()
+
+
+class Holdings:
+    """Memory and whatever else one owner has on a device, given back when it ends.
+
+    PyCUDA gives nothing back in a thread that has not the context, and an owner that is dropped
+    may end in any thread.
+
+    Parameters
+    ----------
+    owner : object
+        Must not be reachable from what is held.
+    device : Device
+    """
+
+    def __init__(self, owner: object, device: Device) -> None:
+        self._device = device
+        self._ends: dict[int, Callable[[], Any]] = {}
+        self.give_back = weakref.finalize(owner, _give_back, device, self._ends)
+
+    def memory(self, n: int) -> Any:
+        """Return ``n`` bytes on the device; ``int`` of it is the address."""
+        piece = self._device.cuda.mem_alloc(n)
+        self._ends[id(piece)] = piece.free
+        return piece
+
+    def free(self, piece: Any) -> None:
+        """Give one piece of memory back, unless it is."""
+        end = self._ends.pop(id(piece), None)
+        if end is not None:
+            end()
+
+    def pinned(self, n: int) -> NDArray[np.uint8]:
+        """Return ``n`` bytes of host memory that the device reaches at full speed."""
+        array: NDArray[np.uint8] = self._device.cuda.pagelocked_empty(n, np.uint8)
+        self.add(array.base.free)  # type: ignore[union-attr]
+        return array
+
+    def marks(self, n: int) -> list[Any]:
+        """Return events for measuring time; the list is empty when they are given back."""
+        made = [self._device.cuda.Event() for _ in range(n)]
+        self.add(made.clear)
+        return made
+
+    def add(self, end: Callable[[], Any]) -> None:
+        """Call a function when all is given back."""
+        self._ends[id(end)] = end
+
+
+def _give_back(device: Device, ends: dict[int, Callable[[], Any]]) -> None:
+    errors = device.cuda.Error, device.cuda.LogicError, DeviceError
+    with device.current():
+        with contextlib.suppress(*errors):  # of a launch: whoever ran it was told
+            device.stream.synchronize()
+        while ends:
+            with contextlib.suppress(*errors):
+                ends.popitem()[1]()
 
 
 class Pool:
