@@ -13,11 +13,11 @@ from ...compile.memory import LANES
 from ...compile.program import Program, Unit
 from ...custom.instances import Instances
 from ...errors import NeurodriverError
-from ...kernels.device import Part, device_text, table_name
+from ...kernels.device import Part, asks, device_text, table_name
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .compiler import compile_cubin
-from .device import INT, LONG, POINTER, UNSIGNED, Device, Holdings, Loaded, Pool, launch
+from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, Pool, launch
 from .feeds import EventStage, InputStage, ProbeStage, packed
 
 EXECUTORS = ("resident", "stepwise")
@@ -71,27 +71,27 @@ class CUDABackend:
         self.device = Device(device)
         program.memory.allocate(_HOST_MEMORY)
         self.instances = Instances(program, "cuda")
-        self.plan = plan or schedule.choose(
+        chosen = plan or schedule.choose(
             program.units, self.device.processors, self.device.clusters
         )
+        self.plan = schedule.with_ahead(chosen, program.units, self.dtype.itemsize)
+        self._asks = any(asks(unit.kernel) for unit in program.units)
         parts = [Part(u.kernel, o) for u, o in zip(program.units, self.plan.own, strict=True)]
         text = device_text(parts, self.dtype.name, self.plan.shape)
         self.device_seconds = 0.0
         self._arrivals = 0
         self._done = 0
-        self.held = Holdings(self, self.device)
         with self.device.current():
             self.code = Loaded(self.device, compile_cubin(text, self.device.arch))
             self._advance, self._once = map(self.code.function, ("nd_advance", "nd_once"))
-            self.held.add(self.code.unload)
             self.pool = Pool(self.device, self._wanted())
-            self.held.add(self.pool.free)
-            self._pinned = self.held.pinned(_PINNED)
-            self._marks = self.held.marks(2)
+            self._pinned = self.device.cuda.pagelocked_empty(_PINNED, np.uint8)
+            self._begin, self._end = (self.device.cuda.Event() for _ in range(2))
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
         self.events: list[Events] = []
         self.exports: list[Probe] = []
+        self._stages: list[Any] = []
         self._open = True
 
     # -- memory ---------------------------------------------------------------------------------
@@ -216,6 +216,7 @@ class CUDABackend:
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return a copy of the row of a step."""
+        self._check_open()
         ring, size = self.program.memory.rings[variable], self._row_bytes(variable)
         out = np.empty(ring.width, self.dtype)
         with self.device.current():
@@ -260,6 +261,7 @@ class CUDABackend:
             self._probes = [ProbeStage(self, p) for p in probes]
             self._events = [EventStage(self, e) for e in events]
             self._exports = [ProbeStage(self, p, exported=True) for p in self.exports]
+            self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
             kinds = ((schedule.INJECT, inputs), (schedule.SAMPLE, probes),
                      (schedule.EVENTS, events), (schedule.EXPORT, self.exports))  # fmt: skip
             warps = self.plan.warps
@@ -268,7 +270,7 @@ class CUDABackend:
                 for what, tables in kinds
             ]
             self._lists = self._placed(self._lists_of(others))
-            self._fields = [self.held.memory(8 * 10 * max(len(t), 1)) for _, t in kinds]
+            self._fields = [self.device.cuda.mem_alloc(8 * 10 * max(len(t), 1)) for _, t in kinds]
             self._given = self.code.address("nd_given")
 
     def _lists_of(self, others: list[list[schedule.Items]]) -> list[schedule.Lists]:
@@ -294,7 +296,7 @@ class CUDABackend:
             per_block = self.plan.shape.threads // schedule.WARP
             whole = -(-warps // per_block) * per_block  # spare warps of the last block idle
             offsets = np.concatenate([one.offsets, np.full(whole - warps, one.offsets[-1])])
-            memory = self.held.memory(max(one.items.nbytes + offsets.nbytes, 16))
+            memory = self.device.cuda.mem_alloc(max(one.items.nbytes + offsets.nbytes, 16))
             items = int(memory)
             self.device.upload(items, one.items)
             self.device.upload(items + one.items.nbytes, offsets.astype(np.int32))
@@ -319,15 +321,14 @@ class CUDABackend:
         steps = min(steps, self.longest)
         with self.device.current():
             self._stage(first, steps)
-            begin, end = self._marks
-            begin.record(self.device.stream)
+            self._begin.record(self.device.stream)
             if self.executor == "resident":
                 self._resident(first, steps)
             else:
                 self._stepwise(first, steps)
-            end.record(self.device.stream)
-            end.synchronize()
-            self.device_seconds += begin.time_till(end) * 1e-3
+            self._end.record(self.device.stream)
+            self._end.synchronize()
+            self.device_seconds += self._begin.time_till(self._end) * 1e-3
             for stage in (*self._probes, *self._exports):
                 stage.collect()
             self._found = [stage.collect() for stage in self._events]
@@ -351,7 +352,8 @@ class CUDABackend:
         values = (items, offsets, first, last, end, parts, schedule.WIDTHS.index(width))
         threads = self.plan.shape.threads
         arrivals = (*values, self._arrivals)
-        launch(self.device, self._advance, blocks, threads, arrivals, _TYPES, width)
+        shared = self.plan.shape.scratch(self.dtype.itemsize) if self._asks else 0
+        launch(self.device, self._advance, blocks, threads, arrivals, _TYPES, width, shared)
         if width == "grid":
             meetings = (last - first) * bool(parts & _STEPS) + bool(parts & _BEFORE)
             self._arrivals = (self._arrivals + blocks * meetings) & 0xFFFF_FFFF
@@ -389,5 +391,11 @@ class CUDABackend:
 
     def close(self) -> None:
         """Give the device's memory back."""
-        self._open = False
-        self.held.give_back()
+        if self._open:
+            self._open = False
+            with self.device.current():
+                self.device.stream.synchronize()
+                for stage in self._stages:
+                    stage.free()
+                self.pool.free()
+                self.code.unload()

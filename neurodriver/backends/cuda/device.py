@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes as ct
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,6 +51,60 @@ def device_count() -> int:
         raise DeviceError(f"backend 'cuda' finds no usable GPU: {error}") from error
 
 
+_SPARE: dict[int, list[Any]] = {}
+"""GPU -> streams and events of devices that have ended."""
+
+
+class Held:
+    """PyCUDA's driver module, with a note of what one device has made through it.
+
+    What PyCUDA ends in a thread other than its first one, it does not end, and complains. A device
+    may be dropped in any thread. So it gives memory back itself, with its context as the current
+    one, and streams and events are never ended but kept.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.memory: list[Any] = []
+        self.kept: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def mem_alloc(self, size: int) -> Any:
+        """Return memory on the device."""
+        self.memory.append(self._module.mem_alloc(size))
+        return self.memory[-1]
+
+    def pagelocked_empty(self, *given: Any, **more: Any) -> Any:
+        """Return memory of the host that the device reaches at full speed."""
+        array = self._module.pagelocked_empty(*given, **more)
+        self.memory.append(array.base)
+        return array
+
+    def Stream(self, *given: Any) -> Any:
+        """Return a stream."""
+        self.kept.append(self._module.Stream(*given))
+        return self.kept[-1]
+
+    def Event(self, *given: Any) -> Any:
+        """Return an event."""
+        self.kept.append(self._module.Event(*given))
+        return self.kept[-1]
+
+
+def _give_back(held: Held, context: Any, number: int) -> None:
+    """Free the memory of a device that is dropped; what is freed already says so, in vain."""
+    context.push()
+    try:
+        for piece in held.memory:
+            with contextlib.suppress(held.Error, held.LogicError):
+                piece.free()
+    finally:
+        context.pop()
+    _SPARE.setdefault(number, []).extend(held.kept)
+
+
 class Device:
     """A GPU in this process.
 
@@ -71,7 +125,8 @@ class Device:
     """
 
     def __init__(self, number: int = 0) -> None:
-        self.cuda, self.driver = _modules()
+        module, self.driver = _modules()
+        self.cuda = Held(module)
         count = device_count()
         if not 0 <= number < count:
             have = f"this machine has {count}, numbered from 0" if count else "there is none"
@@ -83,14 +138,10 @@ class Device:
         self.clusters = device.compute_capability() >= (9, 0)
         self.processors: int = device.multiprocessor_count
         self._context = device.retain_primary_context()
+        end = weakref.finalize(self, _give_back, self.cuda, self._context, number)
+        end.atexit = False  # the process ends, and all that is left with it
         with self.current():
-            self._streams = [self.cuda.Stream()]
-        weakref.finalize(self, _drop, self._context, self._streams)
-
-    @property
-    def stream(self) -> Any:
-        """Where all work is queued."""
-        return self._streams[0]
+            self.stream = self.cuda.Stream()
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -134,72 +185,6 @@ class Device:
         if out.nbytes:
             self.cuda.memcpy_dtoh_async(out, address, self.stream)
             self.stream.synchronize()
-
-
-def _drop(context: Any, things: list[Any]) -> None:
-    """Let go of what PyCUDA can only end where its context is the current one."""
-    context.push()
-    try:
-        things.clear()
-    finally:
-        context.pop()
-
-
-class Holdings:
-    """Memory and whatever else one owner has on a device, given back when it ends.
-
-    PyCUDA gives nothing back in a thread that has not the context, and an owner that is dropped
-    may end in any thread.
-
-    Parameters
-    ----------
-    owner : object
-        Must not be reachable from what is held.
-    device : Device
-    """
-
-    def __init__(self, owner: object, device: Device) -> None:
-        self._device = device
-        self._ends: dict[int, Callable[[], Any]] = {}
-        self.give_back = weakref.finalize(owner, _give_back, device, self._ends)
-
-    def memory(self, n: int) -> Any:
-        """Return ``n`` bytes on the device; ``int`` of it is the address."""
-        piece = self._device.cuda.mem_alloc(n)
-        self._ends[id(piece)] = piece.free
-        return piece
-
-    def free(self, piece: Any) -> None:
-        """Give one piece of memory back, unless it is."""
-        end = self._ends.pop(id(piece), None)
-        if end is not None:
-            end()
-
-    def pinned(self, n: int) -> NDArray[np.uint8]:
-        """Return ``n`` bytes of host memory that the device reaches at full speed."""
-        array: NDArray[np.uint8] = self._device.cuda.pagelocked_empty(n, np.uint8)
-        self.add(array.base.free)  # type: ignore[union-attr]
-        return array
-
-    def marks(self, n: int) -> list[Any]:
-        """Return events for measuring time; the list is empty when they are given back."""
-        made = [self._device.cuda.Event() for _ in range(n)]
-        self.add(made.clear)
-        return made
-
-    def add(self, end: Callable[[], Any]) -> None:
-        """Call a function when all is given back."""
-        self._ends[id(end)] = end
-
-
-def _give_back(device: Device, ends: dict[int, Callable[[], Any]]) -> None:
-    errors = device.cuda.Error, device.cuda.LogicError, DeviceError
-    with device.current():
-        with contextlib.suppress(*errors):  # of a launch: whoever ran it was told
-            device.stream.synchronize()
-        while ends:
-            with contextlib.suppress(*errors):
-                ends.popitem()[1]()
 
 
 class Pool:

@@ -42,10 +42,16 @@ class Growing:
         if n > self._bytes:
             if self._memory is not None:
                 self._owner.device.stream.synchronize()
-                self._owner.held.free(self._memory)
+                self._memory.free()
             self._bytes = 1 << (max(n, 4096) - 1).bit_length()
-            self._memory = self._owner.held.memory(self._bytes)
+            self._memory = self._owner.device.cuda.mem_alloc(self._bytes)
         return int(self._memory) if self._memory is not None else 0
+
+    def free(self) -> None:
+        """Give the memory back."""
+        if self._memory is not None:
+            self._memory.free()
+            self._memory = None
 
 
 class InputStage:
@@ -112,6 +118,11 @@ class InputStage:
         self._content[row[late][keep] % depth] = content[late][keep]
         return np.where(told, NOTHING, rows).astype(np.int32)
 
+    def free(self) -> None:
+        """Give the memory back."""
+        self._values.free()
+        self._actions.free()
+
 
 class ProbeStage:
     """Rows of one variable that leave the device after each chunk.
@@ -153,6 +164,11 @@ class ProbeStage:
         if self._taken and self._probe.count:
             out = at(self._probe.rows, (self._taken, self._probe.count), self._owner.dtype)
             self._owner.fetch(self._rows.room(1), out)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._rows.free()
+        self._elements.free()
 
 
 class EventStage:
@@ -199,6 +215,11 @@ class EventStage:
         word, bit = np.nonzero(each)
         step, column = np.divmod(some[word], self.words)
         return step.astype(np.int64), (column * 32 + bit).astype(np.int32)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._bits.free()
+        self._elements.free()
 
 
 def packed(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:

@@ -25,6 +25,9 @@ class Memory:
     def __int__(self) -> int:
         return self.address
 
+    def free(self) -> None:
+        self.data = bytearray()
+
 
 class Machine:
     """Owner of an `InputStage`, and the device that it speaks to."""
@@ -34,17 +37,14 @@ class Machine:
         ring.add("inputs", COUNT)
         self.program = SimpleNamespace(memory=SimpleNamespace(rings={variable: ring}))
         self.dtype = np.dtype(np.float64)
-        self.device = self.held = self
+        self.device = self.cuda = self
         self.stream = SimpleNamespace(synchronize=lambda: None)
         self.pieces: list[Memory] = []
         self.uploaded = 0
 
-    def memory(self, size: int) -> Memory:
+    def mem_alloc(self, size: int) -> Memory:
         self.pieces.append(Memory((len(self.pieces) + 1) << 32, size))
         return self.pieces[-1]
-
-    def free(self, piece: Memory) -> None:
-        piece.data = bytearray()
 
     def piece(self, address: int) -> Memory:
         return self.pieces[(address >> 32) - 1]
