@@ -16,7 +16,8 @@ same bits:
     Anything else: ``LANES`` components side by side, their j-th connections stored together, and
     a tail for those with many more than their neighbours.
 ``rows``
-    Many connections of few components, on a GPU: those of a component one after the other.
+    Many connections of few components, on a GPU: those of a component one after the other; no index
+    is stored where they read consecutive elements.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def plan(
     if threads and degree.max() <= NEAR and count <= MANY:
         return _sliced(made, varied, degree, slices)
     if lattice and made.back.ndim == 0:
-        found = _lattice(made, varied, count, slices)
+        found = _lattice(made, varied, count, slices, whole=threads)
         if found is not None:
             return found
     return _sliced(made, varied, degree, slices)
@@ -176,8 +177,17 @@ def _one_each(edges: Edges, count: int, zero: int, slices: int) -> Gather:
     return Gather("single", len(edges.target), arrays, back, cost=cost)
 
 
-def _lattice(edges: Edges, varied: list[str], count: int, slices: int) -> Gather | None:
-    """Return the lattice form, or None where it would not pay."""
+SPARE = 8 * LANES
+"""Records behind the last one that may be read and have no meaning, where rounds are whole."""
+
+
+def _lattice(
+    edges: Edges, varied: list[str], count: int, slices: int, whole: bool
+) -> Gather | None:
+    """Return the lattice form, or None where it would not pay.
+
+    With ``whole``, the records of a slice are filled up to rounds of ``LANES`` with empty ones.
+    """
     same = edges.target[1:] == edges.target[:-1]
     if (same & (edges.element[1:] <= edges.element[:-1])).any():
         return None  # ascending elements: the order of records is then each component's order
@@ -195,23 +205,32 @@ def _lattice(edges: Edges, varied: list[str], count: int, slices: int) -> Gather
     bit = np.left_shift(1, edges.target[order] % LANES)
     chosen = order[first]
     start = np.zeros(slices + 1, dtype=np.int32)
-    np.cumsum(np.bincount(edges.target[chosen] // LANES, minlength=slices), out=start[1:])
-    arrays: dict[str, Array] = {
-        "start": start,
+    records = np.bincount(edges.target[chosen] // LANES, minlength=slices)
+    np.cumsum(records, out=start[1:])
+    columns: dict[str, Array] = {
         "element": base[chosen].astype(np.int32),
         "mask": np.add.reduceat(bit, first).astype(np.int32),
+        **{name: edges.data[name][chosen] for name in varied},
     }
-    for name in varied:
-        arrays[name] = edges.data[name][chosen]
+    if whole:
+        tight, rounds = start.astype(np.int64), -(-records // LANES)
+        np.cumsum(rounds * LANES, out=start[1:])
+        place = np.arange(len(chosen)) + np.repeat(start[:-1] - tight[:-1], records)
+        for name, column in columns.items():
+            columns[name] = np.zeros(start[-1] + SPARE, column.dtype)
+            columns[name][place] = column
+    arrays = {"start": start, **columns}
     cost = 3.0 * np.diff(start)
     return Gather("lattice", len(order), arrays, _back(edges), _shared(edges), cost)
 
 
 def _rows(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
-    arrays: dict[str, Array] = {
-        "start": np.concatenate([[0], np.cumsum(degree)]),
-        "element": edges.element.astype(np.int32),
-    }
+    arrays: dict[str, Array] = {"start": np.concatenate([[0], np.cumsum(degree)])}
+    straight = bool((np.diff(edges.element) == 1).all())
+    if straight:  # connection p reads element first + p
+        arrays["first"] = edges.element[:1]
+    else:
+        arrays["element"] = edges.element.astype(np.int32)
     if edges.back.ndim:
         arrays["back"] = edges.back.astype(np.int32)
     for name in varied:

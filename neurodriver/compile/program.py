@@ -26,6 +26,7 @@ from .fusion import Fused, find_fusions
 from .gather import Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
+from .ordering import by_target
 from .random_keys import component_keys
 from .subunits import place
 from .target import CPU, CUDA, Target
@@ -148,6 +149,8 @@ def compile_circuit(
     for fused in fusions.values():
         assert fused.gather.place is not None
         program.positions[fused.synapse] = fused.gather.place
+    if plans and target.threads:
+        program.positions.update(by_target(full))
     members = {f.synapse for f in fusions.values()}
     for number, group in enumerate(full.groups):
         if group.model is Port or number in members:
@@ -319,7 +322,7 @@ def _numbers(
 def _gather_values(gather: Gather, access: str, values: dict[str, Any], prefix: str) -> None:
     for name, array in gather.arrays.items():
         values[f"{prefix}{access}:{name}"] = array
-    if gather.form == "aligned":
+    if "first" in gather.arrays:
         values[f"{prefix}first:{access}"] = int(gather.arrays["first"][0])
     if gather.back is not None:
         values[f"{prefix}back:{access}"] = gather.back

@@ -145,7 +145,9 @@ struct nd_loop {
             __syncthreads();
         } else if (width == ND_CLUSTER) {
 #if __CUDA_ARCH__ >= 900
-            asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+            __syncthreads();    /* one thread's fence then counts for its block */
+            if (threadIdx.x == 0) asm volatile("fence.acq_rel.cluster;" ::: "memory");
+            asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 #endif
         } else if (width == ND_GRID) {
             __syncthreads();

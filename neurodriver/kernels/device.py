@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,13 +16,15 @@ DEVICE = Dialect(
     simd_any="",
     fixed="const nd_fixed<kind>",
     each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
-    row="k & (depth - 1)",  # depths are powers of two
+    row="(int)((unsigned)k & (unsigned)(depth - 1))",  # depths are powers of two
+    opaque='asm("" : "+l"(ring))',
     store="*(volatile long long *)(active + nd_place(k, depth)) = k",
     words="""
 #define ND_MEMBER __device__ __forceinline__
 #define ND_UNROLL _Pragma("unroll")
 #define ND_UNROLL_SUM _Pragma("unroll 8")
 #define ND_ROLLED _Pragma("unroll 1")
+#define ND_TWO _Pragma("unroll 2")
 #define __restrict
 
 /* Memory that no step writes. */
@@ -32,10 +35,51 @@ template <class T> struct nd_fixed {
 };
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
-template <class T> ND_FN T nd_shared(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
-template <class T> ND_FN T nd_shared_half(T x, int lane)
+
+/* Sixteen numbers side by side, from a place that is a multiple of 16. */
+ND_FN void nd_four(const int *p, int *to)
 {
-    return __shfl_sync(0xffffu << (threadIdx.x & 16), x, lane, 16);
+    const int4 v = __ldg((const int4 *)p);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+ND_FN void nd_four(const float *p, float *to)
+{
+    const float4 v = __ldg((const float4 *)p);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+ND_FN void nd_four(const double *p, double *to)
+{
+    const double2 v = __ldg((const double2 *)p), w = __ldg((const double2 *)p + 1);
+    to[0] = v.x, to[1] = v.y, to[2] = w.x, to[3] = w.y;
+}
+template <class T> ND_FN void nd_sixteen(const nd_fixed<T> &from, int at, T *to)
+{
+    ND_UNROLL
+    for (int i = 0; i < 16; i += 4) nd_four(from.at + at + i, to + i);
+}
+ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
+
+/* Shared memory: places for values that are asked for, ND_AHEAD of each thread, and one for what
+ * the threads of a warp tell each other. */
+extern __shared__ __align__(16) unsigned char nd_scratch[];
+template <class T> ND_FN T *nd_slot(int i)
+{
+    return (T *)nd_scratch + i * ND_THREADS + threadIdx.x;
+}
+template <class T> ND_FN T *nd_team(int lane)
+{
+    return (T *)(nd_scratch + ND_AHEAD * ND_THREADS * ND_WORD) + (threadIdx.x & ~31u) + lane;
+}
+template <class T> ND_FN void nd_ask(T *to, const T *from)
+{
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :: "r"(place), "l"(from), "n"(sizeof(T)) : "memory");
+}
+ND_FN void nd_asked() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> ND_FN void nd_await()
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
@@ -53,10 +97,14 @@ class Part:
     kernel : Kernel
     own : int
         Components that a thread advances side by side.
+    integers : tuple of int or None
+        The kernel's integers, which become part of the text: rows are found in fewer instructions.
+        None for what is looked up in the table.
     """
 
     kernel: Kernel
     own: int = 1
+    integers: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,11 +119,23 @@ class Shape:
         Blocks of a multiprocessor at once.
     holds : bool
         Whether a warp has one item of components at most and keeps them in registers.
+    ahead : int
+        Values of a thread that may be under way to shared memory.
     """
 
     threads: int = 256
     resident: int = 1
     holds: bool = False
+    ahead: int = 16
+
+    def scratch(self, word: int) -> int:
+        """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
+        return self.threads * (self.ahead * word + 8)
+
+
+def asks(kernel: Kernel) -> bool:
+    """Whether a kernel has values brought to shared memory."""
+    return "nd_ask(" in kernel.text
 
 
 def table_name(number: int) -> str:
@@ -100,6 +160,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_THREADS {shape.threads}",
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
+        f"#define ND_AHEAD {shape.ahead}",
+        f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
     for number, part in enumerate(parts):
@@ -121,6 +183,17 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     return "\n".join(lines)
 
 
+def with_integers(text: str, integers: Sequence[int | None]) -> str:
+    """Return the text of a kernel with its integers in it."""
+
+    def one(match: re.Match[str]) -> str:
+        number = int(match.group(1))
+        value = integers[number] if number < len(integers) else None
+        return match.group() if value is None else f"{value}ll"
+
+    return re.sub(r"nd_a->n\[(\d+)\]", one, text)
+
+
 def _choice(head: str, item: str, cases: list[str]) -> list[str]:
     return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
 
@@ -135,7 +208,7 @@ def _unit(number: int, part: Part) -> list[str]:
         f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
         f"#define nd_steady (&{table_name(number)})",
-        kernel.text,
+        with_integers(kernel.text, part.integers),
         "#undef nd_steady",
     ]
     return [f"namespace nd_unit_{number} {{", *inside, "}"]

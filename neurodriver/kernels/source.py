@@ -34,6 +34,8 @@ class Dialect:
         Head of a loop of ``i`` over ``n`` components that is done once.
     row : str
         Number of the row of step ``k``.
+    opaque : str
+        Statement after which ``ring`` is a plain address to the compiler.
     store : str
         Statement that stores ``k`` for all threads to see after the next barrier.
     words : str
@@ -48,6 +50,7 @@ class Dialect:
     each: str
     row: str
     store: str
+    opaque: str = ""
     words: str = ""
 
 
@@ -74,7 +77,9 @@ ND_FN long long nd_place(long long k, long long depth)
 /* Row of step k; all steps before the first one are at row 0's values. */
 ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
 {{
-    return ring + nd_place(k, depth) * width;
+    ring += (long long)(int)nd_place(k, depth) * (int)width;
+    {opaque};
+    return ring;
 }}
 
 /* `active` holds for each row of the ring the last step at which it was not all zero. */
@@ -120,7 +125,7 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
         dialect.words,
         header("math.h"),
         header("philox.h") if draws else "",
-        _PRELUDE.format(real=real, store=dialect.store, row=dialect.row),
+        _PRELUDE.format(real=real, store=dialect.store, row=dialect.row, opaque=dialect.opaque),
     ]
 
 

@@ -54,7 +54,7 @@ class SumText:
             if variable in self.component.shape.inputs_alone:
                 where = a.pointer(f"where:{variable}", "const long long")
                 row = f"{ring} + {where}[nd_k & 1] * {width}"
-            if self.gather.form == "aligned":
+            if "first" in self.gather.arrays:
                 row += f" + {a.integer(self.component.key(f'first:{name}'))}"
             lines.append(f"const real *__restrict nd_in_{name} = {row};")
             if self.may_skip:
@@ -62,11 +62,13 @@ class SumText:
                 silent = f"nd_silent({active}, nd_k - {back}, {depth})"
                 lines.append(f"const bool nd_silent_{name} = {silent};")
         else:
+            if "first" in self.gather.arrays:
+                ring += f" + {a.integer(self.component.key(f'first:{name}'))}"
             lines.append(f"const real *__restrict nd_ring_{name} = {ring};")
             lines.append(f"const long long nd_depth_{name} = {depth}, nd_width_{name} = {width};")
             lines.append(f"const long long nd_now_{name} = nd_place(nd_k, nd_depth_{name});")
             lines.append(self._array("back", "int"))
-        if self.gather.form != "aligned":
+        if "element" in self.gather.arrays:
             lines.append(self._array("element", "int"))
         return lines
 

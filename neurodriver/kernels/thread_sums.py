@@ -7,6 +7,8 @@ first one, and for what it needs of the next connections before that.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..compile.gather import MANY, NEAR, Gather
 from .component import ComponentText
 from .kernel import block
@@ -18,6 +20,9 @@ BATCH = 8
 
 KEPT_WORDS = NEAR
 """Registers of a thread that may hold what one access knows of its connections."""
+
+KEPT_ROUNDS = 2
+"""Rounds of records of a slice whose places are kept."""
 
 _UNROLL = "ND_UNROLL"
 
@@ -38,7 +43,7 @@ def kept(gather: Gather, count: int, dtype: str) -> int:
     floats = [a for a in gather.arrays.values() if a.dtype.kind == "f"]
     words += len(floats) * (2 if dtype == "float64" else 1)
     most = int(gather.arrays["degree"].max())
-    return min(KEPT_WORDS // words, -(-most // 4) * 4)
+    return min(KEPT_WORDS // words, most)
 
 
 class ThreadSum:
@@ -64,7 +69,9 @@ class ThreadSum:
         self.name, self.form = self.s.access.name, self.s.gather.form
         shape = component.shape
         self.kept = kept(self.s.gather, shape.count, shape.dtype)
-        columns = [("element", "int")]
+        degree = self.s.gather.arrays.get("degree", np.zeros(1))[: shape.count or None]
+        self.least, self.most = int(degree.min()), int(degree.max())
+        columns = [("element", "int")] if "element" in self.s.gather.arrays else []
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
         self._places = columns
         self.columns = columns + [(n, "real") for n in self.s.varied]
@@ -75,9 +82,11 @@ class ThreadSum:
         if self.form == "single":
             return [f"{kind} nd_k_{c}_{name}[ND_OWN];" for c, kind in self.columns]
         if self.form == "lattice":
-            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];"]
+            rounds = f"int nd_k_element_{name}[ND_OWN][{KEPT_ROUNDS} * ND_LANES];"
+            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", rounds]
         if self.form == "rows":
-            return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];"]
+            places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_WORDS}];" for c, k in self._places]
+            return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
             for c, kind in self.columns if self.kept else ():
@@ -93,7 +102,8 @@ class ThreadSum:
         place = {"lattice": "nd_at / ND_LANES", "rows": "nd_at"}.get(self.form)
         if place:
             ends = (("a", ""), ("z", " + 1"))
-            return [f"nd_{e}_{name}[nd_i] = nd_start_{name}[{place}{more}];" for e, more in ends]
+            lines = [f"nd_{e}_{name}[nd_i] = nd_start_{name}[{place}{more}];" for e, more in ends]
+            return lines + (self.first_rounds() if self.form == "lattice" else self.first_places())
         if self.form != "sliced":
             return []
         lines = [
@@ -104,18 +114,39 @@ class ThreadSum:
             f"nd_a_{name}[nd_i] = nd_a0 + nd_at % ND_LANES;",
             f"nd_n_{name}[nd_i] = nd_all < nd_most ? nd_all : nd_most;",
         ]
-        if self.kept:
-            last = f"(nd_n_{name}[nd_i] > 0 ? nd_n_{name}[nd_i] - 1 : 0)"
-            body = [f"const int nd_q = nd_j < {last} ? nd_j : {last};"]
+        if self.kept:  # what is kept beyond the last connection may be read, and is not added
+            body = [f"const bool nd_is = nd_j < nd_n_{name}[nd_i];"]
             body += [
                 f"nd_k_{c}_{name}[nd_i][nd_j] = "
-                f"nd_n_{name}[nd_i] ? ({kind})nd_{c}_{name}[nd_a_{name}[nd_i] + nd_q * ND_LANES] "
-                f": 0;"
+                f"nd_is ? ({kind})nd_{c}_{name}[nd_a_{name}[nd_i] + nd_j * ND_LANES] : 0;"
                 for c, kind in self.columns
             ]
             head = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
             lines += [_UNROLL, *block(head, body)]
         return block("", lines)
+
+    def first_rounds(self) -> list[str]:
+        """Return the loads of the places of a slice's first rounds."""
+        name = self.name
+        body = [
+            "int nd_h[ND_LANES];",
+            f"nd_sixteen(nd_element_{name}, nd_a_{name}[nd_i] + nd_c * ND_LANES, nd_h);",
+            _UNROLL, "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)",
+            f"    nd_k_element_{name}[nd_i][nd_c * ND_LANES + nd_b] = nd_h[nd_b];",
+        ]  # fmt: skip
+        return [_UNROLL, *block(f"for (int nd_c = 0; nd_c < {KEPT_ROUNDS}; ++nd_c)", body)]
+
+    def first_places(self) -> list[str]:
+        """Return the loads of the places of a component's first connections, 32 a round."""
+        name = self.name
+        last = f"(nd_z_{name}[nd_i] - 1)"
+        body = [f"const long long nd_p = nd_a_{name}[nd_i] + nd_c * 32 + nd_lane();"]
+        body += [
+            f"nd_k_{c}_{name}[nd_i][nd_c] = nd_a_{name}[nd_i] <= {last} "
+            f"? ({kind})nd_{c}_{name}[nd_p < {last} ? nd_p : {last}] : 0;"
+            for c, kind in self._places
+        ]
+        return [_UNROLL, *block(f"for (int nd_c = 0; nd_c < {KEPT_WORDS}; ++nd_c)", body)]
 
     def sum(self) -> list[str]:
         """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
@@ -168,11 +199,12 @@ class ThreadSum:
             each = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
             add = [f"const real {variable} = nd_b[nd_j];",
                    *self.data(f"nd_k_{{}}_{name}[nd_i][nd_j]"),
-                   f"if (nd_j < nd_n) nd_acc = nd_acc + {self.s.each()};"]  # fmt: skip
-            read = f"nd_b[nd_j] = nd_j < nd_n ? {self.value(*place)} : (real)0;"
+                   f"if (nd_j < {self.least} || nd_j < nd_n)",
+                   f"    nd_acc = nd_acc + {self.s.each()};"]  # fmt: skip
+            read = f"nd_b[nd_j] = {self.value(*place)};"
             lines += block("", [f"real nd_b[{self.kept}];", _UNROLL, *block(each, [read]),
                                 _UNROLL, *block(each, add)])  # fmt: skip
-        lines += self.batches()
+        lines += self.batches() if self.most > self.kept else []
         if self.s.gather.tail:
             add = [f"const real {variable} = {self.s.read('nd_p')};", *self.s.data("nd_p")]
             add.append(f"nd_acc = nd_acc + {self.s.each()};")
@@ -211,65 +243,104 @@ class ThreadSum:
         return block(f"if (nd_n > {self.kept})", body)
 
     def lattice(self) -> list[str]:
-        """Return the sum over the records of a slice, which half a warp reads together."""
+        """Return the sum over the records of a slice, whose values half a warp reads together.
+
+        Records lie in rounds of ``ND_LANES``. Values travel to shared memory, some rounds ahead,
+        without a register for each; the places of the first rounds are kept.
+        """
         name = self.name
-        columns = [("element", "int"), ("mask", "int"), *[(n, "real") for n in self.s.varied]]
-        read = [f"nd_h_{c} = nd_r + nd_l < nd_z ? ({kind})nd_{c}_{name}[nd_r + nd_l] : 0;"
-                for c, kind in columns]  # fmt: skip
+        columns = [("mask", "int"), *[(n, "real") for n in self.s.varied]]
         each = "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)"
-        ask = [
-            "const int nd_e = nd_shared_half(nd_h_element, nd_b);",
-            f"nd_h[nd_b] = nd_b < nd_n ? nd_in_{name}[nd_e + nd_at % ND_LANES] : (real)0;",
+
+        def ask(round_: str, slot: str, place: str) -> list[str]:
+            body = [f"nd_ask(nd_slot<real>({slot} * ND_LANES + nd_b), nd_row0 + {place});"]
+            return [*block(f"if ({round_} < nd_n)", [_UNROLL, *block(each, body)]), "nd_asked();"]
+
+        def read(columns: list[tuple[str, str]], round_: str) -> list[str]:
+            at = f"nd_r + ({round_}) * ND_LANES"
+            return [f"nd_sixteen(nd_{c}_{name}, {at}, nd_h_{c});" for c, _ in columns]
+
+        add = [
+            f"const real {self.s.access.variable} = nd_h[nd_b];",
+            *self.data("nd_o_{}[nd_b]"),
+            f"const nd_sum_t nd_more = nd_acc + {self.s.each()};",
+            "nd_acc = nd_o_mask[nd_b] & nd_mine ? nd_more : nd_acc;",
         ]
-        add = [f"const real {self.s.access.variable} = nd_h[nd_b];",
-               "const int nd_bits = nd_shared_half(nd_o_mask, nd_b);",
-               *self.data("nd_shared_half(nd_o_{}, nd_b)"),
-               f"const nd_sum_t nd_more = nd_acc + {self.s.each()};",
-               "nd_acc = (nd_bits >> (nd_at % ND_LANES)) & 1 ? nd_more : nd_acc;"]  # fmt: skip
-        old = [f"const {kind} nd_o_{c} = nd_h_{c};" for c, kind in columns[1:]]
-        loop = ["const int nd_n = nd_z - nd_r < ND_LANES ? nd_z - nd_r : ND_LANES;",
-                "real nd_h[ND_LANES];", _UNROLL, *block(each, ask), *old, "nd_r += ND_LANES;",
-                *read, _UNROLL, *block(each, add)]  # fmt: skip
+        keep = [f"nd_o_{c}[nd_b] = nd_h_{c}[nd_b];" for c, _ in columns]
+        fetch = "nd_h[nd_b] = *nd_slot<real>(nd_q * ND_LANES + nd_b);"
+        loop = [
+            *[f"{kind} nd_o_{c}[ND_LANES];" for c, kind in columns],
+            "real nd_h[ND_LANES];", _UNROLL, *block(each, keep), *read(columns, "nd_c + 1"),
+            "const int nd_q = nd_c % nd_ahead, nd_mine = nd_c < nd_n ? 1 << nd_l : 0;",
+            "nd_await<nd_ahead - 1>();", _UNROLL, *block(each, [fetch]),
+            _UNROLL, *block(each, add), *ask("nd_c + nd_ahead", "nd_q", "nd_h_element[nd_b]"),
+            *read([("element", "int")], "nd_c + nd_ahead + 1"),
+        ]  # fmt: skip
+        early = f"nd_c < {KEPT_ROUNDS} ? nd_k_element_{name}[nd_i][nd_c * ND_LANES + nd_b] "
+        early += ": nd_first[nd_c * ND_LANES + nd_b]"
+        first = "nd_first[nd_c * ND_LANES + nd_b] = nd_h_element[nd_b];"
+        more = [*read([("element", "int")], "nd_c"), _UNROLL, *block(each, [first])]
+        rounds = "for (int nd_c = {}; nd_c < nd_ahead; ++nd_c)"
         return [
-            f"int nd_r = nd_a_{name}[nd_i];", f"const int nd_z = nd_z_{name}[nd_i];",
-            "const int nd_l = nd_lane() % ND_LANES;",
-            *[f"{kind} nd_h_{c};" for c, kind in columns], *read,
-            *block("while (nd_r < nd_z)", loop),
+            "constexpr int nd_ahead = ND_AHEAD / ND_LANES;",
+            f"const int nd_r = nd_a_{name}[nd_i], nd_n = (nd_z_{name}[nd_i] - nd_r) / ND_LANES;",
+            "const int nd_l = nd_at % ND_LANES, nd_most = nd_largest(nd_n);",
+            f"const real *nd_row0 = nd_in_{name} + nd_l;",
+            "int nd_first[ND_AHEAD], nd_h_element[ND_LANES];",
+            *[f"{kind} nd_h_{c}[ND_LANES];" for c, kind in columns],
+            *block("if (nd_most > 0)", [
+                _UNROLL, *block(rounds.format(KEPT_ROUNDS), more), *read(columns, "0"),
+                _UNROLL, *block(rounds.format(0), ask("nd_c", "nd_c", f"({early})")),
+                *read([("element", "int")], "nd_ahead"),
+                "ND_TWO", *block("for (int nd_c = 0; nd_c < nd_most; ++nd_c)", loop),
+            ]),
         ]  # fmt: skip
 
     def rows(self) -> list[str]:
         """Return the sum over the connections of one component, 32 of which a warp reads at once.
 
-        Places, then values, are asked for one and two rounds ahead.
+        Values travel to shared memory, many rounds ahead; the places of those rounds are kept.
         """
         name = self.name
-        places, data = [c for c, _ in self._places], self.columns[len(self._places) :]
-        last = "(nd_p + {} < nd_z ? nd_p + {} : nd_z - 1)"
+        places, data = self._places, self.columns[len(self._places) :]
 
-        def ask(ahead: int, to: str) -> list[str]:
-            at = last.format(f"{ahead} + nd_lane()", f"{ahead} + nd_lane()")
-            return [f"{to}_{c} = nd_{c}_{name}[{at}];" for c in places]
+        def read(columns: list[tuple[str, str]], round_: str) -> list[str]:
+            at = f"({round_}) * 32 + nd_lane()"
+            place = f"nd_r + ({at} < nd_n ? {at} : nd_n - 1)"
+            return [f"nd_h_{c} = nd_{c}_{name}[{place}];" for c, _ in columns]
 
-        def values(ahead: int, to: str, of: str) -> list[str]:
-            at = last.format(f"{ahead} + nd_lane()", f"{ahead} + nd_lane()")
-            lines = [f"{to} = {self.value(*[f'{of}_{c}' for c in places])};"]
-            return lines + [f"{to}_{c} = nd_{c}_{name}[{at}];" for c, _ in data]
+        def ask(round_: str, slot: str, given: str) -> str:
+            at = f"({round_}) * 32 + nd_lane()"
+            told = [given.format(c) for c, _ in places]
+            if "element" not in self.s.gather.arrays:
+                told.insert(0, f"(nd_r + ({at} < nd_n ? {at} : nd_n - 1))")
+            value = self.value(*told)
+            return f"if (({round_}) * 32 < nd_n) nd_ask(nd_slot<real>({slot}), &{value});"
 
-        each = f"const nd_sum_t nd_each = {self.s.each()};"
-        add = [f"const real {self.s.access.variable} = nd_h;", *self.data("nd_h_{}"), each]
-        whole = ["ND_UNROLL", *block("for (int nd_b = 0; nd_b < 32; ++nd_b)",
-                                     ["nd_acc = nd_acc + nd_shared(nd_each, nd_b);"])]  # fmt: skip
-        part = ["for (int nd_b = 0; nd_b < (int)(nd_z - nd_p); ++nd_b)",
-                "    nd_acc = nd_acc + nd_shared(nd_each, nd_b);"]  # fmt: skip
+        each = [
+            f"const real {self.s.access.variable} = *nd_slot<real>(nd_q);",
+            *self.data("nd_h_{}"),
+            f"*nd_team<nd_sum_t>(nd_lane()) = {self.s.each()};",
+        ]
+        add = "nd_acc = nd_acc + *nd_team<nd_sum_t>(nd_b);"
+        left = "nd_n - nd_c * 32"
         loop = [
-            *values(32, "nd_g", "nd_e"), *ask(64, "nd_e"),
-            *block("", [*add, *block("if (nd_z - nd_p >= 32)", whole), *block("else", part)]),
-            "nd_h = nd_g;", *[f"nd_h_{c} = nd_g_{c};" for c, _ in data],
+            f"const int nd_q = nd_c % {KEPT_WORDS};", f"nd_await<{KEPT_WORDS - 1}>();",
+            *block("", each), ask(f"nd_c + {KEPT_WORDS}", "nd_q", "nd_h_{}"), "nd_asked();",
+            *read(places, f"nd_c + {KEPT_WORDS + 1}"), *read(data, "nd_c + 1"),
+            "__syncwarp();",
+            *block(f"if ({left} >= 32)",
+                   [_UNROLL, *block("for (int nd_b = 0; nd_b < 32; ++nd_b)", [add])]),
+            *block("else", block(f"for (int nd_b = 0; nd_b < {left}; ++nd_b)", [add])),
+            "__syncwarp();",
         ]  # fmt: skip
-        declared = [f"int {', '.join(f'nd_e_{c}' for c in places)};", "real nd_h, nd_g;"]
-        declared += [f"{k} nd_h_{c}, nd_g_{c};" for c, k in data]
-        body = [f"long long nd_p = nd_a_{name}[nd_i];", *declared, *ask(0, "nd_e"),
-                *values(0, "nd_h", "nd_e"), *ask(32, "nd_e"),
-                *block("for (; nd_p < nd_z; nd_p += 32)", loop)]  # fmt: skip
-        return [f"const long long nd_z = nd_z_{name}[nd_i];",
-                *block(f"if (nd_a_{name}[nd_i] < nd_z)", body)]  # fmt: skip
+        first = ask("nd_c", "nd_c", f"nd_k_{{}}_{name}[nd_i][nd_c]")
+        body = [
+            *[f"{kind} nd_h_{c};" for c, kind in self.columns], _UNROLL,
+            *block(f"for (int nd_c = 0; nd_c < {KEPT_WORDS}; ++nd_c)", [first, "nd_asked();"]),
+            *read(data, "0"), *read(places, f"{KEPT_WORDS}"),
+            *block("for (int nd_c = 0; nd_c * 32 < nd_n; ++nd_c)", loop),
+        ]  # fmt: skip
+        return [f"const long long nd_r = nd_a_{name}[nd_i];",
+                f"const int nd_n = (int)(nd_z_{name}[nd_i] - nd_r);",
+                *block("if (nd_n > 0)", body)]  # fmt: skip

@@ -76,7 +76,10 @@ class CUDABackend:
         )
         self.plan = schedule.with_ahead(chosen, program.units, self.dtype.itemsize)
         self._asks = any(asks(unit.kernel) for unit in program.units)
-        parts = [Part(u.kernel, o) for u, o in zip(program.units, self.plan.own, strict=True)]
+        parts = [
+            Part(u.kernel, own, self._known(u))
+            for u, own in zip(program.units, self.plan.own, strict=True)
+        ]
         text = device_text(parts, self.dtype.name, self.plan.shape)
         self.device_seconds = 0.0
         self._arrivals = 0
@@ -144,6 +147,11 @@ class CUDABackend:
         if key.startswith("active:"):
             return self.active_address(key[7:])
         return self.pool.address[f"{number}:{key}"]
+
+    def _known(self, unit: Unit) -> tuple[int | None, ...]:
+        """Return the integers that are part of a kernel's text; the seed is not."""
+        keys = unit.kernel.integers
+        return tuple(None if key == "seed" else self._integer(unit, key) for key in keys)
 
     def _integer(self, unit: Unit, key: str) -> int:
         kind, _, name = key.partition(":")

@@ -266,6 +266,7 @@ def launch(
     values: tuple[int, ...],
     types: tuple[Any, ...],
     width: str = "alone",
+    shared: int = 0,
 ) -> None:
     """Start a kernel on the device's stream.
 
@@ -277,14 +278,20 @@ def launch(
         Arguments and their ctypes.
     width : {"alone", "block", "cluster", "grid"}
         Who meets at a barrier: blocks that do are on the device all at once.
+    shared : int
+        Bytes of shared memory of a block.
     """
     driver = device.driver
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = blocks, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
+    config.sharedMemBytes = shared
     config.hStream = int(device.stream.handle)
     attributes = []
     kinds = driver.CUlaunchAttributeID
+    if shared > 48 << 10:
+        size = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        device.done(driver.cuFuncSetAttribute(function, size, shared))
     if width == "grid":
         one = driver.CUlaunchAttribute()
         one.id = kinds.CU_LAUNCH_ATTRIBUTE_COOPERATIVE

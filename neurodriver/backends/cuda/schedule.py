@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...compile.memory import LANES
 from ...compile.program import Unit
-from ...kernels.device import Shape
+from ...kernels.device import Shape, asks
 
 WARP = 32
 MOST_THREADS = 1024
 CLUSTER = 16
 """Blocks of a cluster."""
+
+SHARED = 200 << 10
+"""Bytes of shared memory of a multiprocessor that blocks may take."""
 
 BLOCK_WARPS = 22
 """Warps of a block whose threads keep their components in registers: there are some 90 for each."""
@@ -71,6 +76,25 @@ def tiles(unit: Unit, own: int) -> int:
     return unit.count if unit.spread else -(-unit.count // (WARP * own))
 
 
+def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
+    """Return a plan with as many values under way as there is shared memory for.
+
+    Parameters
+    ----------
+    plan : Plan
+    units : sequence of Unit
+    word : int
+        Bytes of a number.
+    """
+    if not any(asks(unit.kernel) for unit in units):
+        return plan
+    for ahead in (64, 48, 32, 16):
+        shape = replace(plan.shape, ahead=ahead)
+        if shape.scratch(word) * shape.resident <= SHARED:
+            break
+    return replace(plan, shape=shape)
+
+
 def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
     """Return how wide a circuit runs: one block, a cluster of blocks, or the whole device.
 
@@ -95,6 +119,8 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
     if _total(units, own) <= processors * BLOCK_WARPS:
         each = max(-(-_total(units, own) // processors) + 1, 4)
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
+    if any(asks(unit.kernel) for unit in units):
+        return Plan("grid", processors, Shape(512, 1, False), ones)
     large = tuple(4 if tiles(u, 4) > processors * MOST_THREADS // WARP else 1 for u in units)
     return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
 
@@ -103,7 +129,7 @@ def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
     """Return components of a thread, 1 or 2: two where the items would not fit otherwise."""
     own = [1] * len(units)
     while _total(units, own) > warps:
-        left = [i for i, unit in enumerate(units) if own[i] == 1 and not unit.spread]
+        left = [i for i, unit in enumerate(units) if own[i] == 1 and not asks(unit.kernel)]
         if not left:
             break
         own[max(left, key=lambda i: units[i].count)] = 2
@@ -144,15 +170,28 @@ def deal(plan: Plan, units: Sequence[Unit], others: Sequence[Items]) -> Lists:
     made = [unit_items(u, i, o) for i, (u, o) in enumerate(zip(units, plan.own, strict=True))]
     items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
     work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
-    items = items[np.argsort(-work, kind="stable")]
+    heavy = np.argsort(-work, kind="stable")
+    items, work = items[heavy], work[heavy]
     warps, per_block = plan.warps, plan.shape.threads // WARP
     turn = np.arange(warps)
     order = turn % plan.blocks * per_block + turn // plan.blocks  # warp of each turn
-    mine = order[np.arange(len(items)) % warps]
+    turns, busy = _turns(work, warps)
+    mine = order[turns]
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
-    idle = order[::-1]
-    theirs = idle[np.arange(len(rest)) % warps]
+    theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
+
+
+def _turns(work: NDArray[np.float64], warps: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return which warp gets each item, the one with the least work first; and their work."""
+    turns: NDArray[np.int64] = np.arange(len(work)) % warps
+    if len(work) > warps and work[0] > 2 * work[-1]:
+        heap = [(0.0, w) for w in range(warps)]
+        for i, amount in enumerate(work.tolist()):
+            load, w = heap[0]
+            heapq.heapreplace(heap, (load + amount, w))
+            turns[i] = w
+    return turns, np.bincount(turns, work, warps)
 
 
 def one_each(items: Items) -> Lists:
