@@ -7,9 +7,13 @@ first one, and for what it needs of the next connections before that.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compile.gather import MANY, NEAR, Gather
+from ..compile.memory import LANES
 from .component import ComponentText
 from .kernel import block
 from .language import used
@@ -42,8 +46,16 @@ def kept(gather: Gather, count: int, dtype: str) -> int:
     words = 1 + ("back" in gather.arrays)
     floats = [a for a in gather.arrays.values() if a.dtype.kind == "f"]
     words += len(floats) * (2 if dtype == "float64" else 1)
-    most = int(gather.arrays["degree"].max())
+    most = int(inside(gather, count).max())
     return min(KEPT_WORDS // words, most)
+
+
+def inside(gather: Gather, count: int) -> NDArray[Any]:
+    """Return how many connections of each component are stored before the tail, (count,)."""
+    if gather.form != "sliced":
+        return np.zeros(1, np.int64)
+    depth = np.diff(gather.arrays["start"].astype(np.int64)) // LANES
+    return np.minimum(gather.arrays["degree"], np.repeat(depth, LANES))[:count].astype(np.int64)
 
 
 class ThreadSum:
@@ -69,8 +81,8 @@ class ThreadSum:
         self.name, self.form = self.s.access.name, self.s.gather.form
         shape = component.shape
         self.kept = kept(self.s.gather, shape.count, shape.dtype)
-        degree = self.s.gather.arrays.get("degree", np.zeros(1))[: shape.count or None]
-        self.least, self.most = int(degree.min()), int(degree.max())
+        number = inside(self.s.gather, shape.count)
+        self.least, self.most = int(number.min()), int(number.max())
         columns = [("element", "int")] if "element" in self.s.gather.arrays else []
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
         self._places = columns
