@@ -73,7 +73,8 @@ class LPU:
     plans : bool
         Whether special plans may be chosen; False is for comparisons.
     device : int, optional
-        Number of the GPU; ``NEURODRIVER_DEVICE`` when not given.
+        Number of the GPU; when not given ``NEURODRIVER_DEVICE``, or the rank's place on its host
+        modulo the number of GPUs.
     executor : {"resident", "stepwise"}, optional
         On a GPU: one launch for many steps, or one for each kernel and step. The results are the
         same; ``NEURODRIVER_EXECUTOR`` when not given.

@@ -12,11 +12,10 @@ TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_CXX": ("", "C++ compiler to use instead of the one found"),
     "NEURODRIVER_THREADS": ("", "worker threads of the CPU backend; empty: by circuit size"),
     "NEURODRIVER_BACKEND": ("cpu", "what advances circuits: cpu or cuda"),
-    "NEURODRIVER_DEVICE": ("0", "number of the GPU"),
-    "NEURODRIVER_EXECUTOR": (
-        "resident",
-        "on a GPU: resident or stepwise",
-    ),
+    "NEURODRIVER_DEVICE": ("", "number of the GPU; empty: by the rank's place on its host"),
+    "NEURODRIVER_EXECUTOR": ("resident", "on a GPU: resident or stepwise"),
+    "NEURODRIVER_FUZZ": ("0", "not 0: a GPU takes its work in orders drawn from it, for tests"),
+    "NEURODRIVER_VALIDATE": ("0", "1 runs every step on the CPU, too, and compares all values"),
     "NEURODRIVER_TIMEOUT": ("0", "seconds to wait for another rank; 0: as long as it takes"),
     "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),
 }
@@ -32,6 +31,22 @@ def debug() -> int:
     """Return the debug level (0, 1 or 2)."""
     text = get("NEURODRIVER_DEBUG")
     return int(text) if text.isdigit() else 0
+
+
+def validates() -> bool:
+    """Whether every step is run on the CPU, too."""
+    text = get("NEURODRIVER_VALIDATE")
+    if text not in ("0", "1"):
+        raise NeurodriverError(f"NEURODRIVER_VALIDATE must be 0 or 1, got '{text}'")
+    return text == "1"
+
+
+def fuzz() -> int:
+    """Return the seed of the orders of work on a GPU, 0 for the usual one."""
+    text = get("NEURODRIVER_FUZZ")
+    if not text.isdigit() or int(text) >= 1 << 62:
+        raise NeurodriverError(f"NEURODRIVER_FUZZ must be a whole number, got '{text}'")
+    return int(text)
 
 
 def timeout() -> float:

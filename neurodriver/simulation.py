@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import settings
 from .backends.base import Ahead, Backend
-from .backends.choice import Choice, make_backend
+from .backends.choice import Choice, depths, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
 from .compile.merge import Recorded
@@ -148,10 +149,13 @@ class Simulation:
         ]
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
         recorded |= border.exported if border else set()
-        depth = border.depth if border else {}
+        depth = depths(circuit, targets, border.depth if border else {})
         chosen = choice or Choice.of()
-        how = frozenset(recorded), seed, plans, depth, chosen.target, merging_of(members)
-        self.program: Program = compile_circuit(circuit, dt, dtype, targets, *how)
+        compiled = partial(
+            compile_circuit, circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth,
+            merging=merging_of(members),
+        )  # fmt: skip
+        self.program: Program = compiled(chosen.target)
         if settings.debug():
             show(self.program)
         self._feed = InputFeed(self.program, inputs)
@@ -159,7 +163,7 @@ class Simulation:
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
         ]
         copied = sum(tap.copied for _, tap in self._taps)
-        self.backend: Backend = make_backend(chosen, self.program, threads, copied)
+        self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled)
         fill_initial(self.program)
         self.backend.publish()
         for variable, component, other, source in relays:

@@ -62,6 +62,10 @@ class Backend(Protocol):
         """Return the row of a step; not to be written to."""
         ...
 
+    def state(self, number: int, key: str) -> NDArray[Any]:
+        """Return the array of a state that is no variable: number of the kernel, argument key."""
+        ...
+
     def start(
         self,
         inputs: list[InputTable],

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import settings
 from ..compile.target import TARGETS, Target
 from ..errors import NeurodriverError
 
 if TYPE_CHECKING:
+    from ..circuit.circuit import Circuit
     from ..compile.program import Program
     from .base import Backend
 
@@ -23,14 +25,14 @@ class Choice:
     Attributes
     ----------
     name : {"cpu", "cuda"}
-    device : int
-        Number of the GPU.
+    device : int, optional
+        Number of the GPU; by the rank's place on its host when not given.
     executor : {"resident", "stepwise"}
         On a GPU: one launch for many steps, or one for each kernel and step.
     """
 
     name: str
-    device: int
+    device: int | None
     executor: str
 
     @classmethod
@@ -52,15 +54,18 @@ class Choice:
         if executor not in EXECUTORS:
             known = " or ".join(map(repr, EXECUTORS))
             raise NeurodriverError(f"executor must be {known}, got {executor!r}")
-        text = settings.get("NEURODRIVER_DEVICE") if device is None else device
-        if not str(text).isdigit():
+        text = settings.get("NEURODRIVER_DEVICE") if device is None else str(device)
+        if text and not text.isdigit():
             raise NeurodriverError(f"device must be the number of a GPU, got {text!r}")
-        return cls(name, int(text), executor)
+        return cls(name, int(text) if text else None, executor)
 
     @property
     def told(self) -> str:
         """The choice in words."""
-        return self.name if self.name == "cpu" else f"{self.name} {self.device} ({self.executor})"
+        if self.name == "cpu":
+            return self.name
+        number = "" if self.device is None else f" {self.device}"
+        return f"{self.name}{number} ({self.executor})"
 
     @property
     def target(self) -> Target:
@@ -68,7 +73,24 @@ class Choice:
         return TARGETS[self.name]
 
 
-def make_backend(choice: Choice, program: Program, threads: int | None, copied: float) -> Backend:
+def depths(
+    circuit: Circuit, targets: Iterable[tuple[str, Any]], given: Mapping[str, Callable[[int], int]]
+) -> Mapping[str, Callable[[int], int]]:
+    """Return how many rows rings get: as given, more where every step is compared."""
+    if not settings.validates():
+        return given
+    from .shadow import deeper
+
+    return deeper(circuit, targets, given)
+
+
+def make_backend(
+    choice: Choice,
+    program: Program,
+    threads: int | None,
+    copied: float,
+    compiled: Callable[[Target], Program],
+) -> Backend:
     """Return the backend of a program.
 
     Parameters
@@ -80,11 +102,31 @@ def make_backend(choice: Choice, program: Program, threads: int | None, copied: 
         Of the CPU backend.
     copied : float
         Bytes a step that another thread writes into files.
+    compiled : callable
+        Compiles the same circuit for another target.
     """
+    backend = _backend(choice, program, threads, copied)
+    if not settings.validates():
+        return backend
+    from .shadow import reference_target, shadowed
+
+    return shadowed(backend, compiled(reference_target(choice.target)), choice.told)
+
+
+def _backend(choice: Choice, program: Program, threads: int | None, copied: float) -> Backend:
     if choice.name == "cuda":
         from .cuda.backend import CUDABackend
 
-        return CUDABackend(program, choice.device, choice.executor)
+        device = _device_of_rank() if choice.device is None else choice.device
+        return CUDABackend(program, device, choice.executor, fuzz=settings.fuzz())
     from .cpu import CPUBackend, default_threads
 
     return CPUBackend(program, threads or default_threads(program, copied))
+
+
+def _device_of_rank() -> int:
+    """Return the number of this process's GPU: ranks of one host take turns."""
+    from ..network.mpi import world
+    from .cuda.device import device_count
+
+    return world().local_rank % max(device_count(), 1)

@@ -295,6 +295,11 @@ class CPUBackend:
         out: NDArray[Any] = rows[step % len(rows)]
         return out
 
+    def state(self, number: int, key: str) -> NDArray[Any]:
+        """Return the array of a state of a kernel."""
+        out: NDArray[Any] = self.program.units[number].values[key]
+        return out
+
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.
 

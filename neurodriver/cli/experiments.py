@@ -68,12 +68,16 @@ def check(path: Path, strict: bool) -> int:
     return 0
 
 
-def run(path: Path, output: Path | None, show: bool = False, trace: Path | None = None) -> int:
-    """Run an experiment; under ``mpiexec`` rank 0 speaks for all.
+def run(
+    path: Path, replaced: Mapping[str, Any], show: bool = False, trace: Path | None = None
+) -> int:
+    """Run an experiment, some of its keys replaced; under ``mpiexec`` rank 0 speaks for all.
 
     Parameters
     ----------
-    path, output : Path
+    path : Path
+    replaced : mapping of str to Any
+        Keys of its section ``experiment``.
     show : bool
         Whether to print a profile.
     trace : Path, optional
@@ -91,7 +95,7 @@ def run(path: Path, output: Path | None, show: bool = False, trace: Path | None 
     try:
         with profiled(show, trace) as profile:
             with profile.phase("load experiment"):
-                experiment = agreed(lambda: load_experiment(path, output, words), here)
+                experiment = agreed(lambda: load_experiment(path, command=words, **replaced), here)
             files = [path, experiment.output, *experiment.recordings.values()]
             agreed(lambda: check_trace(None if here.rank else trace, files), here)
             _run(experiment, begin, here.rank == 0)

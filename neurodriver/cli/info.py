@@ -39,6 +39,7 @@ def report() -> dict[str, str]:
         out["compiler"] = f"{' '.join(compiler.command)}: {compiler.version}"
     except CompileError as error:
         out["compiler"] = f"none ({error})"
+    out["CUDA compiler"] = _cuda_compiler()
     out["kernel cache"] = str(settings.cache_folder())
     out["gpu"] = _gpus()
     out["mpiexec"] = shutil.which("mpiexec") or "none"
@@ -53,14 +54,25 @@ def report() -> dict[str, str]:
     return out
 
 
+def _cuda_compiler() -> str:
+    """Return what compiles kernels for GPUs."""
+    from ..backends.cuda.compiler import find_compiler
+
+    try:
+        found = find_compiler()
+    except CompileError as error:
+        return f"none ({error})"
+    return f"{found.name} {found.version}"
+
+
 def _gpus() -> str:
-    """Return the NVIDIA devices that the driver shows."""
+    """Return the NVIDIA devices that the driver shows, with their numbers."""
     import subprocess
 
     program = shutil.which("nvidia-smi")
     if program is None:
         return "none"
-    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    query = [program, "--query-gpu=index,name,driver_version", "--format=csv,noheader"]
     try:
         found = subprocess.run(query, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.SubprocessError):

@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 
+from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
+from ..compile.target import TARGETS
 from ..errors import InputError, NeurodriverError, quoted
 from ..loading import load_models
 from . import experiments, options
@@ -42,7 +44,12 @@ LONGEST_RUN = 2**53
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
 @click.option("--merge/--no-merge", default=True, show_default=True,
               help="Compute linear synapses of one target and equal kinetics as one.")  # fmt: skip
-@click.option("--backend", type=click.Choice(["cpu"]), default="cpu", show_default=True)
+@click.option("--backend", type=click.Choice(list(TARGETS)),
+              help="Default: NEURODRIVER_BACKEND, or cpu.")  # fmt: skip
+@click.option("--device", type=click.IntRange(0),
+              help="GPU. Default: NEURODRIVER_DEVICE, or each rank its own.")  # fmt: skip
+@click.option("--executor", type=click.Choice(EXECUTORS),
+              help="On a GPU: one launch for many steps, or one a kernel and step.")  # fmt: skip
 @click.option("--profile", is_flag=True,
               help="Print where the time went: phases, models, bytes moved.")  # fmt: skip
 @click.option("--trace", type=click.Path(path_type=Path), metavar="FILE",
@@ -53,11 +60,13 @@ def command(**given: Any) -> int:
     """Simulate the circuit or the experiment (.toml, .yaml) in FILE and record it to HDF5.
 
     A circuit needs --dt, --duration and -o. An experiment tells all of that itself; -o replaces
-    its output.
+    its output, --backend, --device and --executor what it says of these.
     """
     if experiments.is_experiment(given["file"]):
-        experiments.refuse_options(["output", "profile", "trace"])
-        return experiments.run(given["file"], given["output"], given["profile"], given["trace"])
+        replaced = ("output", "backend", "device", "executor")
+        experiments.refuse_options([*replaced, "profile", "trace"])
+        keys = {name: given[name] for name in replaced}
+        return experiments.run(given["file"], keys, given["profile"], given["trace"])
     experiments.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])
@@ -97,6 +106,8 @@ def _run_circuit(given: dict[str, Any]) -> None:
             seed=given["seed"],
             backend=given["backend"],
             merge=given["merge"],
+            device=given["device"],
+            executor=given["executor"],
             attributes={"command": command_line(words)},
         )
     except InputError:

@@ -63,6 +63,9 @@ class ExperimentLPU(LPU):
             dtype=experiment.section.dtype,
             seed=experiment.section.seed,
             merge=experiment.section.merge,
+            backend=experiment.section.backend,
+            device=experiment.section.device,
+            executor=experiment.section.executor,
             attributes={
                 "lpu": id,
                 "experiment": experiment.source.path.name,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..errors import ExperimentError
 from .references import check_references, file_of
@@ -85,6 +86,7 @@ def load_experiment(
     path: str | Path,
     output: str | Path | None = None,
     command: Sequence[str] | None = None,
+    **replaced: Any,
 ) -> Experiment:
     """Read and check an experiment file.
 
@@ -96,6 +98,8 @@ def load_experiment(
         Recorded to instead of what the file says; relative to the current folder.
     command : sequence of str, optional
         What started it, for its recordings; by default that of this process.
+    **replaced
+        ``backend``, ``device``, ``executor`` instead of what the file says; None leaves that.
 
     Raises
     ------
@@ -109,6 +113,8 @@ def load_experiment(
     check_references(section, source.folder, faults)
     if output is not None:
         section = section.model_copy(update={"output": str(Path(output).resolve())})
+    known = {name: value for name, value in replaced.items() if value is not None}
+    section = section.model_copy(update=known)
     experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
     if valid:
         _check_output(experiment, faults)

@@ -117,6 +117,9 @@ class ExperimentSection(Section):
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 0
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     merge: bool = True
+    backend: Literal["cpu", "cuda"] | None = None
+    device: Annotated[int, Field(ge=0)] | None = None
+    executor: Literal["resident", "stepwise"] | None = None
     output: str | None = None
     models: list[str] = []
     lpu: Annotated[dict[Name, LPUSection], Field(min_length=1)]

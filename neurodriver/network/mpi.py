@@ -58,7 +58,9 @@ class World:
 
     Attributes
     ----------
-    rank, size, local_size : int
+    rank, size : int
+    local_rank, local_size : int
+        Among the ranks of its host.
     engaged : bool
         Whether other ranks count on this one: its process must not end without telling them.
     leading : bool
@@ -69,6 +71,7 @@ class World:
 
     rank = 0
     size = 1
+    local_rank = 0
     local_size = 1
     crowded = False
     """Whether this host has more ranks than cores."""
@@ -215,7 +218,8 @@ class MPIWorld(World):
         self._comm = MPI.COMM_WORLD.Dup()
         self._notes = MPI.COMM_WORLD.Dup()
         self.rank, self.size = self._comm.rank, self._comm.size
-        self.local_size = self._comm.Split_type(MPI.COMM_TYPE_SHARED).size
+        here = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.local_rank, self.local_size = here.rank, here.size
         self.crowded = self.local_size > len(os.sched_getaffinity(0))
         self._told: list[Any] = []
         self._heard: set[int] = set()

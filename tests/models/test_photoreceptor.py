@@ -355,7 +355,7 @@ def test_threads_get_single_cells() -> None:
         f"n{i}": node("PhotoreceptorModel", CELL, num_microvilli=n)
         for i, n in enumerate([6000, 1000, 1000, 1000, 1000, 1000, 1000])
     }
-    with started(build(nodes), record=(), threads=2) as lpu:
+    with started(build(nodes), record=(), threads=2, backend="cpu") as lpu:
         lpu.run(steps=10)
         assert lpu.backend.worked() == [10, 60]
 

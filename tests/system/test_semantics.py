@@ -582,7 +582,9 @@ def test_every_feature_of_the_format() -> None:
     with lpu:
         rings = lpu.program.memory.rings
         depths = {"spike_state": 16, "g": 3, "I": 2, "V": 2}
-        assert {variable: ring.depth for variable, ring in rings.items()} == depths
+        more = lpu.program.memory.target.depth  # a backend may round up
+        found = {variable: ring.depth for variable, ring in rings.items()}
+        assert found == {variable: more(rows) for variable, rows in depths.items()}
         sums = lpu.program.gathers[3, "g"]
         assert sums.edges == 2
         assert sums.arrays["reverse"].tolist() == [65.0, 0.0]

@@ -60,7 +60,10 @@ def test_too_little_memory_is_an_error_that_names_the_variable() -> None:
 def test_buffers_and_pointers_of_the_contract() -> None:
     """Through address, pitch and row a component finds what the LPU itself reads and writes."""
     with nd.LPU(
-        chain(), DT, [nd.StepInput("I", [f"LeakyIAF/{i}" for i in range(COUNT)], 30.0)]
+        chain(),
+        DT,
+        [nd.StepInput("I", [f"LeakyIAF/{i}" for i in range(COUNT)], 30.0)],
+        backend="cpu",
     ) as lpu:
         lpu.advance(25)
         memory, step = lpu.memory_manager, lpu.step

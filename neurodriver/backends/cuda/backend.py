@@ -228,6 +228,7 @@ class CUDABackend:
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return a copy of the row of a step."""
+        self._check_open()
         ring, size = self.program.memory.rings[variable], self._row_bytes(variable)
         out = np.empty(ring.width, self.dtype)
         with self.device.current():
@@ -238,6 +239,13 @@ class CUDABackend:
         """Return zeros in page-locked memory, which has a twin on the device."""
         with self.device.current():
             return self.twins.make(count, self.dtype)
+
+    def state(self, number: int, key: str) -> NDArray[Any]:
+        """Return a copy of the array of a state of a kernel."""
+        out = np.empty(len(self.program.units[number].values[key]), self.dtype)
+        with self.device.current():
+            self.device.download(self._address(number, key), out)
+        return out
 
     # -- steps ----------------------------------------------------------------------------------
 
@@ -338,8 +346,7 @@ class CUDABackend:
         beside : bool
             Whether its rows come to the host while the next call runs.
         """
-        if not self._open:
-            raise NeurodriverError("LPU: closed; make a new one to run again")
+        self._check_open()
         steps = min(steps, self._longest)
         lane = next(one for one in self._lanes if one not in self._flying)
         device = self.device
@@ -429,7 +436,12 @@ class CUDABackend:
 
     def worked(self) -> list[int]:
         """Return how many component updates the device has done."""
+        self._check_open()
         return [self._done * sum(u.count for u in self.program.units)]
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise NeurodriverError("LPU: closed; make a new one to run again")
 
     def close(self) -> None:
         """Give the device's memory back."""

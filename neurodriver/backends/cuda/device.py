@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as ct
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -33,6 +35,76 @@ def _modules() -> tuple[Any, Any]:
     return cuda, driver
 
 
+def device_count() -> int:
+    """Return how many GPUs this process may use.
+
+    Raises
+    ------
+    DeviceError
+        Without PyCUDA, or when the driver finds none.
+    """
+    cuda, _ = _modules()
+    try:
+        cuda.init()
+        return int(cuda.Device.count())
+    except cuda.Error as error:
+        raise DeviceError(f"backend 'cuda' finds no usable GPU: {error}") from error
+
+
+_SPARE: dict[int, list[Any]] = {}
+"""GPU -> streams and events of devices that have ended."""
+
+
+class Held:
+    """PyCUDA's driver module, with a note of what one device has made through it.
+
+    What PyCUDA ends in a thread other than its first one, it does not end, and complains. A device
+    may be dropped in any thread. So it gives memory back itself, with its context as the current
+    one, and streams and events are never ended but kept.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.memory: list[Any] = []
+        self.kept: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def mem_alloc(self, size: int) -> Any:
+        """Return memory on the device."""
+        self.memory.append(self._module.mem_alloc(size))
+        return self.memory[-1]
+
+    def pagelocked_empty(self, *given: Any, **more: Any) -> Any:
+        """Return memory of the host that the device reaches at full speed."""
+        array = self._module.pagelocked_empty(*given, **more)
+        self.memory.append(array.base)
+        return array
+
+    def Stream(self, *given: Any) -> Any:
+        """Return a stream."""
+        self.kept.append(self._module.Stream(*given))
+        return self.kept[-1]
+
+    def Event(self, *given: Any) -> Any:
+        """Return an event."""
+        self.kept.append(self._module.Event(*given))
+        return self.kept[-1]
+
+
+def _give_back(held: Held, context: Any, number: int) -> None:
+    """Free the memory of a device that is dropped; what is freed already says so, in vain."""
+    context.push()
+    try:
+        for piece in held.memory:
+            with contextlib.suppress(held.Error, held.LogicError):
+                piece.free()
+    finally:
+        context.pop()
+    _SPARE.setdefault(number, []).extend(held.kept)
+
+
 class Device:
     """A GPU in this process.
 
@@ -55,12 +127,9 @@ class Device:
     """
 
     def __init__(self, number: int = 0) -> None:
-        self.cuda, self.driver = _modules()
-        try:
-            self.cuda.init()
-            count = self.cuda.Device.count()
-        except self.cuda.Error as error:
-            raise DeviceError(f"backend 'cuda' finds no usable GPU: {error}") from error
+        module, self.driver = _modules()
+        self.cuda = Held(module)
+        count = device_count()
         if not 0 <= number < count:
             have = f"this machine has {count}, numbered from 0" if count else "there is none"
             raise DeviceError(f"device must be the number of a GPU, got {number}; {have}")
@@ -71,6 +140,8 @@ class Device:
         self.clusters = device.compute_capability() >= (9, 0)
         self.processors: int = device.multiprocessor_count
         self._context = device.retain_primary_context()
+        end = weakref.finalize(self, _give_back, self.cuda, self._context, number)
+        end.atexit = False  # the process ends, and all that is left with it
         with self.current():
             self.stream = self.cuda.Stream()
             self.drain = self.cuda.Stream()

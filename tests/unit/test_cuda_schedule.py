@@ -1,0 +1,148 @@
+"""Which warp does what: nothing is left out, nothing is done twice, whatever the width."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import DT, spiking_network
+
+from neurodriver.backends.cuda import schedule
+from neurodriver.backends.cuda.backend import CUDABackend
+from neurodriver.compile.memory import padded
+from neurodriver.compile.program import Unit, compile_circuit
+from neurodriver.compile.target import CUDA
+
+UNITS = compile_circuit(spiking_network(33, 2, seed=1), DT, target=CUDA).units
+OTHERS = [
+    [schedule.pieces(what, i, count, 7) for i, count in enumerate(counts)]
+    for what, counts in (
+        (schedule.INJECT, (5, 4000)),
+        (schedule.SAMPLE, (1, 129)),
+        (schedule.EVENTS, (1000,)),
+        (schedule.EXPORT, ()),
+    )
+]
+
+Work = Counter[tuple[int, int, int]]
+"""(what, which, element) -> how often it is done."""
+
+
+def unit(count: int, seed: int = 0) -> Unit:
+    """Return a unit of so many components and uneven work."""
+    some = UNITS[seed % len(UNITS)]
+    rng = np.random.default_rng(seed)
+    return replace(some, count=count, cost=rng.uniform(1, 50, padded(count) // some.grain))
+
+
+def done(items: np.ndarray) -> Work:
+    """Return what some items do."""
+    out: Work = Counter()
+    for what, first, end, which in items.tolist():
+        assert first < end
+        out.update((what, which, element) for element in range(first, end))
+    return out
+
+
+def wanted(units: list[Unit], others: list[Any]) -> Work:
+    """Return what a step has to do, each once."""
+    out: Work = Counter()
+    for number, one in enumerate(units):
+        out.update((number, 0, element) for element in range(one.count))
+    return out + done(np.concatenate([np.zeros((0, 4), np.int32), *others]))
+
+
+def flat(others: list[list[Any]]) -> list[Any]:
+    """Return all pieces of all kinds."""
+    return [items for kind in others for items in kind]
+
+
+def check_plan(plan: schedule.Plan, processors: int, clusters: bool, units: list[Unit]) -> None:
+    """A plan is one that a device can launch."""
+    assert plan.shape.threads % schedule.WARP == 0
+    assert 0 < plan.shape.threads <= 1024
+    assert plan.width in ("block", "cluster", "grid")
+    if plan.width == "block":
+        assert plan.blocks == 1
+    elif plan.width == "cluster":
+        assert clusters and plan.blocks <= 16
+    else:
+        assert plan.blocks <= processors * plan.shape.resident  # all at once on the device
+    assert len(plan.own) == len(units)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.integers(1, 9000), min_size=1, max_size=4),
+    st.sampled_from([1, 3, 16, 132]),
+    st.booleans(),
+)
+def test_all_is_done_once(counts: list[int], processors: int, clusters: bool) -> None:
+    """Every component, and every piece of what enters and leaves, has one warp."""
+    units = [unit(count, i) for i, count in enumerate(counts)]
+    plan = schedule.choose(units, processors, clusters)
+    check_plan(plan, processors, clusters, units)
+    lists = schedule.deal(plan, units, flat(OTHERS))
+    assert len(lists.offsets) == plan.warps + 1
+    assert lists.offsets[0] == 0 and lists.offsets[-1] == len(lists.items)
+    assert (np.diff(lists.offsets) >= 0).all()
+    assert lists.items.dtype == np.int32 and lists.items.flags.c_contiguous
+    assert done(lists.items) == wanted(units, flat(OTHERS))
+    for begin, end in zip(lists.offsets, lists.offsets[1:], strict=False):
+        own = lists.items[begin:end, 0] >= 0
+        assert not (np.diff(own.astype(int)) > 0).any()  # components first
+        assert not plan.shape.holds or own.sum() <= 1  # they stay in registers
+
+
+@pytest.mark.parametrize(
+    ("count", "clusters", "width"),
+    [(60, True, "block"), (6000, True, "cluster"), (6000, False, "grid"), (200_000, True, "grid")],
+)
+def test_as_wide_as_it_has_to_be(count: int, clusters: bool, width: str) -> None:
+    """Few components meet in a block, some in a cluster where there is one, many on the grid."""
+    assert schedule.choose([unit(count)], 132, clusters).width == width
+
+
+def test_nothing_at_all() -> None:
+    """A circuit without a kernel has a launch all the same: for inputs and recordings."""
+    plan = schedule.choose([], 132, True)
+    assert plan.width == "block"
+    lists = schedule.deal(plan, [], flat(OTHERS))
+    assert done(lists.items) == wanted([], flat(OTHERS))
+    assert len(schedule.deal(plan, [], []).items) == 0
+
+
+@pytest.mark.parametrize("count", [1, 31, 128, 129, 5000, 100_003])
+@pytest.mark.parametrize("warps", [4, 352, 4224])
+def test_pieces(count: int, warps: int) -> None:
+    """They cover all elements, begin at whole warps, and are no more than there are warps."""
+    items = schedule.pieces(schedule.SAMPLE, 3, count, warps)
+    assert done(items) == Counter({(schedule.SAMPLE, 3, i): 1 for i in range(count)})
+    assert (items[:, 1] % schedule.WARP == 0).all()
+    assert len(items) <= warps
+
+
+@pytest.mark.parametrize("executor", ["resident", "stepwise"])
+def test_lists_of_both_executors(executor: str) -> None:
+    """Resident: one list. Stepwise: the first inputs alone, then each unit, then all the rest."""
+    units = [unit(500, 0), unit(90, 1)]
+    plan = schedule.choose(units, 132, True)
+    program = SimpleNamespace(units=units)
+    stub: Any = SimpleNamespace(program=program, plan=plan, executor=executor)
+    lists = CUDABackend._lists_of(stub, OTHERS)
+    if executor == "resident":
+        assert len(lists) == 1
+        assert done(lists[0].items) == wanted(units, flat(OTHERS))
+        return
+    first, *rest = lists
+    assert done(first.items) == wanted([], OTHERS[0])
+    assert sum((done(one.items) for one in rest), Counter()) == wanted(units, flat(OTHERS))
+    assert [set(one.items[:, 0] >= 0) for one in rest] == [{True}, {True}, {False}]
+    for one in lists:
+        assert (np.diff(one.offsets) == 1).all()

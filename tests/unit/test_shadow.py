@@ -1,0 +1,317 @@
+"""A backend beside the CPU: what is compared, what is told, what counts as the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import DT, IAF, Record, all_to_all, build, chain, node, spiking_network, started
+
+from neurodriver import LPU, ArrayInput, Circuit
+from neurodriver.backends import choice
+from neurodriver.backends.agreement import DisagreementError, Events, Rule, has_loops
+from neurodriver.backends.cpu import CPUBackend
+from neurodriver.backends.shadow import ROWS, ShadowBackend
+from neurodriver.compile.aggregators import insert_aggregators
+from neurodriver.custom.arrays import host_array
+from neurodriver.errors import NeurodriverError
+
+STEPS = 200
+RECORD: Record = [("V", None), ("spike_state", None)]
+Change = Callable[[CPUBackend, int], None]
+"""What goes wrong after a step (whose row is the number given)."""
+
+
+class Faulty(CPUBackend):
+    """Goes one step a call, and lets something happen to each row before it is recorded."""
+
+    change: Change
+    broken: Callable[[CPUBackend], None] = staticmethod(lambda backend: None)
+
+    def publish(self) -> None:
+        self.broken(self)
+        super().publish()
+
+    def run(self, first: int, steps: int) -> int:
+        done = super().run(first, 1)
+        self.change(self, first + 1)
+        return done
+
+
+def faulty(monkeypatch: pytest.MonkeyPatch, change: Change, **more: Any) -> None:
+    """Let every LPU run on a faulty backend, validated."""
+    kind = type("Made", (Faulty,), {"change": staticmethod(change), **more})
+    monkeypatch.setattr(choice, "_backend", lambda chosen, program, *rest: kind(program, 1))
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
+
+
+def nothing(backend: CPUBackend, step: int) -> None:
+    """Let a row be."""
+
+
+def current(circuit: Circuit, high: float) -> ArrayInput:
+    """Return a random current into the first group."""
+    uids = circuit.groups[0].uids.tolist()
+    rows = np.random.default_rng(5).uniform(0.6 * high, high, (STEPS, len(uids)))
+    return ArrayInput({"I": (uids, rows)})
+
+
+def lpu_of(circuit: Circuit, high: float, **more: Any) -> LPU:
+    """Return an LPU with a current that recorders listen to, on the CPU."""
+    inputs = current(circuit, high)
+    return started(circuit, DT, inputs, RECORD, backend="cpu", **more)
+
+
+def agreed(lpu: LPU) -> str:
+    """Run and return the report."""
+    with lpu:
+        lpu.run(steps=STEPS)
+        assert isinstance(lpu.backend, ShadowBackend)
+        assert lpu.backend.steps == STEPS
+        return lpu.backend.report()
+
+
+def refused(lpu: LPU) -> str:
+    """Run and return the error."""
+    with lpu, pytest.raises(DisagreementError) as caught:
+        lpu.run(steps=STEPS)
+    return str(caught.value)
+
+
+def element(backend: CPUBackend, variable: str, uid: str) -> int:
+    """Return where a component stands in a row."""
+    circuit = backend.program.circuit
+    number = int(circuit.find([uid])[0])
+    group = int(np.searchsorted(circuit.starts, number, side="right")) - 1
+    where = backend.program.elements(group, variable)
+    return int(where[number - circuit.starts[group]])
+
+
+def flip(uid: str, step: int, bit: int, variable: str = "V") -> Change:
+    """Return a change of one bit of one value."""
+
+    def change(backend: CPUBackend, now: int) -> None:
+        if now == step:
+            row = backend.row(variable, now)
+            raw = row.view(f"u{row.itemsize}")
+            raw[element(backend, variable, uid)] ^= 1 << bit
+
+    return change
+
+
+@pytest.mark.parametrize("chunk", [None, 1, 17])
+def test_equal_bits_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], chunk: int | None
+) -> None:
+    """Without a fault all bits are equal, and closing says so."""
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
+    lpu = lpu_of(spiking_network(61, 3, seed=1), 2.0, chunk=chunk)
+    assert min(r.depth for r in lpu.program.memory.rings.values()) >= ROWS
+    told = agreed(lpu)
+    assert told == "cpu beside the CPU: 200 steps of 4 variables and 4 states, all bits equal"
+    assert capsys.readouterr().err == f"{told}\n"
+
+
+@pytest.mark.parametrize("step", [1, 40, 63, 64, 130])
+def test_a_wrong_bit_is_named(monkeypatch: pytest.MonkeyPatch, dtype: str, step: int) -> None:
+    """A high bit of one value at one step: variable, uid, model, step and both values."""
+    high = {"float64": 45, "float32": 20}[dtype]
+    faulty(monkeypatch, flip("LeakyIAF/7", step, high))
+    told = refused(lpu_of(spiking_network(61, 3, seed=1), 2.0, dtype=dtype))
+    assert f"V of 'LeakyIAF/7' (LeakyIAF) at step {step} is " in told
+    assert "1 of 61 values differ there, bits were equal before" in told
+
+
+def test_a_wrong_parameter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A capacitance that is 1 % off shows in the first row that it enters."""
+
+    def broken(backend: CPUBackend) -> None:
+        unit = next(u for u in backend.program.units if u.groups == (0,))
+        unit.values["param:resistance"][3] *= 1.01
+
+    faulty(monkeypatch, nothing, broken=staticmethod(broken))
+    told = refused(lpu_of(spiking_network(61, 3, seed=1), 2.0))
+    assert "V of 'LeakyIAF/3' (LeakyIAF) at step 1 is -6" in told
+
+
+def test_a_wrong_spike_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event too many is never within the rule where each step is judged alone."""
+    faulty(monkeypatch, flip("LeakyIAF/7", 33, 62, "spike_state"))
+    told = refused(lpu_of(spiking_network(61, 3, seed=1), 2.0))
+    assert "spike_state of 'LeakyIAF/7' (LeakyIAF) at step 33 is " in told
+
+
+def test_a_wrong_state_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that is no variable is compared at the end of each call."""
+
+    def change(backend: CPUBackend, now: int) -> None:
+        if now == 50:
+            number = next(i for i, u in enumerate(backend.program.units) if u.groups == (0,))
+            backend.state(number, "state:n")[2] += 0.01
+
+    faulty(monkeypatch, change)
+    told = refused(lpu_of(all_to_all(5, seed=2), 20.0, chunk=10))
+    assert "n of 'HodgkinHuxley2/2' (HodgkinHuxley2) at step 50 is " in told
+
+
+@pytest.mark.parametrize("variable", ["V", "spike_state"])
+def test_a_wrong_recording_is_named(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """What is recorded is compared with the rows that it comes from."""
+
+    def run(self: Any, first: int, steps: int) -> int:
+        done = CPUBackend.run(self, first, steps)
+        if first == 30 and variable == "V":
+            probe = self.probes[0]
+            host_array(probe.rows, probe.count)[4] = 1.0
+        return done
+
+    def found(self: Any, number: int) -> Any:
+        steps, columns = CPUBackend.found(self, number)
+        return (steps[1:], columns[1:]) if variable == "spike_state" else (steps, columns)
+
+    faulty(monkeypatch, nothing, run=run, found=found)
+    told = refused(lpu_of(all_to_all(5, seed=2), 20.0, chunk=10))
+    if variable == "V":
+        assert "the recording of V, column 4, holds 1.0 at step 30, where" in told
+    else:
+        assert "the recording of spike_state, column " in told
+        assert "holds 0.0 at step " in told
+
+
+def test_rounding_is_within_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last bit is told and forgiven; as each step begins with equal states, it does not grow."""
+    faulty(monkeypatch, flip("HodgkinHuxley2/3", 20, 0))
+    lpu = lpu_of(all_to_all(5, seed=2), 20.0)
+    assert isinstance(lpu.backend, ShadowBackend)
+    assert lpu.backend.rule == Rule(1e-10, 0, True)
+    told = agreed(lpu)
+    assert "within 1e-10 of the largest value; largest: " in told
+    assert "V of 'HodgkinHuxley2/3' (HodgkinHuxley2) at step 20 (each step from equal" in told
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+def test_each_step_begins_with_equal_states(
+    monkeypatch: pytest.MonkeyPatch, restarts: bool
+) -> None:
+    """What stays within the rule at each step is good; grown over a run it would not be."""
+
+    def change(backend: CPUBackend, now: int) -> None:
+        backend.row("V", now)[element(backend, "V", "HodgkinHuxley2/1")] *= 1 + 4e-11
+
+    faulty(monkeypatch, change)
+    lpu = lpu_of(all_to_all(5, seed=2), 20.0)
+    assert isinstance(lpu.backend, ShadowBackend)
+    if restarts:
+        assert "within" in agreed(lpu)
+    else:
+        lpu.backend.rule = Rule(1e-10, 0, False)
+        told = refused(lpu)
+        assert "bits differed before, within the rule" in told
+
+
+def relay() -> Circuit:
+    """Return three neurons in a row."""
+    eager = {**IAF, "threshold": -69.0}
+    synapse = node("SynapseAMPA", {"gmax": 0.05, "st": 20.0}, reverse=0.0)
+    nodes = {**{x: node("LeakyIAF", eager) for x in "abc"}, "s": synapse, "t": synapse}
+    return build(nodes, [("a", "s"), ("s", "b"), ("b", "t"), ("t", "c")])
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_spikes_may_shift_by_one_step(monkeypatch: pytest.MonkeyPatch, late: int) -> None:
+    """In single precision, in a circuit without loops; then values are not compared any more."""
+    seen: list[int] = []
+
+    def change(backend: CPUBackend, now: int) -> None:
+        at = element(backend, "spike_state", "c")
+        row = backend.row("spike_state", now)
+        if row[at] and not seen:
+            seen.append(now)
+            row[at] = 0
+            backend.row("V", now)[element(backend, "V", "c")] += 0.02
+        elif seen and now == seen[0] + late:
+            row[at] = 1
+
+    faulty(monkeypatch, change)
+    circuit = relay()
+    inputs = ArrayInput({"I": (["a"], np.full((STEPS, 1), 10.0))})
+    lpu = started(circuit, DT, inputs, RECORD, dtype="float32", backend="cpu", chunk=1)
+    assert isinstance(lpu.backend, ShadowBackend)
+    assert lpu.backend.rule == Rule(1e-4, 1, False)
+    if late == 1:
+        assert ", spikes within 1 step" in agreed(lpu)
+    else:
+        told = refused(lpu)
+        assert f"spike_state of 'c' (LeakyIAF) at step {seen[0]} to {seen[0] + 1}: one" in told
+
+
+def test_loops() -> None:
+    """Chains have none; what an Aggregator reads of its own neuron is none; gap junctions are."""
+    assert not has_loops(insert_aggregators(chain()))
+    assert not has_loops(insert_aggregators(relay()))
+    assert has_loops(insert_aggregators(spiking_network(20, 3, seed=1)))
+    gap = build(
+        {x: node("LeakyIAF", IAF) for x in "ab"},
+        [("a", "b", {"variable": "V", "conductance": 0.1})],
+    )
+    assert has_loops(insert_aggregators(gap))
+
+
+def times(train: list[bool]) -> list[int]:
+    """Return the steps at which events are."""
+    return [k for k, here in enumerate(train) if here]
+
+
+trains = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
+
+
+@settings(max_examples=400, deadline=None)
+@given(trains, st.sampled_from([0, 1]))
+def test_events_against_all_pairs(both: list[tuple[bool, bool]], late: int) -> None:
+    """Event number j of both sides lies within so many steps; what has not come yet may come."""
+    judge = Events(late, 1)
+    good = True
+    for mine, theirs in both:
+        verdict = judge.judge(np.array([float(mine)]), np.array([float(theirs)]))
+        good &= verdict.share <= 1
+    sides = [times([pair[i] for pair in both]) for i in (0, 1)]
+    last = len(both) - 1
+    expected = True
+    for j in range(max(map(len, sides))):
+        a, b = (side[j] if j < len(side) else None for side in sides)
+        if a is None or b is None:
+            expected &= (b if a is None else a) > last - late  # type: ignore[operator]
+        else:
+            expected &= abs(a - b) <= late
+    assert good == expected
+
+
+def test_growing_differences_are_told_before_they_are_too_large() -> None:
+    """The share of what is allowed grows with the difference, and passes 1 with it."""
+    from neurodriver.backends.agreement import Values
+
+    shares = []
+    for apart in (0.0, 1e-12, 1e-10, 1e-9, np.nan):
+        judge = Values(1e-10, np.zeros(3, int))
+        row = np.array([-70.0, 1e-300, 3.0])
+        verdict = judge.judge(row + np.array([0.0, 70 * apart, 0.0]), row)
+        assert verdict.same == (apart == 0)
+        shares.append(verdict.share if not verdict.same else -1.0)
+    assert all(one < other for one, other in pairwise(shares))
+    assert shares[1] < 1 < shares[3]
+    assert shares[4] == np.inf
+
+
+@pytest.mark.parametrize("text", ["yes", "2"])
+def test_settings_are_checked(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Anything but 0 and 1 is refused by name."""
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", text)
+    with pytest.raises(
+        NeurodriverError, match=f"NEURODRIVER_VALIDATE must be 0 or 1, got '{text}'"
+    ):
+        started(chain(), backend="cpu")
