@@ -186,7 +186,8 @@ def _custom(program: Program, number: int, plans: bool) -> None:
         one.values.update(dt=program.dt / substeps, components=group.count)
         alone = program.memory.kept
         model, dtype = group.model, program.dtype.name
-        one.shape = Shape(model, dtype, substeps, frozenset(), published, gathers, alone)
+        none: frozenset[str] = frozenset()
+        one.shape = Shape(model, dtype, substeps, none, published, gathers, alone, group.count)
         one.cost = _work(one.shape, group.count)
     elif group.model.kernel:
         unit = _unit(program, number, plans)

@@ -81,14 +81,21 @@ class ThreadText:
     def _each(body: list[str]) -> list[str]:
         return ["ND_UNROLL", *block(OWN, ["const int nd_at = nd_c[nd_i]; (void)nd_at;", *body])]
 
+    def own(self) -> list[str]:
+        """Return the lines that find out which components are the thread's."""
+        place = (
+            "nd_lane() ? nd_end : nd_first" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
+        )
+        body = [
+            f"const int nd_place = {place};",
+            "nd_live[nd_i] = nd_place < nd_end;",
+            "nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;",
+        ]
+        return ["ND_UNROLL", *block(OWN, body)]
+
     def load(self) -> list[str]:
         """Return the loads of what no step changes, and of the states."""
         c = self.component
-        own = ["const int nd_place = nd_first + nd_lane() + 32 * nd_i;"]
-        if self.spread:
-            own = ["const int nd_place = nd_lane() ? nd_end : nd_first;"]
-        own += ["nd_live[nd_i] = nd_place < nd_end;"]
-        own += ["nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;"]
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.model.states:
             where = f"nd_old_{name}" if name in c.shape.published else f"nd_s_{name}"
@@ -97,7 +104,7 @@ class ThreadText:
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
         heads = [line for s in self.sums for line in s.head()]
-        return [*c.head(), *heads, "ND_UNROLL", *block(OWN, own), *self._each(body)]
+        return [*c.head(), *heads, *self.own(), *self._each(body)]
 
     def numbers(self) -> list[str]:
         """Give the numbers of a component their names."""
