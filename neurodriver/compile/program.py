@@ -17,6 +17,7 @@ from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
 from ..kernels.reactions import one_by_one, reaction_kernel
+from ..kernels.thread_reactions import thread_reactions
 from ..kernels.threads import spread, thread_kernel
 from ..kernels.update import update_kernel
 from .aggregators import insert_aggregators
@@ -167,8 +168,13 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     shape = _shape(program, number, group.count, values, "", plans)
     cost = _work(shape, group.count)
     if program.memory.target is CUDA:
-        alone = spread(shape)
-        return Unit(thread_kernel(shape), (number,), group.count, values, cost, spread=alone)
+        if shape.model.sub_units is None:
+            kernel, alone = thread_kernel(shape), spread(shape)
+            return Unit(kernel, (number,), group.count, values, cost, spread=alone)
+        stored, cost = place(group, shape.substeps, 1, cost, program.memory)
+        values |= stored
+        kernel = thread_reactions(shape)
+        return Unit(kernel, (number,), group.count, values, cost, grain=1, spread=True)
     if shape.model.sub_units is not None:
         kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
         stored, cost = place(group, shape.substeps, grain, cost, program.memory)

@@ -119,7 +119,8 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
     if _total(units, own) <= processors * BLOCK_WARPS:
         each = max(-(-_total(units, own) // processors) + 1, 4)
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
-    large = tuple(4 if tiles(u, 4) > processors * MOST_THREADS // WARP else 1 for u in units)
+    many = processors * MOST_THREADS // WARP
+    large = tuple(4 if tiles(u, 4) > many and not u.spread else 1 for u in units)
     return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
 
 
