@@ -27,10 +27,15 @@ if TYPE_CHECKING:
     from ..compile.program import Unit
 
 
+_THREADS = 128
+"""Of a block of the helpers."""
+
+
 def helper_text(dtype: str) -> str:
     """Return the text of the kernels that sum inputs and note events for instances."""
-    return "\n".join([f"/* instances, {dtype} */", *prelude([], dtype, DEVICE),
-                      header("instance.cuh")])  # fmt: skip
+    shape = [f"#define ND_THREADS {_THREADS}", "#define ND_AHEAD 0", "#define ND_WORD 8"]
+    parts = [*shape, *prelude([], dtype, DEVICE), header("instance.cuh")]
+    return "\n".join([f"/* instances, {dtype} */", *parts])
 
 
 class DevicePlace:
@@ -139,7 +144,8 @@ class DevicePlace:
         values = (*pointers, *numbers)
         types = (POINTER,) * len(pointers) + (LONG,) * len(numbers)
         with self.current():
-            launch(self.device, self._helpers[name], -(-count // 128), 128, values, types)
+            blocks = -(-count // _THREADS)
+            launch(self.device, self._helpers[name], blocks, _THREADS, values, types)
             self.device.stream.synchronize()
 
     def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:

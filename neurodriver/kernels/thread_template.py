@@ -122,6 +122,10 @@ class TemplateText(ThreadText):
         count = self.arguments.integer("components").replace("nd_a", "nd_steady")
         return [f"ND_FN nd_place nd_grid() {{ return {{(unsigned int){count}, 1, 1}}; }}"]
 
+    def head(self) -> list[str]:
+        """Return nothing: the numbers of a component are for the user's function."""
+        return []
+
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
         lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]

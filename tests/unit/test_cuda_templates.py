@@ -43,6 +43,12 @@ def mine(body: str, kernel: str = KERNEL, **more: Any) -> type[NDComponent]:
     return type("Mine", (BaseMembraneModel,), {"get_update_template": lambda self: text, **names})
 
 
+def given(key: str) -> bool:
+    """Whether an argument's value comes from the memory or from the instance."""
+    kinds = ("ring", "active", "depth", "width", "param", "internal", "input")
+    return key.partition(":")[0] in kinds
+
+
 def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
     """Return the kernels of a circuit for the device, those of templates last."""
     program: Program = compile_circuit(circuit, 1e-4, dtype, target=CUDA)
@@ -53,7 +59,10 @@ def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
             text = cls.get_update_template(object.__new__(cls))
             integers = frozenset(cls.int_params)
             signature = Signature(tuple(cls.params), tuple(cls.internals), integers)
-            out.append(thread_template(one.shape, text, signature))
+            made = thread_template(one.shape, text, signature)
+            held = [k for k in (*made.pointers, *made.integers, *made.scalars) if not given(k)]
+            assert set(held) <= set(one.values), made.name
+            out.append(made)
     return out
 
 
