@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import DT, Recorded, assert_same_bits, build, model, node, simulate
+from support import DT, Recorded, assert_same_bits, build, node, simulate
 
 from neurodriver import ArrayInput, Circuit, NDComponent, Parameter, SubUnits
 from neurodriver.subunits import Species
