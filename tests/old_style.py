@@ -246,3 +246,8 @@ class RawMorrisLecar(BaseMembraneModel):
 
 TEMPLATES = [OldLeaky, OldAlpha, OldMorrisLecar]
 RAW = [RawLeaky, RawAlpha, RawMorrisLecar]
+
+
+def host(*models: type[NDComponent]) -> dict[str, Any]:
+    """Return the settings that models of this file need: raw ones read memory of the host."""
+    return {"backend": "cpu"} if set(models) & set(RAW) else {}

@@ -16,6 +16,7 @@ from .. import settings
 from ..compile.buffers import Blank, aligned, as_aligned
 from ..compile.program import Program, Unit
 from ..custom.arrays import HostArray, host_array
+from ..custom.host import HostPlace
 from ..custom.instances import Instances
 from ..errors import NeurodriverError
 from ..kernels.source import source
@@ -113,7 +114,7 @@ class CPUBackend:
         self._found: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]] = []
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         program.memory.allocate(free_memory())
-        self.instances = Instances(program)  # adds the kernels of templates
+        self.instances = Instances(program, HostPlace(program))  # adds the kernels of templates
         self.threads = threads or default_threads(program)
         self.ring_number = {v: i for i, v in enumerate(program.memory.rings)}
         real = "float" if self.dtype == np.float32 else "double"

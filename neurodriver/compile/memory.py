@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,8 @@ from ..component import EVENT_VARIABLES
 from ..errors import CircuitError
 from .buffers import aligned
 from .target import CPU, Target
+
+Address = Callable[[str], int]
 
 LANES = 16
 """Components that are computed side by side; every segment is padded to a multiple."""
@@ -224,22 +226,33 @@ class MemoryManager:
         """Return the place of a group in the rows of a variable."""
         return self.rings[variable].segments[str(number)]
 
-    def access_buffer(self, variable: str, step: int) -> AccessBuffer:
-        """Return where a variable is read at a step."""
+    def host_address(self, variable: str) -> int:
+        """Return where row 0 of a variable begins in host memory."""
+        return self.get_buffer(variable).ctypes.data
+
+    def access_buffer(
+        self, variable: str, step: int, address: Address | None = None
+    ) -> AccessBuffer:
+        """Return where a variable is read at a step.
+
+        ``address`` tells where row 0 of a variable begins, if not in host memory.
+        """
         ring = self.rings[variable]
-        address = self.get_buffer(variable).ctypes.data
+        begin = (address or self.host_address)(variable)
         alone = self.where.get(variable)
         current = step % ring.depth if alone is None else int(alone[step & 1])
         size = ring.width - LANES
-        return AccessBuffer(address, ring.width, current, ring.depth, size, self.dtype)
+        return AccessBuffer(begin, ring.width, current, ring.depth, size, self.dtype)
 
-    def update_pointers(self, number: int, step: int) -> dict[str, int]:
+    def update_pointers(
+        self, number: int, step: int, address: Address | None = None
+    ) -> dict[str, int]:
         """Return the addresses of a group's segments in the row that a step writes, step + 1."""
         out = {}
         for variable, ring in self.rings.items():
             segment = ring.segments.get(str(number))
             if segment is not None:
                 element = (step + 1) % ring.depth * ring.width + segment.start
-                start = self.get_buffer(variable).ctypes.data
+                start = (address or self.host_address)(variable)
                 out[variable] = start + element * self.dtype.itemsize
         return out

@@ -17,6 +17,7 @@ from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
 from ..kernels.reactions import one_by_one, reaction_kernel
+from ..kernels.thread_reactions import thread_reactions
 from ..kernels.threads import spread, thread_kernel
 from ..kernels.update import update_kernel
 from ..profiling.phases import phased
@@ -189,8 +190,13 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     shape = _shape(program, number, count, values, "", plans)
     cost = _work(shape, count)
     if program.memory.target is CUDA:
-        alone = spread(shape)
-        return Unit(thread_kernel(shape), (number,), count, values, cost, spread=alone)
+        if shape.model.sub_units is None:
+            kernel, alone = thread_kernel(shape), spread(shape)
+            return Unit(kernel, (number,), count, values, cost, spread=alone)
+        stored, cost = place(group, shape.substeps, 1, cost, program.memory)
+        values |= stored
+        kernel = thread_reactions(shape)
+        return Unit(kernel, (number,), count, values, cost, grain=1, spread=True)
     if shape.model.sub_units is not None:
         kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
         stored, cost = place(group, shape.substeps, grain, cost, program.memory)
@@ -208,7 +214,8 @@ def _custom(program: Program, number: int, plans: bool) -> None:
         one.values.update(dt=program.dt / substeps, components=group.count)
         alone = program.memory.kept
         model, dtype = group.model, program.dtype.name
-        one.shape = Shape(model, dtype, substeps, frozenset(), published, gathers, alone)
+        none: frozenset[str] = frozenset()
+        one.shape = Shape(model, dtype, substeps, none, published, gathers, alone, group.count)
         one.cost = _work(one.shape, group.count)
     elif group.model.kernel:
         unit = _unit(program, number, plans)

@@ -1,4 +1,4 @@
-"""Arrays as components in the old style know them: numpy's, with an address."""
+"""Arrays and addresses as components in the old style know them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..compile.buffers import aligned
 from ..compile.memory import padded
+from ..errors import ModelError
+
+
+class DeviceAddress(int):
+    """Address in the memory of a GPU: an int, for PyCUDA's launches too."""
+
+    @property
+    def gpudata(self) -> int:
+        """The address."""
+        return self
 
 
 class HostArray(np.ndarray[Any, Any]):
@@ -40,7 +50,17 @@ def host_array(address: int, count: int, dtype: DTypeLike = np.float64) -> HostA
         Number of elements; whoever gives too many reads or writes memory of others.
     dtype : dtype
         The working type of the LPU: ``access_buffers[variable].dtype`` or ``self.dtype``.
+
+    Raises
+    ------
+    ModelError
+        For an address in the memory of a GPU.
     """
+    if isinstance(address, DeviceAddress):
+        raise ModelError(
+            "host_array: the address is one of a GPU's memory, which numpy cannot read; use "
+            "PyCUDA, or let the class say that it runs on the CPU alone: backends = ('cpu',)"
+        )
     kind = np.dtype(dtype)
     raw: Any = (ct.c_char * (count * kind.itemsize)).from_address(int(address))
     out: HostArray = np.frombuffer(raw, dtype=kind, count=count).view(HostArray)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, near
@@ -152,6 +154,9 @@ def check_old(cls: type[NDComponent]) -> None:
 def backends_of(cls: type[NDComponent]) -> tuple[str, ...]:
     """Return where a model runs.
 
+    A class without a kernel runs where it says; if it says nothing, on a GPU where the module of
+    its ``run_step`` uses PyCUDA, else on the CPU.
+
     Raises
     ------
     ModelError
@@ -159,13 +164,28 @@ def backends_of(cls: type[NDComponent]) -> tuple[str, ...]:
     """
     given: Any = cls.backends
     if not given:
-        return BACKENDS if cls.kernel else ("cpu",)
+        if cls.kernel:
+            return BACKENDS
+        return ("cuda",) if _uses_pycuda(cls) else ("cpu",)
     names = (given,) if isinstance(given, str) else tuple(given)
     for name in names:
         if name not in BACKENDS:
             known = " and ".join(BACKENDS)
             raise ModelError(f"{cls.__name__}.backends: '{name}' is none; known are {known}")
     return names
+
+
+def _uses_pycuda(cls: type) -> bool:
+    """Whether the module that a class has its ``run_step`` from holds names of PyCUDA."""
+    owner = next((base for base in cls.__mro__ if "run_step" in base.__dict__), None)
+    names = vars(sys.modules[owner.__module__]) if owner and owner.__module__ in sys.modules else {}
+    for value in names.values():
+        name = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
+        if isinstance(value, type | FunctionType):
+            name = value.__module__
+        if str(name).partition(".")[0] == "pycuda":
+            return True
+    return False
 
 
 def longest_of(cls: type[NDComponent], dt: float) -> float | None:

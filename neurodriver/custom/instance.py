@@ -33,6 +33,10 @@ class Link(Protocol):
 class Instance:
     """All components of one model in one LPU.
 
+    Its arrays are numpy's on the CPU and PyCUDA's on a GPU; addresses are whole numbers. On a GPU
+    the context is the current one in every method, all earlier work is done when a method begins,
+    and what the method starts on any stream is waited for.
+
     Parameters
     ----------
     params_dict : dict
@@ -65,7 +69,7 @@ class Instance:
 
     backends: ClassVar[tuple[str, ...]] = ()
     """Where a class can run (``"cpu"``, ``"cuda"``). Without it: everywhere, but a class with its
-    own ``run_step`` and no kernel only on the CPU."""
+    own ``run_step`` and no kernel only on a GPU if its module imports PyCUDA, else on the CPU."""
 
     _link: Link
     num_comps: int
@@ -148,5 +152,6 @@ class Instance:
         var : str
             Accessed variable.
         out_array : (num_comps,) array
+            Of the backend's memory, in the working type.
         """
         self._link.inputs(var, out_array, False)

@@ -1,4 +1,4 @@
-"""The instances of a program's models on the CPU: made, started, stepped, ended."""
+"""The instances of a program's models: made, started, stepped, ended; on whatever backend."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import settings
-from ..compile.memory import LANES, MemoryManager, padded
+from ..compile.memory import LANES
 from ..errors import ModelError, near
-from ..kernels.template import Signature, template_kernel
+from ..kernels.template import Signature
+from ..kernels.threads import spread
 from ..profiling.phases import current
-from .arrays import HostArray, filled, host_array
 from .instance import Instance
-from .plan import (
-    Custom,
-    check_backend,
-    connections,
-    events_of,
-    initial_columns,
-    parameters,
-)
+from .place import Place
+from .plan import Custom, events_of, initial_columns
 
 if TYPE_CHECKING:
     from ..compile.program import Program, Unit
@@ -40,9 +32,9 @@ class Clock:
 class Buffer:
     """Ring of a variable as an instance reads it; ``current`` moves on with the steps."""
 
-    def __init__(self, memory: MemoryManager, variable: str, clock: Clock) -> None:
-        self._memory, self._variable, self._clock = memory, variable, clock
-        now = memory.access_buffer(variable, 0)
+    def __init__(self, place: Place, variable: str, clock: Clock) -> None:
+        self._place, self._variable, self._clock = place, variable, clock
+        now = place.buffer(variable, 0)
         self.gpudata = now.gpudata
         self.ld = now.ld
         self.buffer_length = now.buffer_length
@@ -52,11 +44,11 @@ class Buffer:
     @property
     def current(self) -> int:
         """Row of the current step."""
-        return self._memory.access_buffer(self._variable, self._clock.step).current
+        return self._place.buffer(self._variable, self._clock.step).current
 
 
-class HostLink:
-    """What the CPU gives to one instance."""
+class OwnLink:
+    """What one instance is given to call."""
 
     def __init__(self, owner: Instances, one: Custom) -> None:
         self.owner, self.number = owner, one.number
@@ -75,29 +67,17 @@ class HostLink:
 
     def store(self, address: int, column: Any) -> None:
         """Copy a column to an address."""
-        host_array(address, self.group.count, self.owner.program.dtype)[:] = column
+        self.owner.place.store(address, column, self.group.count)
 
     def inputs(self, access: str, out: Any, first_only: bool) -> None:
         """Write the sum of an access's inputs, or its first input, into an array."""
-        model, params = self.group.model, self.owner.made[self.number].params_dict
+        model = self.group.model
         known = [a.name for a in model.accesses]
         if access not in known:
             raise ModelError(f"{model.__name__} does not access '{access}'{near(access, known)}")
         if model.access(access).each and not model.access(access).weighted:
             raise ModelError(f"{model.__name__}: '{access}' declares `each`, which is no plain sum")
-        memory, step = self.owner.program.memory, self.owner.clock.step
-        variable = model.access(access).variable
-        current = memory.access_buffer(variable, step).current
-        data, pre = params["conn_data"][access], params["pre"][access]
-        ring = memory.get_buffer(variable)
-        values = ring[(current - data["delay"]) % len(ring), pre]
-        if model.access(access).weighted:
-            values = values * data["weight"]
-        if first_only:
-            out[:] = values[params["cumpre"][access][:-1]]
-            return
-        out[:] = 0
-        np.add.at(out, np.repeat(np.arange(self.group.count), params["npre"][access]), values)
+        self.owner.place.inputs(self.number, access, self.owner.clock.step, out, first_only)
 
 
 class Instances:
@@ -107,21 +87,21 @@ class Instances:
     ----------
     program : Program
         Its memory is allocated. The kernels of templates are added to its units.
+    place : Place
+        The memory of its backend.
 
     Raises
     ------
     ModelError
-        When a class does not run here, or its own code fails.
+        When a class's own code fails.
     """
 
-    def __init__(self, program: Program, backend: str = "cpu") -> None:
-        self.program = program
+    def __init__(self, program: Program, place: Place) -> None:
+        self.program, self.place = program, place
         self.profile = current()
         self.clock = Clock()
         self.made: dict[int, Instance] = {}
-        self.links: dict[int, HostLink] = {}
-        for one in program.custom:
-            check_backend(program.circuit.groups[one.number], backend)
+        self.links: dict[int, OwnLink] = {}
         for one in program.custom:
             self._make(one)
             if one.shape is not None:
@@ -137,7 +117,8 @@ class Instances:
         """Turn what a user's code raises into an error that says where."""
         name = self.program.circuit.groups[number].name
         try:
-            yield
+            with self.place.current():
+                yield
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error}"
@@ -148,24 +129,11 @@ class Instances:
         """Make the instance of one group; what it needs is there before its ``__init__``."""
         program, number = self.program, one.number
         group = program.circuit.groups[number]
-        params: dict[str, Any] = dict(parameters(group, program.dtype))
-        for name, column in params.items():
-            one.values[f"param:{name}"] = column
-        starts = initial_columns(group)
-        states: dict[str, HostArray] = {}
-        inputs: dict[str, HostArray] = {}
-        if group.model.in_old_style():
-            for name in group.model.internals:
-                states[name] = filled(starts[name], group.count, program.dtype)
-                one.values[f"internal:{name}"] = states[name]
-        for access in group.model.accesses:
-            inputs[access.name] = filled(0.0, group.count, program.dtype)
-            one.values[f"input:{access.name}"] = inputs[access.name]
-        params.update(connections(program, number))
+        params, states, inputs = self._sorted(one)
         rings = {a.variable for a in group.model.accesses}
-        buffers = {v: Buffer(program.memory, v, self.clock) for v in sorted(rings)}
+        buffers = {v: Buffer(self.place, v, self.clock) for v in sorted(rings)}
         instance = object.__new__(group.model)
-        link = self.links[number] = HostLink(self, one)
+        link = self.links[number] = OwnLink(self, one)
         instance.__dict__.update(
             params_dict=params, access_buffers=buffers, dt=program.dt, LPU_id=program.circuit.name,
             debug=settings.debug() > 0, cuda_verbose=False, num_comps=group.count,
@@ -181,6 +149,21 @@ class Instances:
             given = {n: v for n, v in extra.items() if every or n in takes}
             instance.__init__(params, buffers, program.dt, **given)  # type: ignore[misc]
 
+    def _sorted(self, one: Custom) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Return the arrays of a group as an instance knows them: parameters, states, inputs."""
+        connections: dict[str, Any] = {"pre": {}, "npre": {}, "cumpre": {}, "conn_data": {}}
+        columns: dict[str, dict[str, Any]] = {"param": {}, "internal": {}, "input": {}}
+        for key, array in self.place.held[one.number].items():
+            kind, _, name = key.partition(":")
+            if kind in columns:
+                columns[kind][name] = one.values[key] = array
+            elif kind == "conn":
+                access, _, name = name.partition(":")
+                connections["conn_data"].setdefault(access, {})[name] = array
+            else:
+                connections[kind][name] = array
+        return {**columns["param"], **connections}, columns["internal"], columns["input"]
+
     def _template(self, one: Custom) -> Unit:
         """Return the kernel around the text of a template."""
         from ..compile.program import Unit, calls_in
@@ -193,10 +176,13 @@ class Instances:
         signature = Signature(tuple(model.params), tuple(model.internals), integers)
         assert one.shape is not None
         one.cost = one.cost + LANES * one.shape.substeps * 3.0 * calls_in(text)
-        kernel = template_kernel(one.shape, text, signature)
+        kernel = self.place.template(one.shape, text, signature)
         if settings.debug() > 1:
             print(kernel.text, file=sys.stderr)
-        return Unit(kernel, (one.number,), group.count, one.values, one.cost, one.stepwise)
+        return Unit(
+            kernel, (one.number,), group.count, one.values, one.cost, one.stepwise,
+            spread=spread(one.shape),
+        )  # fmt: skip
 
     def bind(self, units: dict[int, tuple[Unit, Callable[[int], None]]]) -> None:
         """Take the compiled kernels of groups with instances: group number -> (unit, launch)."""
@@ -204,15 +190,15 @@ class Instances:
             self.links[number].kernel = launch
             group = self.program.circuit.groups[number]
             for name in group.model.states if group.model.kernel == "text" else ():
-                column = unit.values.get(f"state:{name}")
+                column = self.place.state(unit, name)
                 if column is not None:
-                    self.made[number].internal_states[name] = column[: group.count].view(HostArray)
+                    self.made[number].internal_states[name] = column
 
     def pre_run(self) -> None:
         """Write row 0 of what the instances update."""
         for number, instance in self.made.items():
             group = self.program.circuit.groups[number]
-            pointers = self.program.memory.update_pointers(number, -1)
+            pointers = self.place.pointers(number, -1)
             if group.model.in_old_style():
                 for name, column in initial_columns(group).items():
                     if name in pointers:
@@ -225,30 +211,13 @@ class Instances:
         self.clock.step = step
         for one in self.program.custom:
             if one.stepwise:
-                pointers = self.program.memory.update_pointers(one.number, step)
+                pointers = self.place.pointers(one.number, step)
                 name = self.program.circuit.groups[one.number].name
                 blame = self._blame(one.number, "run_step", f", step {step}")
                 with blame, self.profile.phase(name):
                     self.made[one.number].run_step(pointers)
-                self._note(one.number, step)
-
-    def _note(self, number: int, step: int) -> None:
-        """Note whether the row that was written holds events: silent rows are not read."""
-        memory = self.program.memory
-        group = self.program.circuit.groups[number]
-        for name in events_of(group):
-            ring, segment = memory.rings[name], memory.segment(number, name)
-            row = (step + 1) % ring.depth
-            count = padded(segment.count)
-            written = memory.get_buffer(name)[row, segment.start : segment.start + count] != 0
-            if written.any():
-                memory.active[name][row] = step + 1
-            for unit in self.program.units:
-                notes = unit.values.get(f"written:{name}")
-                if number in unit.groups and notes is not None:
-                    slices = count // LANES
-                    here = written.reshape(slices, LANES).any(axis=1)
-                    notes[row * slices : (row + 1) * slices] = here
+                for name in events_of(self.program.circuit.groups[one.number]):
+                    self.place.note(one.number, name, step)
 
     def post_run(self) -> None:
         """Tell every instance that the run has ended."""

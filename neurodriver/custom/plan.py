@@ -71,8 +71,37 @@ def check_backend(group: Group, backend: str) -> None:
         both = ", ".join(map(repr, (*allowed, backend)))
         raise ModelError(
             f"{group.name} runs on {' and '.join(allowed)}, this LPU's backend is '{backend}'; "
-            f"a class that runs there, too, says so: backends = ({both})"
+            f"choose backend '{allowed[0]}', or let a class that runs on both say so: "
+            f"backends = ({both})"
         )
+
+
+def columns_of(program: Program, backend: str) -> dict[int, dict[str, HostArray]]:
+    """Return the arrays of every instance: group number -> key -> column.
+
+    Keys: ``param:x``, ``internal:x``, ``input:<access>``, ``pre:<access>``, ``npre:...``,
+    ``cumpre:...`` and ``conn:<access>:<name>``.
+
+    Raises
+    ------
+    ModelError
+        When a class does not run on this backend.
+    """
+    for one in program.custom:
+        check_backend(program.circuit.groups[one.number], backend)
+    return {one.number: _columns(program, one.number) for one in program.custom}
+
+
+def _columns(program: Program, number: int) -> dict[str, HostArray]:
+    group, dtype = program.circuit.groups[number], program.dtype
+    out = {f"param:{name}": column for name, column in parameters(group, dtype).items()}
+    starts = initial_columns(group)
+    for name in group.model.internals if group.model.in_old_style() else ():
+        out[f"internal:{name}"] = filled(starts[name], group.count, dtype)
+    for access in group.model.accesses:
+        out[f"input:{access.name}"] = filled(0.0, group.count, dtype)
+        out.update(_connections(program, number, access.name, access.variable))
+    return out
 
 
 def parameters(group: Group, dtype: np.dtype) -> dict[str, HostArray]:
@@ -142,36 +171,34 @@ def initial_columns(group: Group) -> dict[str, NDArray[np.float64]]:
     return out
 
 
-def connections(program: Program, number: int) -> dict[str, dict[str, Any]]:
-    """Return ``pre``, ``npre``, ``cumpre`` and ``conn_data`` of a group.
+def _connections(program: Program, number: int, access: str, variable: str) -> dict[str, HostArray]:
+    """Return the connections of one access: sources, counts, sums of counts, numbers.
 
     A component without an input for a variable reads one element that stays zero.
     """
     from ..compile.edges import edges_of
 
-    group = program.circuit.groups[number]
-    out: dict[str, dict[str, Any]] = {"pre": {}, "npre": {}, "cumpre": {}, "conn_data": {}}
-    for access in group.model.accesses:
-        edges = edges_of(program, number, access.name, access.variable, everything=True)
-        lost = np.setdiff1d(np.arange(group.count), edges.target)
-        target = np.concatenate([edges.target, lost])
-        order = np.argsort(target, kind="stable")
-        made, spare = len(edges.target), len(lost)
+    count = program.circuit.groups[number].count
+    edges = edges_of(program, number, access, variable, everything=True)
+    lost = np.setdiff1d(np.arange(count), edges.target)
+    target = np.concatenate([edges.target, lost])
+    order = np.argsort(target, kind="stable")
 
-        def column(values: Any, empty: float, kind: Any, n: int = made, m: int = spare,
-                   rows: NDArray[np.intp] = order) -> HostArray:  # fmt: skip
-            whole = np.concatenate([np.broadcast_to(values, (n,)), np.full(m, empty)])
-            return np.ascontiguousarray(whole[rows], dtype=kind).view(HostArray)
+    def column(values: Any, empty: float, kind: Any) -> HostArray:
+        made = np.broadcast_to(values, (len(edges.target),))
+        whole = np.concatenate([made, np.full(len(lost), empty)])
+        return np.ascontiguousarray(whole[order], dtype=kind).view(HostArray)
 
-        degree = np.bincount(target, minlength=group.count)
-        name = access.name
-        zero = program.memory.rings[access.variable].zero
-        out["pre"][name] = column(edges.element, zero, np.int32)
-        out["npre"][name] = degree.astype(np.int32).view(HostArray)
-        out["cumpre"][name] = np.append(0, np.cumsum(degree)).astype(np.int32).view(HostArray)
-        data = {n: column(c, _neutral(n), program.dtype) for n, c in edges.data.items()}
-        data["delay"] = column(edges.back, 0, np.int32)
-        out["conn_data"][name] = data
+    degree = np.bincount(target, minlength=count)
+    zero = program.memory.rings[variable].zero
+    out = {
+        f"pre:{access}": column(edges.element, zero, np.int32),
+        f"npre:{access}": degree.astype(np.int32).view(HostArray),
+        f"cumpre:{access}": np.append(0, np.cumsum(degree)).astype(np.int32).view(HostArray),
+    }
+    for name, values in edges.data.items():
+        out[f"conn:{access}:{name}"] = column(values, _neutral(name), program.dtype)
+    out[f"conn:{access}:delay"] = column(edges.back, 0, np.int32)
     return out
 
 

@@ -82,6 +82,11 @@ template <int N> ND_FN void nd_await()
 {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
+ND_FN long long nd_total(long long x)
+{
+    for (int i = 16; i; i /= 2) x += __shfl_xor_sync(0xffffffffu, x, i);
+    return x;
+}
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }

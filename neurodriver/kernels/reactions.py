@@ -81,12 +81,13 @@ class SubUnitText:
         changed = [name for r in self.units.reactions for name in r.change]
         self.moving = [name for name in self.units.species if name in changed]
 
-    def _kind(self, name: str) -> str:
+    def kind(self, name: str) -> str:
+        """Return the type that the counts of a species are stored in."""
         return "unsigned char" if self.units.species[name].most < 256 else "unsigned short"
 
     def head(self) -> list[str]:
         """Declare the arrays of the sub-units."""
-        arrays = [(f"nd_y_{n}", f"species:{n}", self._kind(n)) for n in self.units.species]
+        arrays = [(f"nd_y_{n}", f"species:{n}", self.kind(n)) for n in self.units.species]
         arrays += [(f"nd_z_{n}", f"total:{n}", "long long") for n in self.units.totals]
         arrays.append(("nd_clock", "units:clock", "int"))
         arrays += [(f"nd_{n}", f"units:{n[:-1]}", "const long long") for n in ("firsts", "counts")]
@@ -119,12 +120,13 @@ class SubUnitText:
         loop = block(f"ND_EACH(nd_c, {count})", each)
         return block("", ["const long long nd_k = 0;", *c.head(), *self.head(), *loop])
 
-    def _own(self) -> list[str]:
+    @staticmethod
+    def _own() -> list[str]:
         """Derive the key of a component's sub-units, from a block that no draw of its own uses."""
         return ["const nd_block nd_own = nd_draw(nd_key, nd_seed, -1, 65535, 255);"]
 
-    def before(self, index: str) -> list[str]:
-        """Return the lines that advance the sub-units of one component by one sub-step.
+    def begin(self, index: str) -> list[str]:
+        """Declare what the sub-units of one component share in a sub-step.
 
         What the rates read of the component is declared already.
         """
@@ -138,7 +140,10 @@ class SubUnitText:
             f"const float nd_shift = nd_dither(nd_k * {self.component.shape.substeps} + substep);",
             "bool nd_failed = false;",
         ]
-        lines += [f"long long nd_d_{name} = 0;" for name in self.units.totals]
+        return lines + [f"long long nd_d_{name} = 0;" for name in self.units.totals]
+
+    def before(self, index: str) -> list[str]:
+        """Return the lines that advance the sub-units of one component by one sub-step."""
         batch = [
             "const long long nd_base = nd_first + nd_b;",
             "const int nd_n = (int)(nd_count - nd_b < ND_BATCH ? nd_count - nd_b : ND_BATCH);",
@@ -149,7 +154,7 @@ class SubUnitText:
             *block("if (nd_live)", self._rounds()),
         ]
         head = "for (long long nd_b = 0; nd_b < nd_count && !nd_failed; nd_b += ND_BATCH)"
-        lines += block(head, batch)
+        lines = [*self.begin(index), *block(head, batch)]
         for name in self.units.totals:
             lines.append(f"nd_z_{name}[{index}] += nd_d_{name};")
             value = f"nd_failed ? (real)ND_NAN_D : (real)nd_z_{name}[{index}]"
@@ -172,10 +177,10 @@ class SubUnitText:
             lines += ["ND_SIMD", *block("for (int nd_j = 0; nd_j < nd_wide; ++nd_j)", [store])]
         return lines
 
-    def _rates(self, source: str, place: str) -> list[str]:
-        """Compute the rates ``nd_a<i>`` of one sub-unit."""
+    def rates(self, source: str) -> list[str]:
+        """Compute the rates ``nd_a<i>`` of one sub-unit; ``source`` holds its count of ``{}``."""
         lines = [f"const float {n} = nd_f_{n}; (void){n};" for n in self.outside]
-        lines += [f"const float {n} = {source}_{n}[{place}];" for n in self.units.species]
+        lines += [f"const float {n} = {source.format(n)};" for n in self.units.species]
         known = [*self.known, *self.units.species]
         for name, text in self.units.terms.items():
             value = self.translator.text(text, known, f"sub_units.terms['{name}']")
@@ -197,14 +202,20 @@ class SubUnitText:
         middle = (first + end + 1) // 2
         return f"({self._sum(first, middle)} + {self._sum(middle, end)})"
 
+    def clock(self, place: str) -> list[str]:
+        """Advance the clock of one sub-unit; it runs out where it is below ``nd_off``."""
+        return [
+            f"const float nd_x = {self._sum(0, self._last + 1)} * nd_speed + nd_shift;",
+            "const int nd_off = (int)(nd_x < 2147483520.0f ? nd_x : 2147483520.0f);",
+            f"const int nd_on = nd_clock[{place}];",
+            f"nd_clock[{place}] = nd_on < nd_off ? nd_on : nd_on - nd_off;",
+        ]
+
     def _clocks(self) -> list[str]:
         """Advance the clocks of a batch; list the sub-units whose clock runs out."""
         body = [
-            *self._rates("nd_b", "nd_j"),
-            f"const float nd_x = {self._sum(0, self._last + 1)} * nd_speed + nd_shift;",
-            "const int nd_off = (int)(nd_x < 2147483520.0f ? nd_x : 2147483520.0f);",
-            "const int nd_on = nd_clock[nd_base + nd_j];",
-            "nd_clock[nd_base + nd_j] = nd_on < nd_off ? nd_on : nd_on - nd_off;",
+            *self.rates("nd_b_{}[nd_j]"),
+            *self.clock("nd_base + nd_j"),
             "nd_due[nd_j] = (nd_on < nd_off) & (nd_j < nd_n);",
         ]
         listed = ["nd_wplace[nd_live] = nd_s + nd_l;", "nd_live += nd_due[nd_s + nd_l];"]
@@ -231,7 +242,7 @@ class SubUnitText:
         keep += [f"nd_w_{name}" for name in species]
         leave = ["const int nd_j = nd_wplace[nd_p];", "nd_clock[nd_base + nd_j] = nd_wticks[nd_p];"]
         for name in self.moving:
-            value = f"({self._kind(name)})nd_w_{name}[nd_p]"
+            value = f"({self.kind(name)})nd_w_{name}[nd_p]"
             leave.append(f"nd_y_{name}[nd_base + nd_j] = {value};")
         for total, name in self.units.totals.items():
             leave.append(f"nd_d_{total} += (int)(nd_w_{name}[nd_p] - nd_b_{name}[nd_j]);")
@@ -240,7 +251,7 @@ class SubUnitText:
         each = "for (int nd_p = 0; nd_p < nd_live; ++nd_p)"
         round_ = [
             *self._words(),
-            *self._each_listed(self._reaction()),
+            *self._each_listed(self.reaction("[nd_p]")),
             "int nd_next = 0;",
             *block(each, sort),
             "nd_live = nd_next;",
@@ -265,16 +276,19 @@ class SubUnitText:
         odd = block("if (nd_round & 1)", self._each_listed(saved))
         return [*odd, *block("else", self._each_listed(draw))]
 
-    def _reaction(self) -> list[str]:
-        """Let one sub-unit react, or take the rest of the sub-step off its clock."""
-        lines = [*self._rates("nd_w", "nd_p"), "const float nd_c0 = nd_a0;"]
+    def reaction(self, at: str) -> list[str]:
+        """Let one sub-unit react, or take the rest of the sub-step off its clock.
+
+        ``at`` stands behind the name of each of its numbers.
+        """
+        lines = [*self.rates(f"nd_w_{{}}{at}"), "const float nd_c0 = nd_a0;"]
         lines += [f"const float nd_c{i} = nd_c{i - 1} + nd_a{i};" for i in range(1, self._last + 1)]
         total = f"nd_c{self._last}"
         lines += [
-            f"const float nd_off = {total} * nd_wleft[nd_p];",
-            "const int nd_is = nd_wtime[nd_p] < nd_off;",
+            f"const float nd_off = {total} * nd_wleft{at};",
+            f"const int nd_is = nd_wtime{at} < nd_off;",
             # below the sum for every draw, so the reaction found has a rate above 0
-            f"const float nd_at = nd_fraction(nd_w0[nd_p]) * {total};",
+            f"const float nd_at = nd_fraction(nd_w0{at}) * {total};",
         ]
         past = [f"(nd_at >= nd_c{i})" for i in range(self._last)]
         lines += _joined("nd_which", past, "+", "0")
@@ -290,15 +304,15 @@ class SubUnitText:
             inside += [f"(nd_n_{name} >= 0.0f)", f"(nd_n_{name} <= {most}f)"]
         lines += _joined("nd_may", inside, "&", "1")
         for name in self.moving:
-            lines.append(f"nd_w_{name}[nd_p] = nd_may ? nd_n_{name} : {name};")
+            lines.append(f"nd_w_{name}{at} = nd_may ? nd_n_{name} : {name};")
         return [
             *lines,
-            f"const float nd_rest = nd_wleft[nd_p] - nd_wtime[nd_p] / {total};",
-            "const float nd_kept = nd_wtime[nd_p] - nd_off;",
-            "nd_wticks[nd_p] = nd_ticks(nd_kept);",
-            "nd_wleft[nd_p] = nd_is & (nd_rest > 0.0f) ? nd_rest : 0.0f;",
-            "nd_wtime[nd_p] = nd_exponential(nd_w1[nd_p]);",
-            "nd_wmore[nd_p] = nd_is;",
+            f"const float nd_rest = nd_wleft{at} - nd_wtime{at} / {total};",
+            f"const float nd_kept = nd_wtime{at} - nd_off;",
+            f"nd_wticks{at} = nd_ticks(nd_kept);",
+            f"nd_wleft{at} = nd_is & (nd_rest > 0.0f) ? nd_rest : 0.0f;",
+            f"nd_wtime{at} = nd_exponential(nd_w1{at});",
+            f"nd_wmore{at} = nd_is;",
         ]
 
 

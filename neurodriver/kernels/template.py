@@ -22,7 +22,7 @@ from .sums import SumText, tile_sums, variants
 from .update import TILE, TILES, finish
 
 _PLACE = re.compile(r"%%|%\((\w*)\)(s?)")
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*$", re.MULTILINE)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*$", re.MULTILINE)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTRY = re.compile(r"__global__[^;{}]*\bvoid\b[^;{}]*\bupdate\s*\(")
@@ -100,31 +100,43 @@ def template_kernel(shape: Shape, text: str, signature: Signature) -> Kernel:
     ModelError
         When the text has unknown placeholders, no function ``update``, or needs a GPU.
     """
-    where = f"{shape.model.__name__}.get_update_template"
-    bare = _COMMENT.sub(" ", text) if isinstance(text, str) else ""
-    if not _ENTRY.search(bare):
-        raise ModelError(
-            f"{where}: expected text with `__global__ void update(int num_comps, ...)`"
-        )
-    written = filled_in(text, types(shape, signature), where)
+    where, bare, written = read(shape, text, signature)
     arguments = Arguments()
     component = ComponentText(shape, arguments)
     body = _body(component, signature, "gridDim" in bare)
     kernel = finish(where, arguments, ([], []), body)
-    call = f"call of {shape.model.__name__}'s update({_told(shape, signature)})"
+    call = told(shape, signature)
     written = _independent(_one_pass(written) if shape.substeps == 1 else written)
     outside = [_user_text(written, where), f'#line 1 "{call}"']
     whole = "\n".join([*outside, kernel.text])
     return Kernel(where, whole, kernel.pointers, kernel.integers, kernel.scalars)
 
 
-def _told(shape: Shape, signature: Signature) -> str:
-    """Return the arguments as the user would write them."""
+def read(shape: Shape, text: str, signature: Signature) -> tuple[str, str, str]:
+    """Return where a text comes from, the text without comments, and with its types filled in.
+
+    Raises
+    ------
+    ModelError
+        When the text has unknown placeholders or no function ``update``.
+    """
+    where = f"{shape.model.__name__}.get_update_template"
+    bare = _COMMENT.sub(" ", text) if isinstance(text, str) else ""
+    if not _ENTRY.search(bare):
+        raise ModelError(
+            f"{where}: expected text with `__global__ void update(int num_comps, ...)`"
+        )
+    return where, bare, filled_in(text, types(shape, signature), where)
+
+
+def told(shape: Shape, signature: Signature) -> str:
+    """Return the call as the user would write it, for what a compiler says of it."""
     inputs = [f"input_{a.name}" for a in shape.model.accesses]
     params = [f"param_{p}" for p in signature.params]
     internals = [f"internal_{s}" for s in signature.internals]
     updates = [f"update_{v}" for v in shape.model.updates]
-    return ", ".join(["num_comps", "dt", "steps", *inputs, *params, *internals, *updates])
+    names = ", ".join(["num_comps", "dt", "steps", *inputs, *params, *internals, *updates])
+    return f"call of {shape.model.__name__}'s update({names})"
 
 
 def _one_pass(text: str) -> str:
@@ -171,15 +183,19 @@ def _user_text(text: str, where: str) -> str:
             headers.append(f"#include <{name}>")
         return ""
 
-    text = _INCLUDE.sub(hoist, text)
+    text = INCLUDE.sub(hoist, text)
     if "printf" in text:
         headers.append("#include <stdio.h>")
     grid = "static constexpr nd_extent gridDim{};"
-    ends = [f"#undef {name}" for name in dict.fromkeys(_DEFINE.findall(text))]
     return "\n".join(
-        [*dict.fromkeys(headers), "namespace nd_user { namespace {", header("cuda_on_cpu.h"), grid,
-         f'#line 1 "{where}"', text, "} }", *ends]
+        [*dict.fromkeys(headers), "namespace nd_user { namespace {", header("cuda_on_cpu.h"),
+         header("cuda_functions.h"), grid, f'#line 1 "{where}"', text, "} }", *ends(text)]
     )  # fmt: skip
+
+
+def ends(text: str) -> list[str]:
+    """Return the ends of the macros that a text defines."""
+    return [f"#undef {name}" for name in dict.fromkeys(_DEFINE.findall(text))]
 
 
 def _body(component: ComponentText, signature: Signature, strides: bool) -> list[str]:
@@ -200,12 +216,7 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     tile = [TILE, *tile_sums(sums)]
     if sums:
         tile += variants(sums, lambda: block("", [*places, "ND_SIMD", *block(loop, fill)]))
-    columns = [*inputs]
-    for name in signature.params:
-        kind = "int" if name in signature.integers else "real"
-        columns.append(a.pointer(f"param:{name}", kind))
-    columns += [a.pointer(f"internal:{name}", "real") for name in signature.internals]
-    columns += [_row(component, name) for name in model.updates]
+    columns = [*inputs, *given_columns(component, signature)]
     tile += _call(component, columns, strides)
     for name in model.updates:
         if name in EVENT_VARIABLES:
@@ -213,7 +224,17 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     return [*head, *block(TILES, tile)]
 
 
-def _row(component: ComponentText, name: str) -> str:
+def given_columns(component: ComponentText, signature: Signature) -> list[str]:
+    """Return what a template's function is given after the inputs."""
+    a, columns = component.arguments, []
+    for name in signature.params:
+        kind = "int" if name in signature.integers else "real"
+        columns.append(a.pointer(f"param:{name}", kind))
+    columns += [a.pointer(f"internal:{name}", "real") for name in signature.internals]
+    return [*columns, *[row_of(component, name) for name in component.model.updates]]
+
+
+def row_of(component: ComponentText, name: str) -> str:
     """Return the address of the group's segment in the row that is written."""
     a = component.arguments
     ring = a.pointer(f"ring:{name}", "real")
@@ -240,7 +261,7 @@ def _note(component: ComponentText, name: str) -> list[str]:
     a = component.arguments
     active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
     return block("", [
-        f"const real *nd_events = {_row(component, name)} + nd_t;",
+        f"const real *nd_events = {row_of(component, name)} + nd_t;",
         "int nd_here = 0;",
         "ND_SIMD_ANY",
         "for (int nd_i = 0; nd_i < nd_m; ++nd_i) nd_here |= nd_events[nd_i] != 0;",

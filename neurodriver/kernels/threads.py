@@ -21,7 +21,9 @@ OWN = "for (int nd_i = 0; nd_i < ND_OWN; ++nd_i)"
 
 
 def spread(shape: Shape) -> bool:
-    """Whether the threads of a warp share one component, as its sums are long."""
+    """Whether the threads of a warp share one component: its sums are long, or it has sub-units."""
+    if shape.model.sub_units is not None:
+        return True
     return any(gather.form == "rows" for gather in shape.gathers.values())
 
 
@@ -63,7 +65,7 @@ class ThreadText:
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "step(long long nd_k)": self.step(),
-            "save(long long nd_k)": [*self.component.head(), *self._each(self.save())],
+            "save(long long nd_k)": [*self.head(), *self._each(self.save())],
         }
         members = self.members()
         for head, body in methods.items():
@@ -80,18 +82,29 @@ class ThreadText:
             lines.append("unsigned long long nd_v_key[ND_OWN];")
         return lines
 
+    def head(self) -> list[str]:
+        """Declare what does not depend on the component."""
+        return self.component.head()
+
     @staticmethod
     def _each(body: list[str]) -> list[str]:
         return ["ND_UNROLL", *block(OWN, ["const int nd_at = nd_c[nd_i]; (void)nd_at;", *body])]
 
+    def own(self) -> list[str]:
+        """Return the lines that find out which components are the thread's."""
+        place = (
+            "nd_lane() ? nd_end : nd_first" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
+        )
+        body = [
+            f"const int nd_place = {place};",
+            "nd_live[nd_i] = nd_place < nd_end;",
+            "nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;",
+        ]
+        return ["ND_UNROLL", *block(OWN, body)]
+
     def load(self) -> list[str]:
         """Return the loads of what no step changes, and of the states."""
         c = self.component
-        own = ["const int nd_place = nd_first + nd_lane() + 32 * nd_i;"]
-        if self.spread:
-            own = ["const int nd_place = nd_lane() ? nd_end : nd_first;"]
-        own += ["nd_live[nd_i] = nd_place < nd_end;"]
-        own += ["nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;"]
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.model.states:
             where = f"nd_old_{name}" if name in c.shape.published else f"nd_s_{name}"
@@ -100,7 +113,7 @@ class ThreadText:
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
         heads = [line for s in self.sums for line in s.head()]
-        return [*c.head(), *heads, "ND_UNROLL", *block(OWN, own), *self._each(body)]
+        return [*self.head(), *heads, *self.own(), *self._each(body)]
 
     def numbers(self) -> list[str]:
         """Give the numbers of a component their names."""
@@ -112,20 +125,25 @@ class ThreadText:
     def step(self) -> list[str]:
         """Return sums, sub-steps and stores of one step."""
         c = self.component
-        lines = [*c.head(), *[line for s in self.sums for line in s.head()], *self.old_events()]
+        heads = [line for s in self.sums for line in s.head()]
+        lines = [*self.head(), *heads, *self.old_events()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
         lines += self._each([line for r in self.reads for line in r.sum()])
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += self._each(flags) if flags else []
-        body = [*self.numbers(), *self.inputs(), *self.states(), *c.mathematics(), *self.keep()]
-        inside = self._each(body)
+        inside = self._each(self.advance())
         if c.shape.substeps == 1:
             lines += ["const int substep = 0; (void)substep;", *inside]
         else:
             head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
         return [*lines, *self._each([*self.numbers(), *self.states(), *self.store()])]
+
+    def advance(self) -> list[str]:
+        """Return one sub-step of component ``nd_i``."""
+        given = [*self.numbers(), *self.inputs(), *self.states()]
+        return [*given, *self.component.mathematics(), *self.keep()]
 
     def inputs(self) -> list[str]:
         """Give the finished sums of a component their names."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurodriver.backends.cuda.device import DeviceError, device_count
+from neurodriver.backends.cuda.device import Device, DeviceError, device_count
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -19,6 +19,12 @@ def gpus() -> int:
     if not count:
         pytest.skip("there is no GPU")
     return count
+
+
+@pytest.fixture(scope="session")
+def gpu(gpus: int) -> Device:
+    """Return the first GPU."""
+    return Device(0)
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from old_style import (
     RawAlpha,
     RawLeaky,
     RawMorrisLecar,
+    host,
 )
 from support import (
     ALPHA,
@@ -87,7 +88,7 @@ def with_models(circuit: Circuit, exchange: Mapping[str, type[NDComponent]]) -> 
 def test_golden_leaky(cls: type[NDComponent]) -> None:
     """Rows and spikes of the leaky integrate-and-fire neuron."""
     current = StepInput("I", ["n"], 10.0, 0.02, 0.08)
-    data = simulate(alone(cls, IAF), inputs=current, record=EVERYTHING[:2])
+    data = simulate(alone(cls, IAF), inputs=current, record=EVERYTHING[:2], **host(cls))
     rows = {0: -70.0, 200: -70.0, 201: -69.50124792, 202: -69.00498337, 300: -51.0584246,
             500: -65.12294245, 999: -66.48161624}  # fmt: skip
     assert_rows(data, "V", rows)
@@ -98,7 +99,7 @@ def test_golden_leaky(cls: type[NDComponent]) -> None:
 def test_golden_morris_lecar(cls: type[NDComponent]) -> None:
     """Rows during and after a current, with ten sub-steps a step."""
     current = StepInput("I", ["n"], 5.0, 0.02, 0.04)
-    data = simulate(alone(cls, ML, initV=-46.08, initn=0.3525), inputs=current)
+    data = simulate(alone(cls, ML, initV=-46.08, initn=0.3525), inputs=current, **host(cls))
     rows = {0: -46.08, 1: -46.07930507, 201: -45.66930181, 300: -45.00766162, 401: -45.44731824,
             999: -46.12571291}  # fmt: skip
     assert_rows(data, "V", rows)
@@ -110,7 +111,7 @@ def test_golden_alpha(cls: type[NDComponent]) -> None:
     spikes = np.zeros((1000, 1))
     spikes[[0, 40, 41, 400]] = 1.0
     given = ArrayInput({"spike_state": (["n"], spikes)})
-    data = simulate(alone(cls, ALPHA), inputs=given, record=[("g", None)])
+    data = simulate(alone(cls, ALPHA), inputs=given, record=[("g", None)], **host(cls))
     rows = {1: 0.0, 2: 6.27e-06, 3: 1.254e-05, 40: 1.407193376e-04, 42: 1.497779352e-04,
             100: 4.594214743e-04, 999: 1.105787787e-06}  # fmt: skip
     assert_rows(data, "g", rows)
@@ -159,6 +160,7 @@ def network(delay: float | None = None) -> Circuit:
 
 def run_network(circuit: Circuit, steps: int = 150, **settings: Any) -> Recorded:
     rng = np.random.default_rng(3)
+    settings = {**host(*[g.model for g in circuit.groups]), **settings}
     uids = circuit.groups[0].uids.tolist()
     current = ArrayInput({"I": (uids, rng.uniform(1.0, 3.0, (1, len(uids))))}, mode=1)
     with started(circuit, 1e-4, current, EVERYTHING, **settings) as lpu:
@@ -297,7 +299,7 @@ def test_run_step_around_a_kernel() -> None:
         # not in order, so that silent rows are not read
         circuit = build(nodes, [("n", "s"), ("m", "t")], [cls])
         record = [("V", ["n"]), ("spike_state", ["n"]), ("g", ["s"])]
-        data = simulate(circuit, 1e-4, 300, current, record)
+        data = simulate(circuit, 1e-4, 300, current, record, backend="cpu")
         assert_same_bits({"V": data["V"]}, expected)
         assert seen[:299] == data["V"][1:, 0].tolist()
         assert spike_rows(data) == [49, 99, 149, 199, 249, 299]

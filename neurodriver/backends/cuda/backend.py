@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...compile.buffers import Blank
 from ...compile.memory import LANES
 from ...compile.program import Program, Unit
 from ...custom.instances import Instances
+from ...custom.on_device import DevicePlace
 from ...errors import NeurodriverError
 from ...kernels.device import Part, device_text, table_name
 from ..tables import Events, InputTable, Probe
@@ -71,7 +73,11 @@ class CUDABackend:
         self.fuzz = fuzz
         self.device = Device(device)
         program.memory.allocate(_HOST_MEMORY)
-        self.instances = Instances(program, "cuda")
+        place = DevicePlace(self)
+        with self.device.current():
+            self.pool = Pool(self.device, self._wanted() | place.wanted())
+            place.fill()
+            self.instances = Instances(program, place)  # adds the kernels of templates
         chosen = plan or schedule.choose(
             program.units, self.device.processors, self.device.clusters
         )
@@ -92,6 +98,13 @@ class CUDABackend:
             self.twins = Twins(self.device)
             self._lanes = [Lane(self.device) for _ in range(2)]
             self._sent = self.device.cuda.Event()
+        self.instances.bind(
+            {
+                u.groups[0]: (u, partial(self._launch_alone, number))
+                for number, u in enumerate(program.units)
+                if u.groups[0] in self.instances.made
+            }
+        )
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
         self.events: list[Events] = []
@@ -118,7 +131,7 @@ class CUDABackend:
                     size = self.dtype.itemsize if real else value.itemsize
                     wanted[f"{number}:{key}"] = value.size * size
             wanted[f"{number}:table"] = 8 * sum(self._sizes(unit))
-        wanted["tables"] = 8 * max(len(self.program.units), 1)
+        wanted["tables"] = 8 * max(len(self.program.units) + len(self.program.custom), 1)
         return wanted
 
     @staticmethod
@@ -150,6 +163,9 @@ class CUDABackend:
             return self.ring_address(key[5:])
         if key.startswith("active:"):
             return self.active_address(key[7:])
+        value: Any = self.program.units[number].values.get(key)
+        if hasattr(value, "gpudata"):  # an instance holds it, too
+            return int(value.gpudata)
         return self.pool.address[f"{number}:{key}"]
 
     def _known(self, unit: Unit) -> tuple[int | None, ...]:
@@ -179,6 +195,7 @@ class CUDABackend:
             for number, unit in enumerate(units):
                 self._take_constants(number, unit)
             self._call_once(1)
+            self.instances.pre_run()
             for variable in self.program.memory.rings:
                 device.download(self.ring_address(variable), self._host_row(variable))
                 self._spread(variable)
@@ -279,7 +296,9 @@ class CUDABackend:
                 [schedule.pieces(what, i, t.count, warps) for i, t in enumerate(tables)]
                 for what, tables in kinds
             ]
-            self._lists = self._placed(self._lists_of(others))
+            lists = self._lists_of(others)
+            self._steps = len(lists)  # those that advance a circuit; the others are launched alone
+            self._lists = self._placed(lists + self._alone())
             given = self.code.address("nd_given")
             self._tables = Tables(self.device, given, [len(tables) for _, tables in kinds])
             self._stages = [*self._inputs, *self._probes, *self._events, *self._exports]
@@ -297,10 +316,23 @@ class CUDABackend:
         groups = [
             schedule.unit_items(u, i, o)[0]
             for i, (u, o) in enumerate(zip(units, self.plan.own, strict=True))
+            if not u.stepwise
         ]
         groups += [np.concatenate(flat)] if flat else []
         empty = [np.zeros((0, 4), np.int32)]
         return [schedule.one_each(items) for items in [*(first or empty), *groups]]
+
+    def _alone(self) -> list[schedule.Lists]:
+        """Return the lists of the units that instances launch."""
+        made = [(i, u) for i, u in enumerate(self.program.units) if u.stepwise]
+        self._place_of = {i: self._steps + n for n, (i, _) in enumerate(made)}
+        return [schedule.one_each(schedule.unit_items(u, i, self.plan.own[i])[0]) for i, u in made]
+
+    def _launch_alone(self, number: int, step: int) -> None:
+        """Advance a unit by one step for its instance."""
+        with self.instances.place.current():
+            place = self._place_of[number]
+            self._launch(place, step, step + 1, step + 1, _STEPS, "alone")
 
     def _placed(self, lists: list[schedule.Lists]) -> list[tuple[int, int, int, Any]]:
         """Bring lists to the device: addresses, warps, and what holds the memory."""
@@ -421,10 +453,10 @@ class CUDABackend:
         if self._lists[0][2]:
             self._launch(0, first, first, end, _BEFORE, "alone")
         for step in range(first, end):
-            for number in range(1, len(self._lists)):
+            for number in range(1, self._steps):
                 self._launch(number, step, step + 1, end, _STEPS, "alone")
         if self._exports:
-            self._launch(len(self._lists) - 1, first, end, end, _AFTER, "alone")
+            self._launch(self._steps - 1, first, end, end, _AFTER, "alone")
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""
@@ -432,7 +464,15 @@ class CUDABackend:
 
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``."""
-        self.instances.run_step(step)
+        with self.device.current():
+            self.instances.run_step(step)
+            if self._exports:  # taken before that, so taken again
+                for stage in self._exports:
+                    stage.expect(step, 1)
+                last = self._steps - 1
+                self._launch(last, step, step + 1, step + 1, _AFTER, "alone")
+                self.twins.begin_receiving()
+                self.device.stream.synchronize()
 
     def worked(self) -> list[int]:
         """Return how many component updates the device has done."""

@@ -122,7 +122,8 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
     if any(unit.kernel.record for unit in units):
         return Plan("grid", processors, Shape(384, 1, False), ones)
-    large = tuple(4 if tiles(u, 4) > processors * MOST_THREADS // WARP else 1 for u in units)
+    many = processors * MOST_THREADS // WARP
+    large = tuple(4 if tiles(u, 4) > many and not u.spread else 1 for u in units)
     return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
 
 
@@ -166,9 +167,11 @@ def pieces(what: int, which: int, count: int, warps: int) -> Items:
 def deal(plan: Plan, units: Sequence[Unit], others: Sequence[Items]) -> Lists:
     """Deal items to warps: heavy ones first, over blocks before warps; the others to the idlest.
 
-    The first item of a warp is its components, where it has any.
+    The first item of a warp is its components, where it has any. Units that instances launch are
+    left out.
     """
-    made = [unit_items(u, i, o) for i, (u, o) in enumerate(zip(units, plan.own, strict=True))]
+    numbered = enumerate(zip(units, plan.own, strict=True))
+    made = [unit_items(u, i, o) for i, (u, o) in numbered if not u.stepwise]
     items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
     work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
     heavy = np.argsort(-work, kind="stable")
