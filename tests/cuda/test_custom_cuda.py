@@ -212,9 +212,9 @@ def test_raw_classes_with_kernels_of_their_own(
     numpy's exp may differ in its last place, so raw neurons are close, and raw synapses are equal.
     """
     circuit = network(333, delay)
-    expected = run_network(circuit, 100, dtype=dtype, backend="cpu")
+    expected = run_network(circuit, 100, dtype=dtype, backend="cpu", merge=False)
     assert expected["spike_state"].sum() > 10
-    where = {"backend": "cuda", "executor": executor, "dtype": dtype}
+    where = {"backend": "cuda", "executor": executor, "dtype": dtype, "merge": False}
     synapses = run_network(with_models(circuit, {"AlphaSynapse": DeviceAlpha}), 100, **where)
     assert_same_bits(synapses, expected)
     if dtype == "float64":

@@ -117,15 +117,15 @@ def run(name: str, dtype: str, backend: str = "cuda", **settings: Any) -> Record
 
 
 @cache
-def on_cpu(name: str, dtype: str) -> Recorded:
-    return run(name, dtype, "cpu")
+def on_cpu(name: str, dtype: str, merge: bool = True) -> Recorded:
+    return run(name, dtype, "cpu", merge=merge)
 
 
 @pytest.mark.parametrize("plans", [True, False])
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_circuits(name: str, dtype: str, plans: bool, executor: str) -> None:
     """Delays, lattices, long sums, gap junctions."""
-    same(on_cpu(name, dtype), run(name, dtype, plans=plans, executor=executor))
+    same(on_cpu(name, dtype, plans), run(name, dtype, plans=plans, executor=executor))
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 7, 64])
@@ -320,7 +320,8 @@ def test_rows_in_the_middle_of_a_run(executor: str) -> None:
     for backend in ("cpu", "cuda"):
         circuit = all_to_all(7, seed=2)
         current = StepInput("I", circuit.groups[0].uids.tolist(), 20.0, 0.0, 1.0)
-        with started(circuit, DT, current, (), backend=backend, executor=executor) as lpu:
+        where = {"backend": backend, "executor": executor, "merge": False}
+        with started(circuit, DT, current, (), **where) as lpu:
             seen = []
             for steps in (1, 40, 13):
                 lpu.advance(steps)

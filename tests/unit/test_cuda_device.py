@@ -69,14 +69,15 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         LogicError=Fault,
         Device=number,
         init=lambda: None,
-        Stream=lambda: SimpleNamespace(),
+        Stream=lambda: SimpleNamespace(handle=1),
         Event=lambda: SimpleNamespace(),
         mem_alloc=lambda n: Piece(context, said, f"memory {n}"),
         memset_d8=lambda *given: None,
         mem_get_info=lambda: (1 << 30, 1 << 31),
         pagelocked_empty=lambda n, kind: SimpleNamespace(base=Piece(context, said, f"pinned {n}")),
     )
-    monkeypatch.setattr(module, "_modules", lambda: (cuda, SimpleNamespace()))
+    driver = SimpleNamespace(CUstream=int)
+    monkeypatch.setattr(module, "_modules", lambda: (cuda, driver))
     monkeypatch.setattr(module, "_SPARE", {})
     return said
 

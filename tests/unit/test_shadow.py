@@ -113,7 +113,7 @@ def test_equal_bits_are_told(
     lpu = lpu_of(spiking_network(61, 3, seed=1), 2.0, chunk=chunk)
     assert min(r.depth for r in lpu.program.memory.rings.values()) >= ROWS
     told = agreed(lpu)
-    assert told == "cpu beside the CPU: 200 steps of 4 variables and 4 states, all bits equal"
+    assert told == "cpu beside the CPU: 200 steps of 4 variables and 8 states, all bits equal"
     assert capsys.readouterr().err == f"{told}\n"
 
 

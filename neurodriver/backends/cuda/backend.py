@@ -467,11 +467,10 @@ class CUDABackend:
         with self.device.current():
             self.instances.run_step(step)
             if self._exports:  # taken before that, so taken again
-                for stage in self._exports:
-                    stage.expect(step, 1)
                 last = self._steps - 1
                 self._launch(last, step, step + 1, step + 1, _AFTER, "alone")
-                self.twins.begin_receiving()
+                for stage in self._exports:
+                    stage.again()
                 self.device.stream.synchronize()
 
     def worked(self) -> list[int]:

@@ -182,6 +182,11 @@ class ProbeStage:
         interval = self._probe.interval
         return (*self._head, self._place, *self._tail, -(first + 1) % interval, interval)
 
+    def again(self) -> None:
+        """Begin to bring the rows of the last chunk once more."""
+        if self._taken:
+            self._owner.device.receive(self._probe.rows, self._place, self._taken)
+
     def collector(self, records: Records) -> Callable[[], None]:
         """Return what brings the rows of this chunk to where the host wants them."""
         target = self._probe.rows
