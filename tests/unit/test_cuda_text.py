@@ -143,11 +143,7 @@ def program(model: type[NDComponent], form: str, dtype: str) -> Program:
     return compile_circuit(Circuit.from_arrays(groups, links), dt, dtype, target=CUDA)
 
 
-NOT_YET = pytest.mark.xfail(strict=True, reason="sub-units have no text for a device yet")
-MODELS = [
-    pytest.param(name, marks=NOT_YET) if model.sub_units else name
-    for name, model in sorted(shipped().items())
-]
+MODELS = sorted(shipped())
 
 
 @pytest.mark.parametrize("name", MODELS)
