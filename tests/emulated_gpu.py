@@ -18,6 +18,7 @@ import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
 from neurodriver.backends.cuda import backend, schedule
+from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda.transfers import at
 from neurodriver.circuit.circuit import Group
 from neurodriver.compile.edges import edges_of
@@ -411,6 +412,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the emulated device in the place of a GPU."""
+    monkeypatch.setattr(device_module, "device_count", lambda: 2)
     monkeypatch.setattr(backend, "Device", EmulatedDevice)
     monkeypatch.setattr(backend, "Loaded", EmulatedCode)
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")

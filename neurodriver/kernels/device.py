@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .kernel import Kernel, block
 from .source import Dialect, header, prelude
@@ -24,7 +24,6 @@ DEVICE = Dialect(
 #define ND_UNROLL _Pragma("unroll")
 #define ND_UNROLL_SUM _Pragma("unroll 8")
 #define ND_ROLLED _Pragma("unroll 1")
-#define ND_TWO _Pragma("unroll 2")
 #define __restrict
 #define ND_OPAQUE(pointer) asm("" : "+l"(pointer))  /* an address, whatever it was made of */
 
@@ -163,6 +162,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         ``float64`` or ``float32``.
     shape : Shape
     """
+    record = max([shape.record, *[part.kernel.record for part in parts]])
     names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
     lines = [
         f"/* {names}, {dtype} */",
@@ -170,7 +170,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
         f"#define ND_AHEAD {shape.ahead}",
-        f"#define ND_TEAM {shape.team}",
+        f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]

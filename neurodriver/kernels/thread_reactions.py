@@ -8,6 +8,8 @@ without an end, so does this one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .component import Shape
 from .kernel import Kernel, block
 from .reactions import BATCH, MOST_REACTIONS, TICK_BITS, SubUnitText
@@ -25,7 +27,8 @@ def thread_reactions(shape: Shape) -> Kernel:
     text = ReactionText(shape)
     component = text.component
     once = component.constants(), [*component.initial(), *text.units.initial()]
-    return finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    return replace(kernel, record=text.record)
 
 
 class ReactionText(ThreadText):

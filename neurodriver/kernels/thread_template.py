@@ -8,6 +8,7 @@ component and this were that thread.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ..component import EVENT_VARIABLES
 from ..errors import ModelError
@@ -83,7 +84,7 @@ def thread_template(shape: Shape, text: str, signature: Signature) -> Kernel:
     after = f'#line 1 "after {shape.model.__name__}"'
     kernel = finish_with(where, thread.arguments, ([], []), [*unit, after])
     whole = "\n".join([*user, kernel.text])
-    return Kernel(where, whole, kernel.pointers, kernel.integers, kernel.scalars)
+    return replace(kernel, text=whole, record=thread.record)
 
 
 def _included(found: re.Match[str], where: str) -> str:

@@ -37,7 +37,7 @@ def thread_kernel(shape: Shape) -> Kernel:
     text = ThreadText(shape)
     once = text.component.constants(), text.component.initial()
     kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
-    return replace(kernel, record=max([r.record for r in text.reads], default=0))
+    return replace(kernel, record=text.record)
 
 
 class ThreadText:
@@ -89,6 +89,11 @@ class ThreadText:
     @staticmethod
     def _each(body: list[str]) -> list[str]:
         return ["ND_UNROLL", *block(OWN, ["const int nd_at = nd_c[nd_i]; (void)nd_at;", *body])]
+
+    @property
+    def record(self) -> int:
+        """Bytes a thread and round that the threads of a warp share."""
+        return max([r.record for r in self.reads], default=0)
 
     def own(self) -> list[str]:
         """Return the lines that find out which components are the thread's."""

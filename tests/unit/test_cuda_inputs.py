@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes as ct
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +40,7 @@ class Machine:
         self.dtype = np.dtype(np.float64)
         self.device = self.cuda = self
         self.stream = SimpleNamespace(synchronize=lambda: None)
+        self.twins = SimpleNamespace(of=lambda address: 0)
         self.pieces: list[Memory] = []
         self.uploaded = 0
 
@@ -49,10 +51,9 @@ class Machine:
     def piece(self, address: int) -> Memory:
         return self.pieces[(address >> 32) - 1]
 
-    def upload(self, address: int, array: Any) -> None:
-        raw = np.ascontiguousarray(array).tobytes()
-        self.piece(address).data[: len(raw)] = raw
-        self.uploaded += len(raw)
+    def send(self, address: int, source: int, size: int) -> None:
+        self.piece(address).data[:size] = ct.string_at(source, size)
+        self.uploaded += size
 
     def ring_address(self, variable: str) -> int:
         return 1
@@ -94,9 +95,11 @@ def test_rows_hold_what_they_should(
         source, orders = values(version, number), np.array(wanted, np.int32)
         table.table, table.row_of_step = source.ctypes.data, orders.ctypes.data
         table.version = version
-        fields = stage.stage(first, len(wanted))
-        assert fields[-3:] == [0, COUNT, back]
-        actions = owner.read(fields[2], np.int32)[: len(wanted)]
+        stage.order(first, len(wanted))
+        fields = stage.bring(77)
+        assert fields[-3:] == (0, COUNT, back) and fields[2] == 77
+        actions = stage.actions
+        assert len(actions) == len(wanted)
         held = owner.read(fields[1], np.float64)
         for k, (action, row) in enumerate(zip(actions, wanted, strict=True), first):
             at = k - back
@@ -121,7 +124,8 @@ def test_what_stays_is_not_copied() -> None:
     table.table, table.row_of_step = source.ctypes.data, orders.ctypes.data
     taken = []
     for first in (0, 6, 12):
-        fields = stage.stage(first, 6)
-        taken.append(owner.read(fields[2], np.int32)[:6].tolist())
+        stage.order(first, 6)
+        stage.bring(77)
+        taken.append(stage.actions.tolist())
     assert taken == [[0, 0, 0, 0, NOTHING, NOTHING], [NOTHING] * 6, [NOTHING] * 6]
-    assert owner.uploaded == COUNT * 8 + 3 * orders.nbytes
+    assert owner.uploaded == COUNT * 8

@@ -94,7 +94,6 @@ class CUDABackend:
         with self.device.current():
             self.code = Loaded(self.device, compile_cubin(text, self.device.arch))
             self._advance, self._once = map(self.code.function, ("nd_advance", "nd_once"))
-            self.pool = Pool(self.device, self._wanted())
             self.twins = Twins(self.device)
             self._lanes = [Lane(self.device) for _ in range(2)]
             self._sent = self.device.cuda.Event()
@@ -111,6 +110,7 @@ class CUDABackend:
         self.exports: list[Probe] = []
         self._stages: list[Any] = []
         self._flying: list[Lane] = []
+        self._arrived = self._lanes[0]
         self._landed = 0
         self._open = True
 
@@ -413,6 +413,7 @@ class CUDABackend:
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
         for collect in lane.rows:
             collect()
+        self._arrived = lane
         self._found = [find() for find in lane.events]
         self._flying, self._landed = self._flying[1:], self._landed + 1
 
