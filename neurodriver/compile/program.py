@@ -59,6 +59,8 @@ class Unit:
         Components of a thread at least.
     spread : bool
         Whether threads share a component, on a GPU.
+    idle : bool
+        Whether what they share is nothing at most steps.
     """
 
     kernel: Kernel
@@ -69,6 +71,7 @@ class Unit:
     stepwise: bool = False
     grain: int = LANES
     spread: bool = False
+    idle: bool = False
 
 
 @dataclass
@@ -192,7 +195,8 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     if program.memory.target is CUDA:
         if shape.model.sub_units is None:
             kernel, alone = thread_kernel(shape), spread(shape)
-            return Unit(kernel, (number,), count, values, cost, spread=alone)
+            idle = all(access.variable in EVENT_VARIABLES for access in shape.model.accesses)
+            return Unit(kernel, (number,), count, values, cost, spread=alone, idle=idle)
         stored, cost = place(group, shape.substeps, 1, cost, program.memory)
         values |= stored
         kernel = thread_reactions(shape)

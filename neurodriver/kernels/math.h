@@ -71,7 +71,18 @@ ND_FN double nd_fma(double a, double b, double c) { return __fma_rn(a, b, c); }
 ND_FN float nd_fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 ND_FN double nd_mul(double a, double b) { return __dmul_rn(a, b); }
 ND_FN float nd_mul(float a, float b) { return __fmul_rn(a, b); }
-ND_FN double nd_div(double a, double b) { return __ddiv_rn(a, b); }
+/* a / b for the functions below.  nvcc's division branches to a subroutine for extreme numbers,
+ * and so keeps the compiler from working on several functions at once; this is its other branch,
+ * rounded correctly as long as neither 1 / b nor the quotient is near the ends of the range. */
+ND_FN double nd_div(double a, double b) {
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(b));
+    double e = __fma_rn(-b, r, 1.0);
+    r = __fma_rn(r, __fma_rn(e, e, e), r);
+    r = __fma_rn(r, __fma_rn(-b, r, 1.0), r);
+    double q = __dmul_rn(a, r);
+    return __fma_rn(r, __fma_rn(-b, q, a), q);
+}
 ND_FN float nd_div(float a, float b) { return __fdiv_rn(a, b); }
 ND_FN double nd_sqrt(double x) { return __dsqrt_rn(x); }
 ND_FN float nd_sqrt(float x) { return __fsqrt_rn(x); }

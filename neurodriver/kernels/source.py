@@ -90,7 +90,7 @@ ND_FN bool nd_silent(const long long *active, long long k, long long depth)
 
 ND_FN void nd_mark(long long *active, long long k, long long depth)
 {{
-    {store};
+    if (active[nd_place(k, depth)] != k) {store};  /* many would store the same */
 }}
 
 /* First place from `begin` on whose target is not below `least`; targets ascend. */

@@ -98,7 +98,9 @@ class ThreadText:
     def own(self) -> list[str]:
         """Return the lines that find out which components are the thread's."""
         place = (
-            "nd_lane() ? nd_end : nd_first" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
+            "nd_lane() ? nd_end : nd_first + nd_i"
+            if self.spread
+            else "nd_first + nd_lane() + 32 * nd_i"
         )
         body = [
             f"const int nd_place = {place};",

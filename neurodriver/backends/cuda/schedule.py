@@ -73,7 +73,11 @@ class Lists:
 
 def tiles(unit: Unit, own: int) -> int:
     """Return how many items the components of a unit make."""
-    return unit.count if unit.spread else -(-unit.count // (WARP * own))
+    return -(-unit.count // _size(unit, own))
+
+
+def _size(unit: Unit, own: int) -> int:
+    return own if unit.spread else WARP * own
 
 
 def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
@@ -108,14 +112,14 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
         Whether the device has clusters of 16 blocks.
     """
     ones = tuple(1 for _ in units)
-    total = max(_total(units, ones), 1)
     small = _pairs(units, BLOCK_WARPS)
     if _total(units, small) <= BLOCK_WARPS:
         threads = max(_total(units, small) + 1, 4) * WARP
         return Plan("block", 1, Shape(threads, 1, True), small)
-    if clusters and total <= CLUSTER * BLOCK_WARPS:
-        each = -(-(total + CLUSTER) // CLUSTER)
-        return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), ones)
+    wide = _pairs(units, CLUSTER * BLOCK_WARPS)
+    if clusters and _total(units, wide) <= CLUSTER * BLOCK_WARPS:
+        each = -(-(_total(units, wide) + CLUSTER) // CLUSTER)
+        return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
     own = _pairs(units, processors * BLOCK_WARPS)
     if _total(units, own) <= processors * BLOCK_WARPS:
         each = max(-(-_total(units, own) // processors) + 1, 4)
@@ -128,13 +132,17 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
 
 
 def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
-    """Return components of a thread, 1 or 2: two where the items would not fit otherwise."""
+    """Return components of a thread: more than one where the items would not fit otherwise.
+
+    Sums that take long get a warp, or a thread, each.
+    """
+    most = [(4 if u.idle else 1) if u.spread else 1 if u.kernel.record else 2 for u in units]
     own = [1] * len(units)
     while _total(units, own) > warps:
-        left = [i for i, unit in enumerate(units) if own[i] == 1 and not unit.kernel.record]
+        left = [i for i in range(len(units)) if own[i] < most[i]]
         if not left:
             break
-        own[max(left, key=lambda i: units[i].count)] = 2
+        own[max(left, key=lambda i: tiles(units[i], own[i]))] *= 2
     return tuple(own)
 
 
@@ -144,13 +152,13 @@ def _total(units: Sequence[Unit], own: Sequence[int]) -> int:
 
 def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.float64]]:
     """Return the items of a unit, (n, 4), and their estimated work."""
-    size = 1 if unit.spread else WARP * own
+    size = _size(unit, own)
     first = np.arange(0, unit.count, size)
     end = np.minimum(first + size, unit.count)
     items = np.stack([np.full_like(first, number), first, end, np.zeros_like(first)], axis=1)
     begin = first // unit.grain
     if unit.spread:
-        return items.astype(np.int32), unit.cost[begin] / unit.grain
+        return items.astype(np.int32), unit.cost[begin] / unit.grain * own
     work = np.add.reduceat(np.append(unit.cost, 0.0), begin)
     return items.astype(np.int32), work
 
