@@ -97,15 +97,13 @@ class ThreadText:
 
     def own(self) -> list[str]:
         """Return the lines that find out which components are the thread's."""
-        place = (
-            "nd_lane() ? nd_end : nd_first + nd_i"
-            if self.spread
-            else "nd_first + nd_lane() + 32 * nd_i"
-        )
+        place = "nd_first + nd_i" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
+        first = " && nd_lane() == 0" if self.spread else ""  # one thread stores for its warp
         body = [
             f"const int nd_place = {place};",
-            "nd_live[nd_i] = nd_place < nd_end;",
-            "nd_c[nd_i] = nd_live[nd_i] ? nd_place : nd_end - 1;",
+            "const bool nd_is = nd_place < nd_end;",
+            f"nd_live[nd_i] = nd_is{first};",
+            "nd_c[nd_i] = nd_is ? nd_place : nd_end - 1;",
         ]
         return ["ND_UNROLL", *block(OWN, body)]
 
