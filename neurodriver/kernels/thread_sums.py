@@ -18,6 +18,7 @@ from .component import ComponentText
 from .kernel import block
 from .language import used
 from .sums import SumText
+from .warp_sums import KEPT_ROUNDS, lattice, rows
 
 BATCH = 8
 """Connections of a thread whose values are asked for at once."""
@@ -82,7 +83,7 @@ class ThreadSum:
         self.least, self.most = int(degree.min()), int(degree.max())
         columns = [("element", "int")] if "element" in self.s.gather.arrays else []
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
-        self._places = columns
+        self.places = columns
         self.columns = columns + [(n, "real") for n in self.s.varied]
 
     @property
@@ -99,7 +100,7 @@ class ThreadSum:
         if self.form == "lattice":
             return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];"]
         if self.form == "rows":
-            places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_WORDS}];" for c, k in self._places]
+            places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in self.places]
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
@@ -147,24 +148,29 @@ class ThreadSum:
         body += [
             f"nd_k_{c}_{name}[nd_i][nd_c] = nd_a_{name}[nd_i] <= {last} "
             f"? ({kind})nd_{c}_{name}[nd_p < {last} ? nd_p : {last}] : 0;"
-            for c, kind in self._places
+            for c, kind in self.places
         ]
-        return [_UNROLL, *block(f"for (int nd_c = 0; nd_c < {KEPT_WORDS}; ++nd_c)", body)]
+        return [_UNROLL, *block(f"for (int nd_c = 0; nd_c < {KEPT_ROUNDS}; ++nd_c)", body)]
 
     def sum(self) -> list[str]:
         """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         name = self.name
         value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
         if self.form == "single":
-            value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self._places])
+            value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
         if value is not None:
             return [f"nd_x_{name}[nd_i] = {value};"]
         kind = "double" if self.s.access.accumulate == "double" else "real"
-        write = {"lattice": self.lattice, "rows": self.rows}.get(self.form, self.sliced)
         body = [f"typedef {kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
         silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
-        body += block(silent, [*self.before(), *write()])
+        body += block(silent, [*self.before(), *self.write()])
         return block("", [*body, f"nd_x_{name}[nd_i] = (real)nd_acc;"])
+
+    def write(self) -> list[str]:
+        """Return the lines that add all connections to ``nd_acc``."""
+        if self.form == "lattice":
+            return lattice(self)
+        return rows(self) if self.form == "rows" else self.sliced()
 
     def value(self, element: str, back: str = "") -> str:
         """Return the value at an element, ``back`` rows back where connections differ in that."""
@@ -198,7 +204,7 @@ class ThreadSum:
         name, variable = self.name, self.s.access.variable
         lines = [f"const int nd_n = nd_n_{name}[nd_i];"]
         if self.kept:
-            place = [f"nd_k_{c}_{name}[nd_i][nd_j]" for c, _ in self._places]
+            place = [f"nd_k_{c}_{name}[nd_i][nd_j]" for c, _ in self.places]
             each = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
             add = [f"const real {variable} = nd_b[nd_j];",
                    *self.data(f"nd_k_{{}}_{name}[nd_i][nd_j]"),
@@ -222,7 +228,7 @@ class ThreadSum:
         The places of a batch are asked for while the values of the one before are under way.
         """
         name = self.name
-        places, data = self._places, self.columns[len(self._places) :]
+        places, data = self.places, self.columns[len(self.places) :]
         each = f"for (int nd_b = 0; nd_b < {BATCH}; ++nd_b)"
 
         def ask(columns: list[tuple[str, str]], ahead: int) -> list[str]:
@@ -244,124 +250,3 @@ class ThreadSum:
                 _UNROLL, *block(each, ask(places, 0)),
                 *block(f"for (; nd_j < nd_n; nd_j += {BATCH})", loop)]  # fmt: skip
         return block(f"if (nd_n > {self.kept})", body)
-
-    def lattice(self) -> list[str]:
-        """Return the sum over the records of a slice, whose values half a warp reads together.
-
-        Records lie in rounds of ``ND_LANES``. In a round each thread has one record copied to
-        shared memory, for 2 A rounds later, and the values of 16 records, for A rounds later: then
-        they are there when they are needed, and what is under way takes no register.
-        """
-        name = self.name
-        columns = [("element", "int"), ("mask", "int"), *[(n, "real") for n in self.s.varied]]
-        each = "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)"
-        words = " + ".join(f"sizeof({kind})" for _, kind in columns)
-        place = {c: " + ".join(["0", *[f"sizeof({k})" for _, k in columns[:i]]])
-                 for i, (c, _) in enumerate(columns)}  # fmt: skip
-
-        def record(column: str, kind: str, round_: str) -> str:
-            """Return where a column of a round's records lies in shared memory."""
-            at = f"({round_}) % nd_rounds * nd_bytes + ({place[column]}) * ND_LANES"
-            return f"({kind} *)(nd_ring + {at})"
-
-        def fetch(round_: str) -> list[str]:
-            """Have the records of a round copied."""
-            body = [
-                f"nd_ask({record(c, k, round_)} + nd_half, "
-                f"nd_{c}_{name}.at + nd_r + ({round_}) * ND_LANES + nd_half);"
-                for c, k in columns
-            ]
-            return block(f"if ({round_} < nd_n)", body)
-
-        def ask(round_: str, slot: str) -> list[str]:
-            """Have the values of a round copied."""
-            get = f"nd_sixteen({record('element', 'int', round_)}, nd_e);"
-            to = f"nd_slot<real>({slot} * ND_LANES + nd_b)"
-            body = ["int nd_e[ND_LANES];", get, _UNROLL,
-                    *block(each, [f"nd_ask({to}, nd_row0 + nd_e[nd_b]);"])]  # fmt: skip
-            return block(f"if ({round_} < nd_n)", body)
-
-        add = [
-            f"const real {self.s.access.variable} = nd_h[nd_b];",
-            *self.data("nd_h_{}[nd_b]"),
-            f"const nd_sum_t nd_more = nd_acc + {self.s.each()};",
-            "nd_acc = nd_h_mask[nd_b] & nd_mine ? nd_more : nd_acc;",
-        ]
-        loop = [
-            "nd_await<nd_ahead - 1>();", "__syncwarp();",
-            "real nd_h[ND_LANES];", *[f"{kind} nd_h_{c}[ND_LANES];" for c, kind in columns[1:]],
-            *[f"nd_sixteen({record(c, k, 'nd_c')}, nd_h_{c});" for c, k in columns[1:]],
-            "const int nd_q = nd_c % nd_ahead, nd_mine = nd_c < nd_n ? 1 << nd_l : 0;",
-            _UNROLL, *block(each, ["nd_h[nd_b] = *nd_slot<real>(nd_q * ND_LANES + nd_b);"]),
-            *ask("nd_c + nd_ahead", "nd_q"), *fetch("nd_c + 2 * nd_ahead"), "nd_asked();",
-            _UNROLL, *block(each, add),
-        ]  # fmt: skip
-        rounds = "for (int nd_c = 0; nd_c < {}; ++nd_c)"
-        begin = [
-            _UNROLL, *block(rounds.format("2 * nd_ahead"), fetch("nd_c")),
-            "nd_asked();", "nd_await<0>();", "__syncwarp();",
-            _UNROLL, *block(rounds.format("nd_ahead"), [*ask("nd_c", "nd_c"), "nd_asked();"]),
-        ]  # fmt: skip
-        return [
-            "constexpr int nd_ahead = ND_AHEAD / ND_LANES, nd_rounds = 2 * nd_ahead + 1;",
-            f"constexpr int nd_bytes = ({words}) * ND_LANES;",
-            "static_assert(nd_rounds * nd_bytes <= ND_TEAM * ND_LANES);",
-            "unsigned char *nd_ring = nd_team<unsigned char>();",
-            "nd_ring += nd_lane() / ND_LANES * nd_rounds * nd_bytes;",
-            f"const int nd_r = nd_a_{name}[nd_i], nd_n = (nd_z_{name}[nd_i] - nd_r) / ND_LANES;",
-            "const int nd_l = nd_at % ND_LANES, nd_half = nd_lane() % ND_LANES;",
-            "const int nd_most = nd_largest(nd_n);",
-            f"const real *nd_row0 = nd_in_{name} + nd_l;",
-            "ND_OPAQUE(nd_row0);",
-            *block("if (nd_most > 0)", [*begin, *block(rounds.format("nd_most"), loop)]),
-            "__syncwarp();",
-        ]  # fmt: skip
-
-    def rows(self) -> list[str]:
-        """Return the sum over the connections of one component, 32 of which a warp reads at once.
-
-        Values travel to shared memory, many rounds ahead; the places of those rounds are kept.
-        """
-        name = self.name
-        places, data = self._places, self.columns[len(self._places) :]
-
-        def read(columns: list[tuple[str, str]], round_: str) -> list[str]:
-            at = f"({round_}) * 32 + nd_lane()"
-            place = f"nd_r + ({at} < nd_n ? {at} : nd_n - 1)"
-            return [f"nd_h_{c} = nd_{c}_{name}[{place}];" for c, _ in columns]
-
-        def ask(round_: str, slot: str, given: str) -> str:
-            at = f"({round_}) * 32 + nd_lane()"
-            told = [given.format(c) for c, _ in places]
-            if "element" not in self.s.gather.arrays:
-                told.insert(0, f"(nd_r + ({at} < nd_n ? {at} : nd_n - 1))")
-            value = self.value(*told)
-            return f"if (({round_}) * 32 < nd_n) nd_ask(nd_slot<real>({slot}), &{value});"
-
-        each = [
-            f"const real {self.s.access.variable} = *nd_slot<real>(nd_q);",
-            *self.data("nd_h_{}"),
-            f"nd_team<nd_sum_t>()[nd_lane()] = {self.s.each()};",
-        ]
-        add = "nd_acc = nd_acc + nd_team<nd_sum_t>()[nd_b];"
-        left = "nd_n - nd_c * 32"
-        loop = [
-            f"const int nd_q = nd_c % {KEPT_WORDS};", f"nd_await<{KEPT_WORDS - 1}>();",
-            *block("", each), ask(f"nd_c + {KEPT_WORDS}", "nd_q", "nd_h_{}"), "nd_asked();",
-            *read(places, f"nd_c + {KEPT_WORDS + 1}"), *read(data, "nd_c + 1"),
-            "__syncwarp();",
-            *block(f"if ({left} >= 32)",
-                   [_UNROLL, *block("for (int nd_b = 0; nd_b < 32; ++nd_b)", [add])]),
-            *block("else", block(f"for (int nd_b = 0; nd_b < {left}; ++nd_b)", [add])),
-            "__syncwarp();",
-        ]  # fmt: skip
-        first = ask("nd_c", "nd_c", f"nd_k_{{}}_{name}[nd_i][nd_c]")
-        body = [
-            *[f"{kind} nd_h_{c};" for c, kind in self.columns], _UNROLL,
-            *block(f"for (int nd_c = 0; nd_c < {KEPT_WORDS}; ++nd_c)", [first, "nd_asked();"]),
-            *read(data, "0"), *read(places, f"{KEPT_WORDS}"),
-            *block("for (int nd_c = 0; nd_c * 32 < nd_n; ++nd_c)", loop),
-        ]  # fmt: skip
-        return [f"const long long nd_r = nd_a_{name}[nd_i];",
-                f"const int nd_n = (int)(nd_z_{name}[nd_i] - nd_r);",
-                *block("if (nd_n > 0)", body)]  # fmt: skip

@@ -15,7 +15,9 @@ from ...compile.program import Unit
 from ...kernels.device import Shape
 
 WARP = 32
-MOST_THREADS = 1024
+LARGE_THREADS = 512
+"""Of a block where memory is what takes time."""
+
 CLUSTER = 16
 """Blocks of a cluster."""
 
@@ -100,7 +102,7 @@ def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
     return replace(plan, shape=shape)
 
 
-def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
+def choose(units: Sequence[Unit], processors: int, clusters: bool, word: int = 8) -> Plan:
     """Return how wide a circuit runs: one block, a cluster of blocks, or the whole device.
 
     Parameters
@@ -110,6 +112,8 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
         Multiprocessors of the device.
     clusters : bool
         Whether the device has clusters of 16 blocks.
+    word : int
+        Bytes of a number.
     """
     ones = tuple(1 for _ in units)
     small = _pairs(units, BLOCK_WARPS)
@@ -126,9 +130,12 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool) -> Plan:
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
     if any(unit.kernel.record for unit in units):
         return Plan("grid", processors, Shape(384, 1, False), ones)
-    many = processors * MOST_THREADS // WARP
-    large = tuple(4 if tiles(u, 4) > many and not u.spread else 1 for u in units)
-    return Plan("grid", processors, Shape(MOST_THREADS, 1, False), large)
+    many = processors * LARGE_THREADS // WARP  # as many loads as memory takes are under way
+    sizes = [s for s in (64 // word, 4, 2) if s <= 64 // word]
+    large = tuple(
+        1 if u.spread else next((s for s in sizes if tiles(u, s) > 2 * many), 1) for u in units
+    )
+    return Plan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
 
 
 def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
