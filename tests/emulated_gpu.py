@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
-from neurodriver.backends.cuda import backend, schedule
+from neurodriver.backends.cuda import backend, binding, executors, schedule
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda.transfers import at
 from neurodriver.circuit.circuit import Group
@@ -416,5 +416,6 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "Device", EmulatedDevice)
     monkeypatch.setattr(backend, "Loaded", EmulatedCode)
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
-    monkeypatch.setattr(backend, "launch", _launch)
+    monkeypatch.setattr(binding, "launch", _launch)
+    monkeypatch.setattr(executors, "launch", _launch)
     monkeypatch.setattr(backend, "CUDABackend", EmulatedBackend)
