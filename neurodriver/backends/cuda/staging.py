@@ -90,7 +90,9 @@ class Staging:
 
     def free(self) -> None:
         """Give the memory back."""
-        for held in (*self._inputs, self._tables):
-            held.free()
-        for stage in (stage for kind in self._kept for stage in kind):
-            stage.free()
+        for given in self._inputs:
+            given.free()
+        for kind in self._kept:
+            for taken in kind:
+                taken.free()
+        self._tables.free()
