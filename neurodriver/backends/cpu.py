@@ -105,6 +105,8 @@ class CPUBackend:
         Worker threads, the calling one included; default by the circuit's size.
     """
 
+    worker, peak_by = "thread", "a triad by as many"
+
     def __init__(self, program: Program, threads: int | None = None) -> None:
         self.program = program
         self.dtype = program.dtype

@@ -52,6 +52,8 @@ class CUDABackend:
         Time that launches took on the device so far.
     """
 
+    worker, peak_by = "warp", "a copy within the memory"
+
     def __init__(
         self,
         program: Program,
