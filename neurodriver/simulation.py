@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.base import Ahead, Backend
+from .backends.base import Backend
 from .backends.choice import Choice, depths, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
@@ -22,10 +21,11 @@ from .compile.merge import Recorded
 from .compile.program import Program, compile_circuit
 from .errors import NeurodriverError
 from .execution import InputFeed, RecorderFeed
+from .flights import Flights
 from .initial import fill_initial
 from .inputs.base import Input
 from .profiling.phases import OFF, current, phased
-from .recorders.base import Block, Recorder, RecordingPlan
+from .recorders.base import Recorder, RecordingPlan
 from .recorders.writer import Writer
 
 if TYPE_CHECKING:
@@ -38,31 +38,6 @@ _BUFFER = 16 << 20
 """Bytes of rows of one call: what is written soon after is still in a cache."""
 
 Attributes = dict[str, str | int | float]
-
-
-@dataclass
-class _Flight:
-    """A call of the backend whose rows are not with the writer yet.
-
-    Attributes
-    ----------
-    number : int
-        Calls of the backend before it.
-    first, steps : int
-    begin : float
-        When it began.
-    rows : list of (variable -> array)
-        Where the rows of each recorder lie, or will.
-    blocks : list of (Recorder, Block), optional
-        What the writer has yet to get; None while the rows are under way.
-    """
-
-    number: int
-    first: int
-    steps: int
-    begin: float
-    rows: list[dict[str, NDArray[np.generic]]]
-    blocks: list[tuple[Recorder, Block]] | None = None
 
 
 Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
@@ -166,9 +141,7 @@ class Simulation:
         self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled)
         fill_initial(self.program)
         self.backend.publish()
-        for variable, component, other, source in relays:
-            begin = self.backend.row(other, 0)[element_of(self.program, source, other)]
-            self.backend.put(variable, element_of(self.program, component, variable), begin)
+        self._start_relays(relays)
         for _, tap in self._taps:
             tap.connect()
         probes = [p for _, tap in self._taps for p in tap.probes]
@@ -180,26 +153,19 @@ class Simulation:
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
-        self._flying: list[_Flight] = []
-        self._landed = 0.0
-        self._ahead = self._may_run_ahead()
+        waits = self.exchange is not None or self._stepwise or self._feed.longest == 1
+        taps = [tap for _, tap in self._taps]
+        self.flights = Flights(self.backend, taps, waits, self.profile)
         size = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
         self._longest = min(self._feed.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
-        self._seconds_per_step = 0.0
 
-    def _may_run_ahead(self) -> Ahead | None:
-        """Return the backend if it may begin a call before the last one's rows are here.
-
-        Not where a user's code or another process waits for them.
-        """
-        backend, recorders = self.backend, [tap.recorder for _, tap in self._taps]
-        waited = self.exchange is not None or self._stepwise or self._feed.longest == 1
-        if waited or not recorders or any(one.per_step for one in recorders):
-            return None
-        return backend if isinstance(backend, Ahead) else None
+    def _start_relays(self, relays: Sequence[Relay]) -> None:
+        for variable, component, other, source in relays:
+            begin = self.backend.row(other, 0)[element_of(self.program, source, other)]
+            self.backend.put(variable, element_of(self.program, component, variable), begin)
 
     @property
     def culprit(self) -> str:
@@ -260,7 +226,7 @@ class Simulation:
             self.watch()
             if progress is not None:
                 progress(done)
-        while self._flying:
+        while self.flights:
             self._land(self._writer)
 
     def chunk(self) -> int:
@@ -268,7 +234,8 @@ class Simulation:
         limit = min(self._longest, self.backend.longest)
         for _, tap in self._taps:
             limit = min(limit, tap.recorder.longest(self.step) or limit)
-        wanted = CALL_SECONDS / self._seconds_per_step if self._seconds_per_step else 16
+        known = self.flights.seconds_per_step
+        wanted = CALL_SECONDS / known if known else 16
         return max(1, min(int(wanted), limit))
 
     def _call(self, steps: int) -> int:
@@ -283,23 +250,9 @@ class Simulation:
         if self.exchange is not None:
             with self.profile.phase("exchange"):
                 self.exchange.stage(first)
-        at = 0
-        for _, tap in self._taps:
-            count = len(tap.probes)
-            tap.prepare([self.backend.probes[at + i] for i in range(count)], first, steps)
-            at += count
-        number = self._ahead.landed + len(self._flying) if self._ahead else 0
-        with self.profile.phase("step loop"):
-            begin = time.perf_counter()
-            run = self._ahead.begin if self._ahead else self.backend.run
-            done = run(first, steps)
-        self.profile.step(self.backend, begin)
-        # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
-        # or is with it
-        rows = [tap.dense(first, done) for _, tap in self._taps]
-        self._flying.append(_Flight(number, first, done, begin, rows))
+        done = self.flights.begin(first, steps)
         self.step += done
-        while len(self._flying) > (self._ahead is not None):
+        while self.flights.due:
             self._land(self._writer)
         if self._stepwise:
             with self.profile.phase("run_step"):
@@ -308,43 +261,10 @@ class Simulation:
         return done
 
     def _land(self, writer: Writer | None) -> None:
-        """Give the writer what the call that was begun first has recorded.
-
-        An interrupt may come anywhere here; called again, it goes on where it was.
-        """
-        flight = self._flying[0]
-        if flight.blocks is None:
-            if self._ahead and self._ahead.landed <= flight.number:
-                try:
-                    with self.profile.phase("step loop"):
-                        self._ahead.land()
-                except Exception:
-                    self._flying.clear()  # nothing will come from this device any more
-                    raise
-            flight.blocks = self._blocks(flight)
         try:
-            with self.profile.phase("hand over"):
-                while flight.blocks and writer is not None:
-                    writer.put(*flight.blocks[0])
-                    del flight.blocks[0]
+            self.flights.land(writer)
         finally:
             self._failed = writer.failed if writer is not None else None
-        del self._flying[0]
-
-    def _blocks(self, flight: _Flight) -> list[tuple[Recorder, Block]]:
-        """Return what each recorder gets of a call whose rows are here."""
-        now = time.perf_counter()
-        spent = (now - max(flight.begin, self._landed)) / flight.steps
-        known = self._seconds_per_step
-        self._seconds_per_step = max(spent, known / 8) if known else spent
-        self._landed = now
-        out = []
-        at = 0
-        for (_, tap), rows in zip(self._taps, flight.rows, strict=True):
-            found = [self.backend.found(at + i) for i in range(len(tap.events))]
-            out.append((tap.recorder, tap.block(flight.first, flight.steps, rows, found)))
-            at += len(tap.events)
-        return out
 
     def end(self) -> None:
         """Take leave of the other processes, then close the recordings."""
@@ -375,7 +295,7 @@ class Simulation:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(writer.close)
-                while self._flying and not writer.failed:
+                while self.flights and not writer.failed:
                     self._land(writer)
         finally:
             self._failed = self._failed or writer.failed

@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
-from neurodriver.backends.cuda import backend, schedule
+from neurodriver.backends.cuda import backend, binding, executors, laps, schedule
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda.transfers import at
 from neurodriver.circuit.circuit import Group
 from neurodriver.compile.edges import edges_of
 from neurodriver.component import EVENT_VARIABLES
+from neurodriver.kernels.device import LAP_ROWS
 
 _GARBAGE = 0xA5
 _ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])
@@ -238,7 +239,8 @@ class EmulatedCode:
 
     def address(self, name: str) -> int:
         if name not in self.memory:
-            self.memory[name] = self._device.allocate(1 << 12)
+            self.memory[name] = memory = self._device.allocate(1 << 20)
+            memory.array[:] = 0
         return int(self.memory[name])
 
     def unload(self) -> None:
@@ -260,6 +262,8 @@ class Kernels:
         }
         given = own.device.code.address("nd_given")
         self.given = at(given, (6,), np.int64)
+        columns = len(self.program.units) + len(laps.REST)
+        self.laps = at(own.device.code.address("nd_laps"), (LAP_ROWS, columns), np.uint64)
 
     def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do a launch."""
@@ -269,6 +273,8 @@ class Kernels:
         for k in range(first, last) if parts & 2 else []:
             for item in items[::-1]:
                 self.do(item, k, end)
+                self.count(item, 7)
+            self.laps[k % LAP_ROWS, -1] += np.uint64(100)
         if parts & 4:
             for item in items[items["what"] == schedule.EXPORT]:
                 self.publish(item, last)
@@ -286,6 +292,12 @@ class Kernels:
             self.publish(item, k)
         elif k + 1 < end:
             self.inject(item, k + 1)
+
+    def count(self, item: Any, cycles: int) -> None:
+        """Add cycles to the row of a warp, in the column of a unit, of recording or of inputs."""
+        what = int(item["what"])
+        place = what if what >= 0 else (-2 if what == schedule.INJECT else -3)
+        self.laps[int(item["first"]) % LAP_ROWS, place] += np.uint64(cycles)
 
     def rows(self, variable: str) -> np.ndarray:
         """Return the ring of a variable."""
@@ -416,5 +428,8 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "Device", EmulatedDevice)
     monkeypatch.setattr(backend, "Loaded", EmulatedCode)
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
-    monkeypatch.setattr(backend, "launch", _launch)
+    monkeypatch.setattr(binding, "launch", _launch)
+    monkeypatch.setattr(executors, "launch", _launch)
+    monkeypatch.setattr(laps, "_PEAKS", {})
+    monkeypatch.setattr(laps, "copy_bandwidth", lambda nbytes, number: 1e12)
     monkeypatch.setattr(backend, "CUDABackend", EmulatedBackend)

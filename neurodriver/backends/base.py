@@ -22,7 +22,7 @@ class Backend(Protocol):
     ----------
     program : Program
     threads : int
-        Threads of the host that collect events side by side.
+        How many work side by side: threads of a CPU, warps of a GPU.
     longest : int
         Steps of a call at most.
     instances : Instances

@@ -22,6 +22,7 @@ from ..errors import NeurodriverError
 from ..kernels.source import source
 from ..profiling.phases import current
 from .compiler import build, find_compiler
+from .event_buffers import EventBuffers
 from .laps import Laps, Launch
 from .tables import Events, InputTable, Probe
 from .triad import triad
@@ -104,6 +105,8 @@ class CPUBackend:
         Worker threads, the calling one included; default by the circuit's size.
     """
 
+    worker, peak_by = "thread", "a triad by as many"
+
     def __init__(self, program: Program, threads: int | None = None) -> None:
         self.program = program
         self.dtype = program.dtype
@@ -111,7 +114,6 @@ class CPUBackend:
         self.cuts: list[NDArray[np.int64]] = []
         """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
-        self._found: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]] = []
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         program.memory.allocate(free_memory())
         self.instances = Instances(program, HostPlace(program))  # adds the kernels of templates
@@ -233,7 +235,7 @@ class CPUBackend:
             rings.append(_Ring(data, ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
-        self._found = [self._room_for(one) for one in events]
+        self._found = EventBuffers(self.threads, events, _SPARE_EVENTS)
         self.events = (Events * max(len(events), 1))(*events)
         self._exported = len(exports)
         self.exports = (Probe * max(len(exports), 1))(*exports)
@@ -256,16 +258,6 @@ class CPUBackend:
         # threads of an LPU that is dropped without close() end with it
         self._end = weakref.finalize(self, self._runtime.nd_destroy, _ptr(self._handle))
 
-    def _room_for(
-        self, events: Events
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Make the buffers of a table of events: steps and columns, and how many of each thread."""
-        events.capacity = events.count + _SPARE_EVENTS
-        step, index = (np.empty((self.threads, events.capacity), np.int32) for _ in range(2))
-        found = np.zeros(self.threads, np.int64)
-        events.step, events.index, events.found = (a.ctypes.data for a in (step, index, found))
-        return step, index, found
-
     def run(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps from step ``first``; return how many were done.
 
@@ -274,8 +266,7 @@ class CPUBackend:
         """
         if self._handle is None:
             self._open()
-        for *_, found in self._found:
-            found[:] = 0
+        self._found.clear()
         done: int = self._run(self._handle, first, steps)
         return done
 
@@ -310,11 +301,7 @@ class CPUBackend:
             Counted from the first step of the call.
         columns : (n,) int32
         """
-        step, index, found = self._found[number]
-        steps = np.concatenate([step[t, :n] for t, n in enumerate(found)])
-        columns = np.concatenate([index[t, :n] for t, n in enumerate(found)])
-        order = np.argsort(steps, kind="stable")  # threads hold ascending columns
-        return steps[order].astype(np.int64), columns[order]
+        return self._found.found(number)
 
     @property
     def stepwise(self) -> bool:

@@ -23,7 +23,7 @@ from .place import Arrays
 from .plan import columns_of
 
 if TYPE_CHECKING:
-    from ..backends.cuda.backend import CUDABackend
+    from ..backends.cuda.binding import Binding
     from ..compile.program import Unit
 
 
@@ -43,11 +43,11 @@ class DevicePlace:
 
     Parameters
     ----------
-    owner : CUDABackend
-        Its rings lie in its pool when ``fill`` is called.
+    owner : Binding
+        Its memory is there when ``fill`` is called.
     """
 
-    def __init__(self, owner: CUDABackend) -> None:
+    def __init__(self, owner: Binding) -> None:
         self.owner, self.program = owner, owner.program
         self.device = owner.device
         self._columns: dict[int, dict[str, HostArray]] = columns_of(self.program, "cuda")

@@ -133,11 +133,44 @@ ND_FN void nd_dawdle(long long k)
     while (clock64() < until) {}
 }
 
+/* Cycles of the parts of the steps, in a profile: the units, then these. Each row is added up by
+ * some of the warps; whole numbers, so their order means nothing. Else there is no code at all. */
+enum { ND_RECORDING = ND_UNITS, ND_INPUTS, ND_BARRIER, ND_PARTS };
+#if ND_LAPS
+extern "C" { __device__ unsigned long long nd_laps[ND_LAPS][ND_PARTS]; }
+#endif
+
+struct nd_timer {
+#if ND_LAPS
+    long long since;
+
+    ND_MEMBER void start() { since = clock64(); }
+
+    /* All since the last lap was this part. */
+    ND_MEMBER void lap(int part)
+    {
+        __syncwarp();
+        const long long now = clock64();
+        const unsigned warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+        if (nd_lane() == 0) atomicAdd(&nd_laps[warp % ND_LAPS][part], (unsigned long long)(now - since));
+        since = now;
+    }
+#else
+    ND_MEMBER void start() {}
+    ND_MEMBER void lap(int) {}
+#endif
+    ND_MEMBER void lap(const nd_item &item)
+    {
+        lap(item.what >= 0 ? item.what : item.what == ND_INJECT ? (int)ND_INPUTS : (int)ND_RECORDING);
+    }
+};
+
 struct nd_loop {
     const nd_item *items;   /* of this warp */
     int count, width;
     long long first, last, end;     /* steps of this launch; last step of the chunk */
     unsigned arrivals;      /* at the grid's barrier when all have come to the next one */
+    nd_timer timer;
 
     ND_MEMBER void meet()
     {
@@ -160,12 +193,16 @@ struct nd_loop {
             }
             __syncthreads();
         }
+        timer.lap(ND_BARRIER);
     }
 
     /* All items but the first `from` ones. */
-    ND_MEMBER void others(int from, long long k) const
+    ND_MEMBER void others(int from, long long k)
     {
-        for (int i = from; i < count; ++i) nd_do_other(items[i], k, end);
+        for (int i = from; i < count; ++i) {
+            nd_do_other(items[i], k, end);
+            timer.lap(items[i]);
+        }
     }
 };
 
@@ -185,8 +222,10 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     for (long long k = loop.first; k < loop.last; ++k) {
         if (nd_given.fuzz) nd_dawdle(k);
         unit.step(k);
+        loop.timer.lap(item);
         loop.others(1, k);
         loop.meet();
     }
     unit.save(loop.last);
+    loop.timer.lap(item);
 }

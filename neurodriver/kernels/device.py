@@ -92,6 +92,9 @@ ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
 """,
 )
 
+LAP_ROWS = 512
+"""Rows into which warps count cycles: few of them add to the same one at the same time."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -128,6 +131,8 @@ class Shape:
         Values of a thread that may be under way to shared memory.
     record : int
         Largest ``record`` of the kernels.
+    laps : bool
+        Whether warps count the cycles of the parts of the steps, for a profile.
     """
 
     threads: int = 256
@@ -135,6 +140,7 @@ class Shape:
     holds: bool = False
     ahead: int = 16
     record: int = 8
+    laps: bool = False
 
     @property
     def team(self) -> int:
@@ -169,6 +175,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_THREADS {shape.threads}",
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
+        f"#define ND_LAPS {LAP_ROWS * shape.laps}",
+        f"#define ND_UNITS {len(parts)}",
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",

@@ -7,9 +7,11 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     const int warp = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
+    loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
             if (loop.items[i].what == ND_INJECT) nd_inject(loop.items[i], first);
+        loop.timer.lap(ND_INPUTS);
         loop.meet();
     }
     if (parts & ND_STEPS) {
@@ -32,14 +34,17 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
                 const nd_item item = loop.items[at];
                 if (item.what >= 0) nd_do_unit(item, k);
                 else nd_do_other(item, k, end);
+                loop.timer.lap(item);
             }
             loop.meet();
         }
 #endif
     }
-    if (parts & ND_AFTER)
+    if (parts & ND_AFTER) {
         for (int i = 0; i < loop.count; ++i)
             if (loop.items[i].what == ND_EXPORT) nd_publish(loop.items[i], last);
+        loop.timer.lap(ND_RECORDING);
+    }
 }
 
 /* What is done once, before step 0: `what` 0 computes the constants, 1 publishes row 0. */

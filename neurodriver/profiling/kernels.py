@@ -45,12 +45,16 @@ class Measured:
         Each unit of the program in its order, then the rest.
     peak : float
         Bandwidth of the memory in bytes a second.
+    worker, peak_by : str
+        What each of the threads is, and what has measured the peak (see `phases.Timed`).
     """
 
     threads: int
     steps: int
     rows: list[Row]
     peak: float
+    worker: str = "thread"
+    peak_by: str = "a triad by as many"
 
     @property
     def kernels(self) -> list[Row]:
@@ -78,4 +82,5 @@ def measured(backend: Timed, program: Program, steps: int) -> Measured:
         for (name, seconds), unit in zip(times, units, strict=False)
     ]
     rows += [Row(name, seconds) for name, seconds in times[len(units) :]]
-    return Measured(backend.threads, steps, rows, backend.peak_bandwidth())
+    words = backend.worker, backend.peak_by
+    return Measured(backend.threads, steps, rows, backend.peak_bandwidth(), *words)

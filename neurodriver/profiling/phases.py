@@ -38,9 +38,15 @@ class Timed(Protocol):
     ----------
     threads : int
         How many work side by side: by so many the seconds are divided.
+    worker : str
+        What each of them is: ``thread``, ``warp``.
+    peak_by : str
+        What ``peak_bandwidth`` has measured.
     """
 
     threads: int
+    worker: str
+    peak_by: str
 
     def profile_times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, in the program's order, then of everything else.

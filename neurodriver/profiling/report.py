@@ -41,10 +41,10 @@ def steps(measured: Measured) -> str:
     head = ("part of the steps", "components", "time", "share", "a step", "bytes a step",
             "bandwidth", "of the peak")  # fmt: skip
     rows = [head, *(_row(measured, row) for row in measured.rows)]
-    threads = f"{measured.threads} thread{'s' if measured.threads > 1 else ''}"
+    threads = f"{measured.threads:,} {measured.worker}{'s' if measured.threads > 1 else ''}"
     notes = [
         f"{measured.steps:,} steps; times are the mean of {threads}. Peak: "
-        f"{amount(measured.peak)}B/s, a triad by as many.",
+        f"{amount(measured.peak)}B/s, {measured.peak_by}.",
         "Bytes are what each kernel has to read and write; above 100 % caches supplied them.",
     ]
     if any(row.traffic is not None and row.traffic.spared for row in measured.rows):

@@ -51,7 +51,9 @@ def test_same_bits(threads: int, trace: bool) -> None:
     with Profile(trace=trace) as profile:
         measured = run(circuit, threads=threads)
     assert_same_bits(plain, measured)
-    assert profile.measured[0].threads == threads and profile.measured[0].steps == STEPS
+    (found,) = profile.measured
+    assert found.steps == STEPS
+    assert found.threads == threads or (found.worker == "warp" and found.threads >= 4)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -60,22 +62,25 @@ def test_every_kernel_has_a_row(threads: int) -> None:
     circuit = converging(2003, seed=3)
     with Profile() as profile, started(circuit, record=EVERYTHING[:2], threads=threads) as lpu:
         lpu.run(steps=STEPS)
-        units = lpu.program.units
-        backend = lpu.backend.profile_times()
+        units, backend = lpu.program.units, lpu.backend
+        times, ahead = backend.profile_times(), lpu.simulation.flights.ahead
     (found,) = profile.measured
     assert [r.name for r in found.rows] == [u.kernel.name for u in units] + REST
-    assert [r.name for r in found.rows] == [name for name, _ in backend]
+    assert [(r.name, r.seconds) for r in found.rows] == times
     assert [r.count for r in found.kernels] == [u.count for u in units]
     assert len(units) == 2 and found.peak > 0
-    assert all(row.seconds > 0 for row in found.rows)
+    assert all(row.seconds > 0 for row in found.rows if row.name != "inputs")  # there are none
     assert all(r.traffic is not None and r.traffic.total > 0 for r in found.kernels)
-    loop = profile.spent["step loop",]
-    assert found.seconds <= threads * loop.seconds * 1.001
-    if threads == 1:  # no thread sleeps: the parts leave no gap
-        assert found.seconds >= 0.5 * loop.seconds
-    assert (
-        loop.passes == profile.spent["stage inputs",].passes == profile.spent["hand over",].passes
-    )
+    loop, staged = profile.spent["step loop",], profile.spent["stage inputs",]
+    if found.worker == "warp":  # a launch goes on after the call that begins it
+        assert found.seconds == pytest.approx(found.threads * backend.device_seconds)
+        assert found.seconds <= found.threads * profile.total
+    else:
+        assert found.threads == threads and found.seconds <= threads * loop.seconds * 1.001
+        if threads == 1:  # no thread sleeps: the parts leave no gap
+            assert found.seconds >= 0.5 * loop.seconds
+    assert loop.passes == (1 if ahead is None else 2) * staged.passes
+    assert staged.passes == profile.spent["hand over",].passes
 
 
 def test_phases_of_a_run(tmp_path: Path) -> None:
@@ -138,17 +143,18 @@ def nested(events: list[dict[str, Any]]) -> dict[str, set[str]]:
 
 
 def test_trace(tmp_path: Path) -> None:
-    """The trace is JSON; kernels lie inside steps, steps inside calls, for every thread."""
+    """The trace is JSON; kernels lie inside steps, steps inside calls, for every CPU thread."""
     circuit = spiking_network(405, 3, seed=1)
     with Profile(trace=True) as profile:
-        run(circuit, threads=3)
+        run(circuit, threads=3, backend="cpu")
     profile.write_trace(tmp_path / "trace.json")
     read = json.loads((tmp_path / "trace.json").read_text())
     whole = [e for e in read["traceEvents"] if e["ph"] == "X"]
     assert all(e["dur"] >= 0 and e["ts"] >= 0 and e["pid"] == 0 for e in whole)
     inside = nested(whole)
     assert all(e["dur"] > 0 for e in whole if e["name"] in ("one step", "LeakyIAF", "Aggregator"))
-    kernels = {"LeakyIAF", "AlphaSynapse", "SynapseAMPA", "Aggregator"}
+    kernels = {row.name for row in profile.measured[0].kernels}
+    assert kernels > {"LeakyIAF", "Aggregator"}
     assert inside["one step"] == {*kernels, *REST}
     assert inside["step loop"] == {*kernels, *REST, "one step"}
     assert {"compile", "build kernels"} == inside["make ready"]
@@ -200,7 +206,7 @@ def test_kernels_that_own_code_launches(threads: int) -> None:
     circuit = Circuit.from_arrays(groups)
     with Profile() as profile, started(circuit, threads=threads) as lpu:
         lpu.run(steps=20)
-    rows = profile.measured[0].rows
+    rows, threads = profile.measured[0].rows, profile.measured[0].threads
     assert [(r.name, r.count) for r in rows[:2]] == [("Stepped", 400), ("LeakyIAF", 3)]
     assert 0 < rows[0].seconds <= threads * profile.spent["run_step", "Stepped"].seconds
     assert 0 < sum(r.seconds for r in rows[1:]) <= threads * profile.spent["step loop",].seconds

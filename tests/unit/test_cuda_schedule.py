@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from support import DT, spiking_network
 
 from neurodriver.backends.cuda import schedule
-from neurodriver.backends.cuda.backend import CUDABackend
+from neurodriver.backends.cuda.executors import EXECUTORS
 from neurodriver.compile.memory import padded
 from neurodriver.compile.program import Unit, compile_circuit
 from neurodriver.compile.target import CUDA
@@ -133,9 +132,7 @@ def test_lists_of_both_executors(executor: str) -> None:
     """Resident: one list. Stepwise: the first inputs alone, then each unit, then all the rest."""
     units = [unit(500, 0), unit(90, 1)]
     plan = schedule.choose(units, 132, True)
-    program = SimpleNamespace(units=units)
-    stub: Any = SimpleNamespace(program=program, plan=plan, executor=executor)
-    lists = CUDABackend._lists_of(stub, OTHERS)
+    lists = EXECUTORS[executor].lists(plan, units, OTHERS)
     if executor == "resident":
         assert len(lists) == 1
         assert done(lists[0].items) == wanted(units, flat(OTHERS))

@@ -177,10 +177,12 @@ CIRCUITS = {
 @pytest.mark.parametrize(
     ("arch", "holds", "own"), [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
 )
-def test_circuits(name: str, arch: str, holds: bool, own: int, dtype: str) -> None:
+@pytest.mark.parametrize("laps", [False, True])
+def test_circuits(name: str, arch: str, holds: bool, own: int, laps: bool, dtype: str) -> None:
     """Components that are streamed or held, one or two a thread; no kernel spills a register."""
     units = compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA).units
-    text = device_text([Part(u.kernel, own) for u in units], dtype, Shape(256, 1, holds))
+    shape = Shape(256, 1, holds, laps=laps)
+    text = device_text([Part(u.kernel, own) for u in units], dtype, shape)
     said = built(text, arch)
     told = compiler.resources(said)
     assert "warning" not in said

@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import settings
 from ...errors import CompileError
+from ...profiling.phases import phased
 from ..cache import kept, refused
 
 FLAGS = (
@@ -38,6 +39,7 @@ class CudaCompiler:
     compile: Callable[[str, str, Sequence[str]], tuple[bytes, str]]
 
 
+@phased("build kernels")
 def compile_cubin(text: str, arch: str, options: Sequence[str] = ()) -> bytes:
     """Return the machine code of a text in CUDA C++; compiled once per cache.
 

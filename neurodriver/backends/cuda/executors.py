@@ -1,0 +1,171 @@
+"""How the steps of a chunk become launches: one for all of them, or one for each kernel and step.
+
+The results are the same: every launch does items of the same step loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...compile.program import Unit
+from . import schedule
+from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
+
+_BEFORE, _STEPS, _AFTER = 1, 2, 4
+_TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
+
+Pieces = Sequence[Sequence[schedule.Items]]
+"""Items of each table of what is injected, sampled, scanned for events, exported."""
+
+
+class Executor(Protocol):
+    """Goes from step to step."""
+
+    def lists(self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces) -> list[Any]:
+        """Return the lists of its launches; the exports are in the last one."""
+        ...
+
+    def advance(self, launches: Launches, first: int, end: int) -> None:
+        """Begin the launches of steps ``first`` to ``end - 1``."""
+        ...
+
+
+class Resident:
+    """One launch advances all steps of a chunk."""
+
+    def lists(
+        self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces
+    ) -> list[schedule.Lists]:
+        """Return the one list."""
+        return [schedule.deal(plan, units, [items for kind in pieces for items in kind])]
+
+    def advance(self, launches: Launches, first: int, end: int) -> None:
+        """Begin the launch."""
+        launches.launch(0, first, end, end, _BEFORE | _STEPS | _AFTER, launches.plan.width)
+
+
+class Stepwise:
+    """One launch for each kernel and step, and one for what enters and leaves."""
+
+    def lists(
+        self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces
+    ) -> list[schedule.Lists]:
+        """Return what injects the first inputs, the units, and all that enters and leaves."""
+        flat = [items for kind in pieces for items in kind]
+        first = [np.concatenate(pieces[0])] if pieces[0] else []
+        groups = [
+            schedule.unit_items(u, i, o)[0]
+            for i, (u, o) in enumerate(zip(units, plan.own, strict=True))
+            if not u.stepwise
+        ]
+        groups += [np.concatenate(flat)] if flat else []
+        empty = [np.zeros((0, 4), np.int32)]
+        return [schedule.one_each(items) for items in [*(first or empty), *groups]]
+
+    def advance(self, launches: Launches, first: int, end: int) -> None:
+        """Begin the launches of each step."""
+        if not launches.empty(0):
+            launches.launch(0, first, first, end, _BEFORE, "alone")
+        for step in range(first, end):
+            for number in range(1, launches.steps):
+                launches.launch(number, step, step + 1, end, _STEPS, "alone")
+        if launches.exports:
+            launches.launch(launches.steps - 1, first, end, end, _AFTER, "alone")
+
+
+EXECUTORS: dict[str, Executor] = {"resident": Resident(), "stepwise": Stepwise()}
+
+
+class Launches:
+    """Lists of items on a device, and the kernel that does them.
+
+    Parameters
+    ----------
+    device : Device
+    code : Loaded
+    plan : Plan
+    executor : Executor
+    shared : int
+        Bytes of shared memory of a block.
+
+    Attributes
+    ----------
+    steps : int
+        Lists that advance a circuit; the others are those of units that instances launch.
+    exports : bool
+        Whether rows go to other processes.
+    """
+
+    def __init__(
+        self, device: Device, code: Loaded, plan: schedule.Plan, executor: Executor, shared: int
+    ) -> None:
+        self.device, self.plan, self.executor = device, plan, executor
+        self.steps, self.exports = 0, False
+        self._shared = shared
+        self._function = code.function("nd_advance")
+        self._lists: list[tuple[int, int, int, Any]] = []
+        self._arrivals = 0
+
+    def deal(self, units: Sequence[Unit], pieces: Pieces) -> None:
+        """Deal the work to warps, for the launches of a step and for those of instances."""
+        lists = self.executor.lists(self.plan, units, pieces)
+        made = [(i, u) for i, u in enumerate(units) if u.stepwise]
+        self.steps, self.exports = len(lists), bool(pieces[-1])
+        self._place_of = {i: self.steps + n for n, (i, _) in enumerate(made)}
+        lists += [
+            schedule.one_each(schedule.unit_items(u, i, self.plan.own[i])[0]) for i, u in made
+        ]
+        self._lists = [self._placed(one) for one in lists]
+
+    def _placed(self, one: schedule.Lists) -> tuple[int, int, int, Any]:
+        """Bring lists to the device: addresses, blocks, and what holds the memory."""
+        warps = len(one.offsets) - 1
+        per_block = self.plan.shape.threads // schedule.WARP
+        whole = -(-warps // per_block) * per_block  # spare warps of the last block idle
+        offsets = np.concatenate([one.offsets, np.full(whole - warps, one.offsets[-1])])
+        memory = self.device.cuda.mem_alloc(max(one.items.nbytes + offsets.nbytes, 16))
+        items = int(memory)
+        self.device.upload(items, one.items)
+        self.device.upload(items + one.items.nbytes, offsets.astype(np.int32))
+        return items, items + one.items.nbytes, whole // per_block, memory
+
+    def empty(self, number: int) -> bool:
+        """Whether a list has no items."""
+        return not self._lists[number][2]
+
+    def advance(self, first: int, end: int) -> None:
+        """Begin to advance a chunk from step ``first`` to step ``end``."""
+        self.executor.advance(self, first, end)
+
+    def advance_unit(self, number: int, step: int) -> None:
+        """Begin to advance a unit by one step, for its instance."""
+        self.launch(self._place_of[number], step, step + 1, step + 1, _STEPS, "alone")
+
+    def export_again(self, step: int) -> None:
+        """Begin to take the rows for other processes that step ``step`` has written once more."""
+        self.launch(self.steps - 1, step, step + 1, step + 1, _AFTER, "alone")
+
+    def launch(self, number: int, first: int, last: int, end: int, parts: int, width: str) -> None:
+        """Start the kernel.
+
+        Parameters
+        ----------
+        number : int
+            Of the list.
+        first, last, end : int
+            Steps from ``first`` to ``last - 1``, of a chunk that ends before step ``end``.
+        parts : int
+            Which parts of the step loop.
+        width : {"alone", "block", "cluster", "grid"}
+        """
+        items, offsets, blocks, _ = self._lists[number]
+        which = schedule.WIDTHS.index(width)
+        values = (items, offsets, first, last, end, parts, which, self._arrivals)
+        threads = self.plan.shape.threads
+        launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)
+        if width == "grid":
+            meetings = (last - first) * bool(parts & _STEPS) + bool(parts & _BEFORE)
+            self._arrivals = (self._arrivals + blocks * meetings) & 0xFFFF_FFFF

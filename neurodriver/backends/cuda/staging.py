@@ -1,0 +1,98 @@
+"""``Staging``: all that goes to a device for a chunk of steps, and all that comes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..tables import Events, InputTable, Probe
+from . import schedule
+from .feeds import EventStage, InputStage, ProbeStage
+from .lane import Lane
+from .transfers import Records, Tables
+
+if TYPE_CHECKING:
+    from .backend import CUDABackend
+
+_CHUNK = 32 << 20
+"""Bytes on the device, and page-locked on the host, for what one call records."""
+
+
+class Staging:
+    """Holds the stage of each table and the tables of the kernel.
+
+    Parameters
+    ----------
+    owner : CUDABackend
+    inputs, probes, events, exports : sequence of tables
+        As the host fills them for each chunk.
+
+    Attributes
+    ----------
+    exports : list of ProbeStage
+    pieces : list of list of array
+        Items that inject, sample, scan for events and export, of each table.
+    longest : int
+        Steps of a chunk at most, by the memory for what they record.
+    """
+
+    def __init__(
+        self,
+        owner: CUDABackend,
+        inputs: Sequence[InputTable],
+        probes: Sequence[Probe],
+        events: Sequence[Events],
+        exports: Sequence[Probe],
+    ) -> None:
+        self._twins, self._fuzz = owner.twins, owner.fuzz
+        self._inputs = [InputStage(owner, t) for t in inputs]
+        self._probes = [ProbeStage(owner, p) for p in probes]
+        self._events = [EventStage(owner, e) for e in events]
+        self.exports = [ProbeStage(owner, p, exported=True) for p in exports]
+        self._kept: list[Sequence[ProbeStage | EventStage]]
+        self._kept = [self._probes, self._events, self.exports]
+        kinds: list[tuple[int, Sequence[InputTable | Probe | Events]]] = [
+            (schedule.INJECT, inputs),
+            (schedule.SAMPLE, probes),
+            (schedule.EVENTS, events),
+            (schedule.EXPORT, exports),
+        ]
+        self.pieces = [
+            [schedule.pieces(what, i, t.count, owner.plan.warps) for i, t in enumerate(tables)]
+            for what, tables in kinds
+        ]
+        given = owner.code.address("nd_given")
+        self._tables = Tables(owner.device, given, [len(tables) for _, tables in kinds])
+        rows = sum(stage.row_bytes for kind in self._kept[:2] for stage in kind)
+        self.longest = max(1, _CHUNK // rows) if rows else 1 << 24
+
+    def send(self, first: int, steps: int, records: Records) -> None:
+        """Begin to bring to the device what a chunk needs, and make room for what it gives."""
+        tables = self._tables
+        self._twins.forget()
+        moved = tables.room(steps)
+        for i, stage in enumerate(self._inputs):
+            if stage.order(first, steps) or moved:
+                tables.put_actions(i, stage.actions)
+            tables.put(0, i, stage.bring(tables.actions_at(i)))
+        sizes = [stage.expect(first, steps) for kind in self._kept for stage in kind]
+        place = iter(records.room(sizes))
+        for number, kind in enumerate(self._kept, 1):
+            for i, one in enumerate(kind):
+                tables.put(number, i, one.fields(first, next(place)))
+        self._twins.begin_sending()
+        tables.begin_sending(first, self._fuzz)
+
+    def expect(self, lane: Lane) -> None:
+        """Tell a lane what brings the rows of the chunk that was sent last, and its events."""
+        lane.rows = [s.collector(lane.records) for s in (*self._probes, *self.exports)]
+        lane.events = [s.collector(lane.records) for s in self._events]
+
+    def free(self) -> None:
+        """Give the memory back."""
+        for given in self._inputs:
+            given.free()
+        for kind in self._kept:
+            for taken in kind:
+                taken.free()
+        self._tables.free()
