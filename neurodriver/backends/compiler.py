@@ -59,8 +59,8 @@ class Compiler:
 
 
 def _candidates() -> list[tuple[str, ...]]:
-    given = settings.get("NEURODRIVER_CXX") or os.environ.get("CXX", "")
-    out = [tuple(given.split())] if given else []
+    given = settings.get("NEURODRIVER_CXX"), os.environ.get("CXX", "")
+    out = [tuple(words.split()) for words in given if words]
     out += [(name,) for name in ("g++", "clang++", "c++") if shutil.which(name)]
     if find_spec("ziglang"):
         out.append((sys.executable, "-m", "ziglang", "c++"))

@@ -198,6 +198,7 @@ def _tree(path: Path) -> Element:
             while block := stream.read(BLOCK):
                 guard.feed(block)
                 parser.feed(block)
+            guard.close()
             return parser.close()
         except (LookupError, ValueError) as error:
             if isinstance(error, CircuitError):
@@ -227,6 +228,11 @@ class _Guard:
         """Look at the next part of the file."""
         if self.watching:
             self.parser.Parse(block, False)
+
+    def close(self) -> None:
+        """Look at what is left: from 2.6 on, Expat keeps part of a long token until the end."""
+        if self.watching:
+            self.parser.Parse(b"", True)
 
 
 def _records(path: Path, root: Element) -> Records:

@@ -7,8 +7,9 @@ each spike arrives with its factor as weight. Circuit and input slots come in an
 and names of components stay, hidden groups are appended.
 
 What is merged depends on the target's own synapses only, and everything stays in the order of
-their conductances, so cutting a circuit into LPUs or ranks changes no bit. Neither does
-recording: the ``g`` of a synapse that is recorded is computed beside the merged one.
+their conductances, so cutting a circuit into LPUs or ranks changes no bit, unless it parts a
+synapse from its target: then a port reads its ``g``, and it is not merged. Recording changes no bit
+either: the ``g`` of a synapse that is recorded is computed beside the merged one.
 """
 
 from __future__ import annotations

@@ -219,13 +219,13 @@ def test_threads_chunks_and_lists_of_spikes_change_no_bit(
 def test_spikes_of_a_step_are_listed() -> None:
     """Where the order of the sources is not that of the edges, each edge's place is stored."""
     circuit = all_to_all(67, seed=2)
-    with started(circuit, DT, (), [("V", None)]) as lpu:
+    with started(circuit, DT, (), [("V", None)], backend="cpu") as lpu:
         (gather,) = [g for g in lpu.program.gathers.values() if "event_first" in g.arrays]
         assert gather.edges == 67 * 67
         assert gather.limits == {"event_most": 67 // 3, "event_latencies": 1}
         assert "event_rank" not in gather.arrays
     circuit, inputs = driven(60, 90, seed=5)
-    with started(circuit, DT, inputs, [("V", None)]) as lpu:
+    with started(circuit, DT, inputs, [("V", None)], backend="cpu") as lpu:
         several = [g for g in lpu.program.gathers.values() if "event_first" in g.arrays]
         assert all("event_rank" in g.arrays for g in several)
         assert [g.limits["event_latencies"] for g in several] == [19, 19]

@@ -6,13 +6,17 @@ import gzip
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.parsers.expat import ExpatError
 
 import h5py
 import pytest
 from circuit_files import GOOD, gexf, refused, save
 from support import AMPA, node
 
-from neurodriver import Circuit
+from neurodriver import Circuit, CircuitError
+from neurodriver.circuit import gexf as gexf_module
 
 Capture = pytest.CaptureFixture[str]
 PAIR = {**GOOD, "s": node("SynapseAMPA", AMPA, reverse=0.0)}
@@ -136,6 +140,45 @@ def test_refused(name: str, zipped: bool, tmp_path: Path, capsys: Capture) -> No
     begin = time.process_time()
     refused(path, capsys, *words)
     assert time.process_time() - begin < 2
+
+
+class Late:
+    """A parser that looks at nothing before the end, as Expat may do with long tokens."""
+
+    def __init__(self, parser: Any) -> None:
+        self.__dict__.update(parser=parser, kept=b"")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["parser"], name, value)
+
+    def Parse(self, block: bytes, last: bool) -> None:  # of pyexpat
+        self.__dict__["kept"] += block
+        if last:
+            self.__dict__["parser"].Parse(self.__dict__["kept"], True)
+
+    def feed(self, block: bytes) -> None:  # of ElementTree
+        self.__dict__["kept"] += block
+
+    def close(self) -> Any:
+        parser = self.__dict__["parser"]
+        parser.feed(self.__dict__["kept"])
+        return parser.close()
+
+
+def test_entities_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are refused before the tree is made, whenever the parser gets to them."""
+    make, tree = gexf_module.expat.ParserCreate, gexf_module.XMLParser
+    stand_in = SimpleNamespace(ParserCreate=lambda: Late(make()), ExpatError=ExpatError)
+    monkeypatch.setattr(gexf_module, "expat", stand_in)
+    monkeypatch.setattr(gexf_module, "XMLParser", lambda: Late(tree()))
+    assert Circuit.from_file(save(tmp_path, TEXT)).count == 3
+    bomb = gexf(PAIR, head=f"<!DOCTYPE gexf [{LAUGHS}]>")
+    with pytest.raises(CircuitError, match="declares the XML entity 'l0', which is refused"):
+        Circuit.from_file(save(tmp_path, bomb))
+    with pytest.raises(CircuitError, match="not well-formed XML"):
+        Circuit.from_file(save(tmp_path, TEXT[: len(TEXT) // 2]))
+    with pytest.raises(CircuitError, match="not well-formed XML"):
+        Circuit.from_file(save(tmp_path, "<!-- nothing -->"))
 
 
 @pytest.mark.parametrize("part", [3, 11, 0.2, 0.5, 0.9, -1, -5])

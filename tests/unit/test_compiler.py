@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +84,8 @@ def test_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_named_compiler_comes_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """NEURODRIVER_CXX may hold a command with arguments; one that does not run is passed over."""
+    monkeypatch.delenv("NEURODRIVER_CXX", raising=False)
+    monkeypatch.delenv("CXX", raising=False)
     found = compiler.find_compiler()
     monkeypatch.setenv("NEURODRIVER_CXX", " ".join(["env", *found.command]))
     compiler.find_compiler.cache_clear()
@@ -92,7 +93,9 @@ def test_named_compiler_comes_first(cache: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("NEURODRIVER_CXX", "/nowhere/c++")
     compiler.find_compiler.cache_clear()
     assert compiler.find_compiler().command == found.command
-    assert os.environ["NEURODRIVER_CXX"] == "/nowhere/c++"
+    monkeypatch.setenv("CXX", " ".join(["env", "SAID=CXX", *found.command]))
+    compiler.find_compiler.cache_clear()
+    assert compiler.find_compiler().command == ("env", "SAID=CXX", *found.command)
 
 
 @pytest.fixture(autouse=True, scope="module")

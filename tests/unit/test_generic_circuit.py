@@ -18,7 +18,7 @@ GRADED = 10.0
 
 
 @pytest.fixture(scope="module")
-def benchmark() -> Circuit:
+def large() -> Circuit:
     """The sizes that NeuroDriver's benchmark had."""
     return generic.circuit(spiking=203, synapses=40_479)
 
@@ -39,15 +39,15 @@ def edges(circuit: Circuit, variable: str, access: str) -> list[tuple[str, str]]
     ]
 
 
-def test_counts(benchmark: Circuit) -> None:
-    counts = {g.name: g.count for g in benchmark.groups}
+def test_counts(large: Circuit) -> None:
+    counts = {g.name: g.count for g in large.groups}
     assert counts["LeakyIAF"] == 203
     assert counts["MorrisLecar"] == 397
     assert counts["AlphaSynapse"] + counts["PowerGPotGPot"] == 40_479
     assert counts["Port"] == 600
-    assert benchmark.count == 41_679
+    assert large.count == 41_679
     # each synapse has one edge in and one out, each output port one edge
-    assert benchmark.edges == 2 * 40_479 + 200
+    assert large.edges == 2 * 40_479 + 200
 
 
 def test_half_by_default() -> None:
@@ -86,11 +86,11 @@ def test_delay_of_graded_synapses(small: Circuit) -> None:
     assert delays["spike_state", "spike_state"] == {0.0}
 
 
-def test_inhibition_belongs_to_neurons(benchmark: Circuit) -> None:
+def test_inhibition_belongs_to_neurons(large: Circuit) -> None:
     """All synapses of one neuron have one reversal potential; about a fifth inhibit."""
     reverse: dict[str, set[float]] = {}
-    uids = benchmark.uids
-    for links in benchmark.connections:
+    uids = large.uids
+    for links in large.connections:
         if links.variable == "g":
             names = uids[links.source].tolist()
             for name, value in zip(names, links.data["reverse"].tolist(), strict=True):

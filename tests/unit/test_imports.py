@@ -54,7 +54,8 @@ def test_blocked_packages_are_not_needed() -> None:
         "assert main(['models']) == 0\n"
         "M = nd.library.shipped()['GradedNeuron']\n"
         "c = nd.Circuit.from_arrays([(M, 3, {'time_constant': 5.0, 'bias': 1.0}, None)])\n"
-        "with nd.LPU(c, 1e-3) as lpu:\n    lpu.run(steps=9)\n    print(lpu.get('V').shape)\n"
+        "with nd.LPU(c, 1e-3, backend='cpu') as lpu:\n"
+        "    lpu.run(steps=9)\n    print(lpu.get('V').shape)\n"
     ).replace("import neurodriver as nd", "import neurodriver as nd, neurodriver.library")
     out = python(code)
     assert out.startswith("blocked\n") and out.endswith("(3,)\n") and "LeakyIAF" in out
