@@ -77,7 +77,7 @@ class CUDABackend:
             place.fill()
             self.instances = Instances(program, place)  # adds the kernels of templates
         chosen = plan or schedule.choose(
-            program.units, self.device.processors, self.device.clusters
+            program.units, self.device.processors, self.device.clusters, self.dtype.itemsize
         )
         self.plan = schedule.with_ahead(chosen, program.units, self.dtype.itemsize)
         self.threads = self.plan.warps
