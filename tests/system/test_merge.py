@@ -36,6 +36,7 @@ from neurodriver import (
     Circuit,
     Connections,
     MemoryRecorder,
+    Pattern,
     Recording,
     StepInput,
 )
@@ -413,6 +414,55 @@ def test_spikes_through_ports_and_conductances_to_ports() -> None:
     assert_same_bits({"g": expected["g"]}, {"g": found["g"]})
     np.testing.assert_allclose(found["V"], expected["V"], rtol=1e-13)
     assert np.ptp(found["V"]) > 1.0
+
+
+def apart(merge: bool, split: bool) -> Any:
+    """Return V of a cell with 30 synapses, in one LPU or with the synapses in another one."""
+    rng = np.random.default_rng(0)
+    gmax, train = rng.uniform(0.001, 0.01, 30), (rng.random((400, 30)) < 0.05).astype(float)
+    cell = {"cell": node("LeakyIAF", IAF, threshold=1000.0), "sum": {"class": "Aggregator"}}
+    inner: list[tuple[Any, ...]] = [("cell", "sum", {"variable": "V"}), ("sum", "cell")]
+    synapses = {
+        f"s{i}": node("SynapseAMPA", AMPA, st=5.0, gmax=float(gmax[i]), reverse=0.0)
+        for i in range(30)
+    }
+    given = ArrayInput({"spike_state": (list(synapses), train)})
+    recorder = MemoryRecorder([("V", ["cell"])])
+    man = Manager()
+    if split:
+        port = {"class": "Port", "port_type": "gpot"}
+        out = {s: {**port, "selector": f"/a/{s[1:]}", "port_io": "out"} for s in synapses}
+        into = {s: {**port, "selector": f"/b/{s[1:]}", "port_io": "in"} for s in synapses}
+        one = build(
+            synapses | {f"{s}_out": p for s, p in out.items()},
+            [(s, f"{s}_out", {"variable": "g"}) for s in synapses],
+        )
+        other = build(
+            cell | into,
+            [*inner, *((s, "sum", {"variable": "g", "reverse": 0.0}) for s in synapses)],
+        )
+        man.add(LPU, "a", one, DT, [given], [], merge=merge)
+        man.add(LPU, "b", other, DT, [], [recorder], merge=merge)
+        pattern = Pattern("/a/[0:30]", "/b/[0:30]")
+        for i in range(30):
+            pattern[f"/a/{i}", f"/b/{i}"] = 1
+        man.connect("a", "b", pattern)
+    else:
+        edges = [*inner, *((s, "sum", {"delay": 2 * DT}) for s in synapses)]
+        man.add(LPU, "a", build(cell | synapses, edges), DT, [given], [recorder], merge=merge)
+    man.spawn()
+    man.start(steps=400)
+    man.wait()
+    return recorder.get("V")
+
+
+def test_a_synapse_apart_from_its_target_is_not_merged() -> None:
+    """Its conductance goes through ports: the bits are those of the whole without merging."""
+    expected, merged = apart(False, False), apart(True, False)
+    assert np.ptp(expected) > 10.0
+    assert not np.array_equal(merged, expected)
+    np.testing.assert_allclose(merged, expected, rtol=1e-12)
+    assert np.array_equal(apart(True, True), expected)
 
 
 def test_own_models_read_conductances() -> None:
