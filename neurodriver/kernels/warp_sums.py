@@ -77,6 +77,13 @@ def lattice(one: ThreadSum) -> list[str]:
         "nd_asked();", "nd_await<0>();", "__syncwarp();",
         _UNROLL, *block(rounds.format("nd_ahead"), [*ask("nd_c", "nd_c"), "nd_asked();"]),
     ]  # fmt: skip
+    head = _places_of_warp(one.name, words)
+    body = [*begin, *block(rounds.format("nd_most"), loop)]
+    return [*head, *block("if (nd_most > 0)", body), "__syncwarp();"]
+
+
+def _places_of_warp(name: str, words: str) -> list[str]:
+    """Declare where the records of half a warp lie, and how many rounds there are."""
     return [
         "constexpr int nd_ahead = ND_AHEAD / ND_LANES, nd_rounds = 2 * nd_ahead + 1;",
         f"constexpr int nd_bytes = ({words}) * ND_LANES;",
@@ -88,9 +95,7 @@ def lattice(one: ThreadSum) -> list[str]:
         "const int nd_most = nd_largest(nd_n);",
         f"const real *nd_row0 = nd_in_{name} + nd_l;",
         "ND_OPAQUE(nd_row0);",
-        *block("if (nd_most > 0)", [*begin, *block(rounds.format("nd_most"), loop)]),
-        "__syncwarp();",
-    ]  # fmt: skip
+    ]
 
 
 def rows(one: ThreadSum) -> list[str]:

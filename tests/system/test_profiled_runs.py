@@ -68,7 +68,7 @@ def test_every_kernel_has_a_row(threads: int) -> None:
     assert [r.name for r in found.rows] == [u.kernel.name for u in units] + REST
     assert [(r.name, r.seconds) for r in found.rows] == times
     assert [r.count for r in found.kernels] == [u.count for u in units]
-    assert len(units) == 2 and found.peak > 0
+    assert len(units) >= 2 and found.peak > 0
     assert all(row.seconds > 0 for row in found.rows if row.name != "inputs")  # there are none
     assert all(r.traffic is not None and r.traffic.total > 0 for r in found.kernels)
     loop, staged = profile.spent["step loop",], profile.spent["stage inputs",]
@@ -172,7 +172,7 @@ def test_own_code(tmp_path: Path) -> None:
     current = StepInput("I", [f"n{i}" for i in range(4)], 3.0)
     groups = [(RawLeaky, 4, IAF, [f"n{i}" for i in range(4)])]
     with Profile() as profile:
-        with started(Circuit.from_arrays(groups), inputs=[current]) as lpu:
+        with started(Circuit.from_arrays(groups), inputs=[current], backend="cpu") as lpu:
             lpu.run(steps=20)
     assert profile.spent["run_step",].passes == profile.spent["run_step", "RawLeaky"].passes == 20
     assert [row.name for row in profile.measured[0].rows] == REST
