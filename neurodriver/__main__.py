@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import warnings
 from typing import Any
 
@@ -41,6 +43,20 @@ def _show_warning(message: Any, category: type[Warning], *rest: Any, **more: Any
         click.echo(f"warning: {message}", err=True)
 
 
+AGAIN = 0.02  # s until an interrupt that was lost is raised again
+
+
+def _raise_again(lost: sys.UnraisableHookArgs) -> None:
+    """Keep a Ctrl-C that came inside a callback or a destructor, where Python drops it."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        main_thread = threading.main_thread().ident
+        timer = threading.Timer(AGAIN, signal.pthread_kill, (main_thread, signal.SIGINT))
+        timer.daemon = True
+        timer.start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
@@ -48,6 +64,17 @@ def main(arguments: list[str] | None = None) -> int:
     """
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", CircuitWarning)
+    before, sys.unraisablehook = sys.unraisablehook, _raise_again
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:
+        click.echo("error: interrupted", err=True)
+        return 1
+    finally:
+        sys.unraisablehook = before
+
+
+def _main(arguments: list[str] | None) -> int:
     try:
         said = ["neurodriver", *(sys.argv[1:] if arguments is None else arguments)]
         result = cli.main(arguments, prog_name="neurodriver", standalone_mode=False, obj=said)
