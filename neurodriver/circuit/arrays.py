@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..component import NDComponent
 from ..errors import CircuitError, Faults, near, quoted
 from .circuit import Circuit, Connections, Group, Port
-from .validate import checked
+from .validate import checked, groups_of
 from .wiring import INSERTED
 
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
@@ -39,7 +39,7 @@ def from_arrays(
     links = [_connections(given, faults) for given in connections]
     if not faults.count:
         circuit = Circuit(name, tuple(made), tuple(links), name)
-        _wiring(circuit, faults)
+        check_wiring(circuit, faults)
     faults.finish()
     return checked(circuit, strict)
 
@@ -81,25 +81,22 @@ def _connections(given: Connections, faults: Faults) -> Connections:
     return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers)
 
 
-def _wiring(circuit: Circuit, faults: Faults) -> None:
+def check_wiring(circuit: Circuit, faults: Faults) -> None:
     """Note connections of a variable that the source or the access of the target does not know."""
     for links in circuit.connections:
         say = f"connections {quoted(links.variable)} -> {quoted(links.access)}:"
-        for model in _models(circuit, links.source):
-            if links.variable not in model.updates:
+        sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
+        for model in sources:
+            if links.variable not in model.updates and model is not Port:
                 hint = near(links.variable, model.updates)
                 known = ", ".join(model.updates) or "nothing"
                 faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
-        for model in _models(circuit, links.target):
+        for model in targets:
             # conductances and potentials may open onto a current: something comes between
             reads = (links.variable, "I") if links.variable in INSERTED else (links.variable,)
             names = [a.name for a in model.accesses if a.variable in reads]
-            if links.access not in names:
+            if links.access not in ([""] if model is Port else names):
                 known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
                 faults.add(f"{say} the target {model.__name__} accesses {known}")
-
-
-def _models(circuit: Circuit, ends: NDArray[np.int32]) -> Iterable[type[NDComponent]]:
-    ends = ends[(ends >= 0) & (ends < circuit.count)]
-    which = np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1)
-    return [circuit.groups[g].model for g in which.tolist()]
+        if Port in sources and Port in targets and not links.access:
+            faults.add(f"{say} lead from ports to ports; put components between them")

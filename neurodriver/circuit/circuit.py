@@ -129,7 +129,7 @@ class Connections:
 class Circuit:
     """Components grouped by model and their connections.
 
-    Use ``from_file``, ``from_graph`` or ``from_arrays``.
+    Use ``from_file``, ``from_graph``, ``from_arrays``, ``from_tables`` or ``from_sonata``.
     """
 
     name: str
@@ -150,31 +150,97 @@ class Circuit:
         strict: bool = False,
         lenient: bool = False,
     ) -> Circuit:
-        """Read a GEXF file (1.1 to 1.3, plain or gzipped); the legacy form is converted.
+        """Read a circuit file: GEXF, our own HDF5 or SONATA, told by what is in it.
 
         Parameters
         ----------
         path : str or Path
+            GEXF 1.1 to 1.3, plain or gzipped (the legacy form is converted); what `save` wrote;
+            or the circuit_config.json of a SONATA circuit (`from_sonata`).
         models : NDComponent subclass, module, path, or nested sequence of these
             Models beside the shipped ones.
         strict : bool
             Turn warnings into errors.
         lenient : bool
-            Ignore edges between models without a common variable, with a warning, as scripts of
-            the old library expect; an `LPU` that is given a file or a graph does.
+            Of GEXF: ignore edges between models without a common variable, with a warning, as
+            scripts of the old library expect; an `LPU` that is given a file or a graph does.
 
         Raises
         ------
         CircuitError
             With all faults of the file.
         """
-        from .assemble import assemble
-        from .gexf import read_gexf
-        from .legacy import as_current
-        from .records import no_collection
+        from .files import read_circuit
 
-        with no_collection():
-            return assemble(as_current(read_gexf(Path(path))), models, strict, lenient)
+        return read_circuit(Path(path), models, strict, lenient)
+
+    def save(self, path: str | Path, compress: bool = False) -> None:
+        """Write the circuit to a file, which is there when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``.h5`` or ``.hdf5`` for columns, exactly as they are; ``.gexf`` or ``.gexf.gz`` for a
+            graph, where the circuit is small.
+        compress : bool
+            Of HDF5: compress numbers, too.
+
+        Raises
+        ------
+        NeurodriverError
+            When it cannot be written.
+        """
+        from .files import save_circuit
+
+        save_circuit(self, Path(path), compress)
+
+    @classmethod
+    @phased("read file")
+    def from_tables(
+        cls, edges: str | Path, nodes: str | Path | None = None, **columns: Any
+    ) -> Circuit:
+        """Read tables of edges and nodes: Parquet, CSV or Feather.
+
+        Parameters
+        ----------
+        edges, nodes : str or Path
+        **columns
+            Which column means what: ``model``, ``source``, ``target``, ``weight``, ``delay``, ...;
+            `neurodriver.circuit.tables.read_tables` explains them.
+
+        Raises
+        ------
+        CircuitError
+            With all faults of the tables.
+        """
+        from .tables import read_tables
+
+        return read_tables(edges, nodes, **columns)
+
+    @classmethod
+    @phased("read file")
+    def from_sonata(
+        cls, config: str | Path, models: Mapping[str, Any] | None = None, **more: Any
+    ) -> Circuit:
+        """Read a SONATA circuit of point neurons.
+
+        Parameters
+        ----------
+        config : str or Path
+            circuit_config.json, or the simulation_config.json that names it.
+        models : mapping of str to model
+            What a ``model_template`` becomes, where the table of known ones does not say it.
+        **more
+            `neurodriver.circuit.sonata.read_sonata` explains it.
+
+        Raises
+        ------
+        CircuitError
+            With all faults of the files.
+        """
+        from .sonata import read_sonata
+
+        return read_sonata(config, models, **more)
 
     @classmethod
     def from_graph(

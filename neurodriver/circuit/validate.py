@@ -20,6 +20,10 @@ LONGEST_SELECTOR = 1000
 """Longest selector in characters."""
 
 
+BLOCK = 2**20
+"""Connections looked at in one go."""
+
+
 def node_name(uid: object) -> str:
     """Return how messages call a node."""
     return f"node {quoted(uid)}"
@@ -209,15 +213,26 @@ def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Paramet
     if links.variable == "g":
         rules["reverse"] = Parameter("mV", default=0.0)
     if len(links):
-        which = np.searchsorted(circuit.starts, links.target, side="right") - 1
-        for g in np.unique(which):
-            model: type[NDComponent] = circuit.groups[g].model
+        for model in groups_of(circuit, links.target):
             for access in model.accesses:
                 if access.name == links.access and access.variable == links.variable:
                     rules.update(access.connection)
                 elif access.name == links.access and links.variable in INSERTED:
                     rules.update(INSERTED[links.variable].rules())
     return rules
+
+
+def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponent]]:
+    """Return the models among some components, in the circuit's order; numbers beyond are none."""
+    seen = np.zeros(
+        len(circuit.groups) + 2, dtype=bool
+    )  # before the first, groups, behind the last
+    for begin in range(0, len(ends), BLOCK):
+        part = ends[begin : begin + BLOCK]
+        seen[np.searchsorted(circuit.starts, part, side="right")] = True
+        if seen[1:-1].all():
+            break
+    return [g.model for g, there in zip(circuit.groups, seen[1:-1], strict=True) if there]
 
 
 def _port_edges(circuit: Circuit, faults: Faults) -> None:

@@ -1,9 +1,11 @@
-"""Records -> GEXF file: the whole file or none."""
+"""Records -> GEXF file; any file: whole or not at all."""
 
 from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,22 +40,43 @@ def write_gexf(records: Records, path: Path) -> None:
     plain.sources, plain.targets = records.sources, records.targets
     plain.edges = records.edges
     graph = as_graph(plain)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with complete_or_none(path) as part, open(part, "wb") as file:
+        if path.suffix == ".gz":
+            # no name and no time in the header: the same bytes from every run of a day
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
+                nx.write_gexf(graph, zipped, prettyprint=False)
+        else:
+            nx.write_gexf(graph, file, prettyprint=False)
+
+
+@contextmanager
+def complete_or_none(path: Path) -> Iterator[Path]:
+    """Give the name of a file to write, which takes the place of ``path`` when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        Through a link the file behind it is replaced, not the link.
+
+    Raises
+    ------
+    NeurodriverError
+        When the file cannot be written.
+    """
+    goal = Path(os.path.realpath(path))
+    part = goal.with_name(f".{goal.name}.{os.getpid()}.part")
     try:
-        with open(part, "wb") as file:
-            if path.suffix == ".gz":
-                # no name and no time in the header: the same bytes from every run of a day
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-                    nx.write_gexf(graph, zipped, prettyprint=False)
-            else:
-                nx.write_gexf(graph, file, prettyprint=False)
-            file.flush()
+        if goal.exists() and not goal.is_file():
+            raise NeurodriverError(f"{path}: not a regular file; choose another name")
+        yield part
+        with open(part, "rb") as file:
             os.fsync(file.fileno())
-        os.replace(part, path)
+        os.replace(part, goal)
     except OSError as error:
         raise NeurodriverError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _uniform(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -83,9 +83,15 @@ def _gpus() -> str:
 @click.command("info")
 @click.argument("recording", required=False, type=click.Path(path_type=Path))
 def command(recording: Path | None) -> int:
-    """Print what RECORDING holds; without it: compilers, GPUs, MPI, versions and settings."""
+    """Print what RECORDING, or a circuit in HDF5, holds; without it: what this machine offers."""
     if recording is not None:
+        from ..circuit.hdf5 import holds_circuit, summary
         from ..results import open_recording
+
+        if holds_circuit(recording):
+            for line in summary(recording):
+                click.echo(line)
+            return 0
 
         with open_recording(recording) as opened:
             click.echo(repr(opened))

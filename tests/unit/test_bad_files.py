@@ -201,7 +201,7 @@ def test_other_files(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "run.h5"
     with h5py.File(path, "w") as file:
         file["V"] = 1
-    refused(path, capsys, "this is an HDF5 file", "GEXF")
+    refused(path, capsys, "this HDF5 file holds no circuit", "'V'", "Circuit.save")
     folder = tmp_path / "folder"
     folder.mkdir()
     refused(folder, capsys, "cannot be read", "directory")
