@@ -16,6 +16,7 @@ EXTRAS = {
     "movie": ["matplotlib>=3.8", "pillow>=10", "imageio-ffmpeg"],
     "yaml": ["pyyaml>=6"],
     "ports": ["pandas>=2.2"],
+    "tables": ["pyarrow>=16"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
 }
 EXTRAS["test"] = [
@@ -31,6 +32,7 @@ EXTRAS["test"] = [
     *EXTRAS["mpi"],
     *EXTRAS["plot"],
     *EXTRAS["results"],
+    *EXTRAS["tables"],
     *EXTRAS["yaml"],
 ]
 EXTRAS["all"] = sorted({name for names in EXTRAS.values() for name in names})

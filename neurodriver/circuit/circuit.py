@@ -201,17 +201,8 @@ class Circuit:
     ) -> Circuit:
         """Read tables of edges and nodes: Parquet, CSV or Feather.
 
-        Parameters
-        ----------
-        edges, nodes : str or Path
-        **columns
-            Which column means what: ``model``, ``source``, ``target``, ``weight``, ``delay``, ...;
-            `neurodriver.circuit.tables.read_tables` explains them.
-
-        Raises
-        ------
-        CircuitError
-            With all faults of the tables.
+        `neurodriver.circuit.tables.read_tables` explains the arguments: ``model``, and which
+        column means what: ``source``, ``target``, ``weight``, ``delay``, ...
         """
         from .tables import read_tables
 
@@ -222,21 +213,10 @@ class Circuit:
     def from_sonata(
         cls, config: str | Path, models: Mapping[str, Any] | None = None, **more: Any
     ) -> Circuit:
-        """Read a SONATA circuit of point neurons.
+        """Read a SONATA circuit of point neurons from its circuit_config.json.
 
-        Parameters
-        ----------
-        config : str or Path
-            circuit_config.json, or the simulation_config.json that names it.
-        models : mapping of str to model
-            What a ``model_template`` becomes, where the table of known ones does not say it.
-        **more
-            `neurodriver.circuit.sonata.read_sonata` explains it.
-
-        Raises
-        ------
-        CircuitError
-            With all faults of the files.
+        ``models`` says what a ``model_template`` becomes, where the known ones do not say it;
+        `neurodriver.circuit.sonata.read_sonata` explains the rest.
         """
         from .sonata import read_sonata
 

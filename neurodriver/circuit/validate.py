@@ -132,12 +132,13 @@ def _ports(group: Group, faults: Faults) -> None:
         lambda i: f"attribute 'selector': {allow} (got more: {quoted(selectors[i])})",
     )
     given = np.flatnonzero(lengths > 0)
-    for value, first, second in _repeats(selectors[given]):
+    for value, first, second in repeats(selectors[given]):
         names = f"{quoted(group.uids[given[first]])} and {quoted(group.uids[given[second]])}"
         faults.add(f"nodes {names} (Port), attribute 'selector': both have {quoted(value)}")
 
 
-def _repeats(values: NDArray[np.str_]) -> Iterator[tuple[str, int, int]]:
+def repeats(values: NDArray[np.str_]) -> Iterator[tuple[str, int, int]]:
+    """Yield values that stand twice, and where."""
     order = np.argsort(values, kind="stable")
     same = np.flatnonzero(values[order][1:] == values[order][:-1])
     for i in same:
@@ -162,7 +163,7 @@ def _uids(circuit: Circuit, faults: Faults) -> None:
         odd = [uid for uid in uids.tolist() if not storable(uid)]
         say = "the uid holds a character that cannot be stored; leave it out"
         faults.add_each((f"{node_name(uid)}: {say}" for uid in odd), len(odd))
-    twice = list(_repeats(uids[lengths > 0]))
+    twice = list(repeats(uids[lengths > 0]))
     say = "two components have this uid; uids must be unique"
     faults.add_each((f"{node_name(uid)}: {say}" for uid, _, _ in twice), len(twice))
 
