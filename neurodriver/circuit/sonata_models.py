@@ -72,10 +72,6 @@ def as_template(given: Any) -> Template:
     return Template(given)
 
 
-def _start(p: Theirs) -> Column:
-    return np.where(np.isnan(p["V_m"]), p["E_L"], p["V_m"])
-
-
 def _rest_of_currents(p: Theirs) -> Column:
     """Return the potential at which a constant current holds a neuron."""
     return p["E_L"] + p["I_e"] * p["tau_m"] / p["C_m"]
@@ -90,7 +86,7 @@ _MEMBRANE: dict[str, Value] = {
     "reset_potential": "V_reset",
     "capacitance": "C_m",
     "refractory_period": "t_ref",
-    "initV": _start,
+    "initV": "V_m",
 }
 _KINETICS: dict[str, Value] = {"tau_exc": "tau_syn_ex", "tau_inh": "tau_syn_in"}
 _CURRENTS: dict[str, Value] = {
@@ -107,7 +103,7 @@ _CONDUCTANCES: dict[str, Value] = {
     "resting_potential": _rest_of_conductances,
 }
 _PSC = {"E_L": -70.0, "V_th": -55.0, "V_reset": -70.0, "C_m": 250.0, "tau_m": 10.0}
-_PSC |= {"t_ref": 2.0, "I_e": 0.0, "V_m": np.nan}
+_PSC |= {"t_ref": 2.0, "I_e": 0.0, "V_m": -70.0}
 _PSC_SLOW = {**_PSC, "tau_syn_ex": 2.0, "tau_syn_in": 2.0}
 _COND = {"E_L": -70.0, "V_th": -55.0, "V_reset": -60.0, "C_m": 250.0, "g_L": 16.6667}
 _COND |= {"t_ref": 2.0, "I_e": 0.0, "V_m": -70.0, "E_ex": 0.0, "E_in": -85.0}
