@@ -31,6 +31,7 @@ CASES = (
     "lif",
     "hh_alpha",
     "files",
+    "columns",
     "ports",
     "recording",
     "photoreceptor",

@@ -351,9 +351,7 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else np.nan
 
 
-def populations(
-    path: Path, kind: str, faults: Faults, files: ExitStack
-) -> list[tuple[str, Any]]:
+def populations(path: Path, kind: str, faults: Faults, files: ExitStack) -> list[tuple[str, Any]]:
     """Return the populations of an HDF5 file; ``files`` closes it."""
     try:
         file = files.enter_context(h5py.File(path, "r", locking=False))

@@ -177,12 +177,16 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
         return edge_name(uids[links.source[i]], uids[links.target[i]])
 
     def note(bad: NDArray[np.bool_], text: Callable[[int], str]) -> None:
+        if not bad.any():
+            return
         where = np.flatnonzero(np.broadcast_to(bad, (len(links),)))
         faults.add_each((f"{name(i)}, {text(i)}" for i in where.tolist()), len(where))
 
     before = faults.count
     for which in ("source", "target"):
         ends = getattr(links, which)
+        if ends.min(initial=0) >= 0 and ends.max(initial=0) < circuit.count:
+            continue
         out = np.flatnonzero((ends < 0) | (ends >= circuit.count))
         allowed = f"0 to {circuit.count - 1}"
         texts = (f"connection {i}: {which} is {ends[i]}, allowed are {allowed}" for i in out)
@@ -191,7 +195,7 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
         return
     delay = np.broadcast_to(links.delay, (len(links),))
     note(
-        ~(np.isfinite(delay) & (delay >= 0)),
+        ~(np.isfinite(links.delay) & (links.delay >= 0)),
         lambda i: f"attribute 'delay': must be finite and not negative (got {delay[i]:g} s)",
     )
     for key, rule in _connection_rules(circuit, links).items():
@@ -201,8 +205,15 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
             faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]{what}")
         if key in links.data:
             column = np.broadcast_to(links.data[key], (len(links),))
-            bad = np.isinf(column) | (np.isnan(column) & (rule.default is None))
-            bad |= (column < rule.at_least) | (column > rule.at_most) | (column <= rule.above)
+            given = links.data[key]  # one number is looked at once
+            bad = ~np.isfinite(given) if rule.default is None else np.isinf(given)
+            for limit, beyond in (
+                (rule.at_least, np.less),
+                (rule.at_most, np.greater),
+                (rule.above, np.less_equal),
+            ):
+                if np.isfinite(limit):
+                    bad = bad | beyond(given, limit)
             say = f"attribute '{key}': must be " + " and ".join(
                 dict.fromkeys(("finite", rule.allowed()))
             )
