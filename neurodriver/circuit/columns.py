@@ -109,6 +109,7 @@ class ColumnReader:
         where = f"{node.name}, attribute '{name}'"
         value = self.attempt(where, lambda: node.attrs.get(name), "cannot be read")
         value = value.item() if isinstance(value, np.generic) else value
+        value = value.decode(errors="replace") if isinstance(value, bytes) else value
         if type(value) is kind:
             return value
         want = {str: "a text", int: "a whole number", bool: "true or false"}[kind]

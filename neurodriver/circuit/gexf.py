@@ -190,7 +190,7 @@ def _tree(path: Path) -> Element:
     with open(path, "rb") as file:
         head = file.peek(8)[:8]
         if head.startswith(b"\x89HDF"):
-            raise CircuitError(f"{path}: this is an HDF5 file; a circuit is a GEXF file")
+            raise CircuitError(f"{path}: this is an HDF5 file; a GEXF file is expected")
         # by content: a wrong ending does no harm
         zipped = head.startswith(b"\x1f\x8b")
         stream: IO[bytes] = gzip.GzipFile(fileobj=file) if zipped else file  # type: ignore[assignment]

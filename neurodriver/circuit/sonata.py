@@ -79,7 +79,8 @@ def read_sonata(
     try:
         with reader.files:
             reader.nodes()
-            faults.finish()
+            if faults.count:
+                faults.finish()
             groups = reader.groups()
             connections = reader.edges()
     except BROKEN as error:

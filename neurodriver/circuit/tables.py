@@ -112,7 +112,8 @@ def read_tables(
         node_table.missing([id, *(c for c in given.values() if isinstance(c, str))], faults)
     else:
         _no_nodes(given, id, drop_unknown, faults)
-    faults.finish()
+    if faults.count:
+        faults.finish()
     ids, columns = _nodes(node_table, id or "", given, faults)
     numbering: Indices | Named | Seen
     if index:
@@ -120,7 +121,7 @@ def read_tables(
     else:
         numbering = Seen() if ids is None else Named(ids, str(nodes), drop_unknown)
     taken = plan.read(edge_table, numbering, faults)
-    faults.finish()
+    faults.finish(strict)
     if isinstance(numbering, Seen) and numbering.count:
         ids, ranks = numbering.ranks()
         for end in ("source", "target"):
@@ -130,7 +131,6 @@ def read_tables(
     group = chosen, numbering.count, {**given, **columns}, None if ids is None else id_texts(ids)
     connections = plan.connections(taken)
     del taken
-    faults.finish(strict)
     return from_arrays([group], connections, faults.source, strict)
 
 

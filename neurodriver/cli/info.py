@@ -19,6 +19,7 @@ PACKAGES = (
     "networkx",
     "h5py",
     "matplotlib",
+    "pyarrow",
     "mpi4py",
     "pycuda",
     "cuda-bindings",

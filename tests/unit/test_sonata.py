@@ -421,8 +421,9 @@ def test_what_is_ignored_or_warned_of(tmp_path: Path) -> None:
     (tmp_path / "network" / "vv.csv").write_text(
         "edge_type_id syn_weight delay weight_function\n1 40.0 1.5 gauss\n2 -80.0 2.0 wmax\n"
     )
-    with pytest.warns(CircuitWarning, match="weight_function 'gauss' is not applied"):
+    with pytest.warns(CircuitWarning, match="weight_function 'gauss' is not applied") as told:
         assert Circuit.from_sonata(config).digest == want
+    assert len(told) == 1
 
 
 def test_one_group_needs_no_index(tmp_path: Path) -> None:

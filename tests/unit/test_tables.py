@@ -210,8 +210,9 @@ def test_unknown_nodes(form: str, tmp_path: Path) -> None:
     assert "3 faults" in message and "drop_unknown=True" in message
     for word in ("'a', row 2: 99 is not in", "'a', row 5: 98", "'b', row 3: 97"):
         assert word in message
-    with pytest.warns(CircuitWarning, match="3 of 5 edges lead"):
+    with pytest.warns(CircuitWarning, match="3 of 5 edges lead") as told:
         circuit = Circuit.from_tables(edges, nodes, drop_unknown=True, **given)
+    assert len(told) == 1
     assert edges_of(circuit) == [("10", "20", "syn", 1.0, 0.0), ("30", "10", "syn", 4.0, 0.0)]
     with pytest.raises(CircuitError, match="strict"):
         Circuit.from_tables(edges, nodes, drop_unknown=True, strict=True, **given)
