@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..library import models as known_models
 from .arrays import from_arrays
 from .circuit import Circuit, Column, Connections
 from .columns import BROKEN
-from .sonata_files import Network, Population, Types, populations, read_config
+from .sonata_files import Network, Places, Population, Types, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
 from .wiring import resolve
 
@@ -105,19 +106,20 @@ class _Block:
 
 @dataclass
 class _Ids:
-    """Node ids of a population, ascending, and the component number of each."""
+    """Node ids of a population, and the component number of each."""
 
     ids: Rows
-    order: Rows
     numbers: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @cached_property
+    def places(self) -> Places:
+        """Where an id stands."""
+        return Places(self.ids)
 
     def find(self, wanted: Column) -> NDArray[np.int32]:
         """Return component numbers, -1 for an unknown id."""
-        wanted = wanted.astype(np.int64)
-        if not len(self.ids):
-            return np.full(len(wanted), -1, np.int32)
-        at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
-        return np.where(self.ids[at] == wanted, self.numbers[self.order[at]], -1).astype(np.int32)
+        at = self.places.find(wanted)
+        return np.where(at < 0, np.int32(-1), self.numbers[at])
 
 
 class _Reader:
@@ -164,11 +166,11 @@ class _Reader:
     def _population(self, nodes: Population, name: str, folder: Path | None) -> None:
         given = nodes.column("node_id")
         ids = np.arange(nodes.count) if given is None else given.astype(np.int64)
-        order = np.argsort(ids, kind="stable")
-        twice = ids[order][1:][np.diff(ids[order]) == 0]
+        order = np.sort(ids)
+        twice = order[1:][np.diff(order) == 0]
         if len(twice):
             self.faults.add(f"{nodes.where}: node_id {twice[0]} stands twice", len(twice))
-        self.ids[name] = _Ids(ids[order], order)
+        self.ids[name] = _Ids(ids)
         kinds, kind = nodes.texts("model_type")
         templates, template = nodes.texts("model_template")
         pairs, which = np.unique(np.stack([kind, template]), axis=1, return_inverse=True)
@@ -293,7 +295,7 @@ class _Reader:
     def _numbers(self, edges: Population, folder: Path | None) -> tuple[Column, Column]:
         """Return weight and delay (s) of each edge."""
         templates, which = edges.texts("model_template")
-        for text in dict.fromkeys(templates[i] for i in np.unique(which).tolist()):
+        for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
             if text not in STATIC and text not in self.ignore:
                 say = f"unknown model_template {quoted(text)}: edges have a weight and a delay"
                 self.faults.add(f"{edges.where}: {say}; or say ignore=[{text!r}]")
@@ -330,7 +332,7 @@ class _Reader:
         source, target, weight, _ = columns
         count = len(templates)
         kind = (which[source].astype(np.int32) * count + which[target]) * 2 + (weight < 0)
-        different = np.unique(kind)
+        different = present(kind)
         for number in different.tolist():
             (a, b), negative = divmod(number // 2, count), number % 2
             (sender, _), (receiver, template) = templates[a], templates[b]

@@ -173,6 +173,41 @@ class Types:
         return out
 
 
+def present(codes: Column) -> Rows:
+    """Return which small numbers from 0 on a column holds, ascending."""
+    return np.flatnonzero(np.bincount(codes))
+
+
+class Places:
+    """Where ids stand in a column without repeats.
+
+    Parameters
+    ----------
+    ids : (n,) int64
+    """
+
+    def __init__(self, ids: Rows) -> None:
+        self.ids = ids
+        top = int(ids.max(initial=0))
+        self.table: NDArray[np.int32] | None = None
+        if ids.min(initial=0) >= 0 and top < 4 * len(ids) + 2**16:  # one look for each
+            self.table = np.full(top + 2, -1, np.int32)
+            self.table[ids] = np.arange(len(ids), dtype=np.int32)
+        else:
+            self.order = np.argsort(ids, kind="stable")
+            self.sorted = ids[self.order]
+
+    def find(self, wanted: Column) -> Rows:
+        """Return the place of each, -1 where there is none."""
+        wanted = wanted.astype(np.int64, copy=False)
+        if self.table is not None:
+            last = len(self.table) - 1
+            out: Column = self.table[np.where((wanted < 0) | (wanted > last), last, wanted)]
+            return out
+        at = np.minimum(np.searchsorted(self.sorted, wanted), len(self.ids) - 1)
+        return np.where(self.sorted[at] == wanted, self.order[at], -1)
+
+
 class Population:
     """The nodes or edges of one population, with the attributes of their types.
 
@@ -220,14 +255,13 @@ class Population:
         known = np.array(sorted(self.types), dtype=np.int64)
         if ids is None or not len(known):
             return np.full(self.count, -1)
-        ids = ids.astype(np.int64)
-        rows = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        lost = known[rows] != ids
-        wanted = np.unique(ids[lost & (ids >= 0)])
-        if len(wanted):
-            some = ", ".join(map(str, wanted[:5]))
-            self.faults.add(f"{self.where}: no type has the {self.kind}_type_id {some}")
-        return np.where(lost, -1, rows)
+        rows = Places(known).find(ids)
+        if rows.min(initial=0) < 0:
+            wanted = np.unique(ids[(rows < 0) & (ids >= 0)])
+            if len(wanted):
+                some = ", ".join(map(str, wanted[:5]))
+                self.faults.add(f"{self.where}: no type has the {self.kind}_type_id {some}")
+        return rows
 
     def _members(self) -> dict[int, tuple[Column | slice, Column | slice]]:
         """Return for each group which members have their attributes there, and in which row."""
@@ -237,18 +271,20 @@ class Population:
             if len(self.groups) > 1:
                 self.faults.add(f"{self.where}: several groups need '{names[0]}', '{names[1]}'")
             return {number: (slice(None), slice(None)) for number in list(self.groups)[:1]}
-        lost = np.setdiff1d(np.unique(ids), list(self.groups))
-        if len(lost):
-            some = ", ".join(map(str, lost[:5]))
-            self.faults.add(f"{self.where}: '{names[0]}' names groups that are not there: {some}")
         out: dict[int, tuple[Column | slice, Column | slice]] = {}
+        told = 0
         for number in self.groups:
             mine = ids == number
-            if mine.all():
+            told += int(mine.sum())
+            if told == self.count and not out:
                 straight = np.array_equal(rows, np.arange(self.count))
                 out[number] = slice(None), slice(None) if straight else rows.astype(np.int64)
             else:
                 out[number] = np.flatnonzero(mine), rows[mine].astype(np.int64)
+        if told < self.count:
+            lost = np.setdiff1d(ids, list(self.groups))
+            some = ", ".join(map(str, lost[:5]))
+            self.faults.add(f"{self.where}: '{names[0]}' names groups that are not there: {some}")
         return out
 
     def in_groups(self, name: str) -> list[tuple[Any, Column | slice, Column | slice]]:

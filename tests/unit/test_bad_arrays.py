@@ -48,6 +48,17 @@ def test_bad_connections(given: Connections, words: list[str]) -> None:
         assert word in str(caught.value)
 
 
+def test_bad_ends_are_found_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One wrong target among many edges, which are looked at in parts."""
+    monkeypatch.setattr("neurodriver.circuit.validate.BLOCK", 2)
+    for at in range(5):
+        target = np.full(5, 3)
+        target[at] = 1
+        given = links("spike_state", "spike_state", np.zeros(5, int), target)
+        with pytest.raises(CircuitError, match="target LeakyIAF accesses I"):
+            Circuit.from_arrays(GROUPS, [given])
+
+
 @pytest.mark.parametrize(
     ("group", "words"),
     [

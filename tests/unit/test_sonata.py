@@ -436,6 +436,24 @@ def test_one_group_needs_no_index(tmp_path: Path) -> None:
     assert links_of(Circuit.from_sonata(config)) == want
 
 
+@pytest.mark.parametrize("spread", [1, 10**12])
+def test_ids_far_apart(spread: int, tmp_path: Path) -> None:
+    """Ids may be any whole numbers, in any order."""
+    config = write(tmp_path)
+    want = {(*(e[0], e[1]), *e[3:]) for e in links_of(Circuit.from_sonata(config))}
+    ids = {4: 4 * spread, 0: 0, 9: 9 * spread, 1: 3, 2: 2 * spread}
+    columns = [("v1.h5", f"{V1}/node_id"), ("lv.h5", "edges/lgn_v1/target_node_id")]
+    columns += [("vv.h5", f"{VV}/source_node_id"), ("vv.h5", f"{VV}/target_node_id")]
+    for name, column in columns:
+        with h5py.File(tmp_path / "network" / name) as file:
+            given = [ids[int(i)] for i in file[column][()]]
+        _swap(name, column, np.array(given, np.uint64))(tmp_path)
+    back = {f"v1/{new}": f"v1/{old}" for old, new in ids.items()}
+    links = links_of(Circuit.from_sonata(config))
+    got = {(back.get(e[0], e[0]), back.get(e[1], e[1]), *e[3:]) for e in links}
+    assert got == want
+
+
 def test_damaged_files(tmp_path: Path) -> None:
     """A changed byte in a file leads to an error of ours, or to a circuit."""
     config = write(tmp_path)
