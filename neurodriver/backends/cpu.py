@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import settings
 from ..compile.buffers import Blank, aligned, as_aligned
+from ..compile.fanout import Parts
 from ..compile.program import Program, Unit
 from ..custom.arrays import HostArray, host_array
 from ..custom.host import HostPlace
@@ -147,6 +148,7 @@ class CPUBackend:
     def _bind(self, unit: Unit, library: ct.CDLL) -> _Kernel:
         """Fill the tables of a kernel's arguments and compute its constants."""
         memory, kernel = self.program.memory, unit.kernel
+        cuts = self._cuts(unit)
         arrays: dict[str, NDArray[Any]] = {}
         for key in kernel.pointers:
             value = unit.values.get(key)
@@ -157,6 +159,8 @@ class CPUBackend:
                 unit.values[key] = arrays[key]
             elif isinstance(value, Blank):
                 arrays[key] = aligned(value.size, value.dtype)
+            elif isinstance(value, Parts):
+                arrays[key] = value.of(cuts)
         addresses = []
         for key in kernel.pointers:
             if key.startswith("ring:"):
@@ -165,6 +169,10 @@ class CPUBackend:
                 addresses.append(self._pointer(memory.where[key[6:]]))
             elif key.startswith("active:"):
                 addresses.append(self._pointer(memory.active[key[7:]]))
+            elif key.startswith("noted:"):
+                addresses.append(self._pointer(memory.noted[key[6:]]))
+            elif key == "cuts":
+                addresses.append(self._pointer(cuts))
             else:
                 addresses.append(self._pointer(arrays[key]))
         integers = [self._integer(unit, key) for key in kernel.integers]
@@ -178,7 +186,7 @@ class CPUBackend:
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
         self._initial.append((library, args))
-        self.cuts.append(self._cuts(unit))
+        self.cuts.append(cuts)
         return _Kernel(update, args, self._pointer(self.cuts[-1]))
 
     def _integer(self, unit: Unit, key: str) -> int:
@@ -188,6 +196,8 @@ class CPUBackend:
             return rings[name].depth
         if kind == "width":
             return rings[name].width
+        if kind == "threads":
+            return self.threads
         return int(unit.values[key]) & 0xFFFF_FFFF_FFFF_FFFF
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
