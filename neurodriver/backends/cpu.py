@@ -47,7 +47,7 @@ class _Args(ct.Structure):
 
 
 class _Kernel(ct.Structure):
-    _fields_ = [("update", _ptr), ("args", _Args), ("cuts", _ptr)]
+    _fields_ = [("update", _ptr), ("deal", _ptr), ("args", _Args), ("cuts", _ptr)]
 
 
 class _Ring(ct.Structure):
@@ -56,7 +56,8 @@ class _Ring(ct.Structure):
 
 class _Plan(ct.Structure):
     _fields_ = [
-        (n, _i64) for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports")
+        (n, _i64)
+        for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports", "window")
     ]
     _fields_ += [
         (n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported", "times")
@@ -187,7 +188,8 @@ class CPUBackend:
         self._keep += [args, library]
         self._initial.append((library, args))
         self.cuts.append(cuts)
-        return _Kernel(update, args, self._pointer(self.cuts[-1]))
+        deal = ct.cast(library.nd_deal, _ptr).value if kernel.deals else None
+        return _Kernel(update, deal, args, self._pointer(self.cuts[-1]))
 
     def _integer(self, unit: Unit, key: str) -> int:
         kind, _, name = key.partition(":")
@@ -245,7 +247,7 @@ class CPUBackend:
             rings.append(_Ring(data, ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
-        self._found = EventBuffers(self.threads, events, _SPARE_EVENTS)
+        self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
         self.events = (Events * max(len(events), 1))(*events)
         self._exported = len(exports)
         self.exports = (Probe * max(len(exports), 1))(*exports)
@@ -255,7 +257,7 @@ class CPUBackend:
         tables.append(self.exports)
         self._keep += tables
         counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
-        counts.append(len(exports))
+        counts += [len(exports), self.program.window]
         self._laps = Laps(self.threads, self.program.units, self._launched)
         times = ct.addressof(self._laps.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)

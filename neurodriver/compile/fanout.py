@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit, Port
 from ..custom.plan import needs_instance
 from .buffers import Blank, as_aligned
-from .delays import Spread
+from .delays import Spread, steps_of
 from .gather import Edges, Gather
 from .memory import LANES, padded
 from .target import Target
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 COST = 0.01
 """Work of a connection, as few spike, to that of one that is read at every step."""
+
+LONGEST_WINDOW = 32
+"""Steps that a tile of components is advanced by at most before the next tile."""
 
 MOST_PLACES = 2**31 - 1
 """Slots of all targets of an access at most: a place is 4 bytes."""
@@ -68,7 +71,7 @@ def spread_accesses(circuit: Circuit, target: Target) -> Spread:
         return frozenset()
     found = set()
     for number, group in enumerate(circuit.groups):
-        if group.model is Port or needs_instance(group):
+        if group.model is Port or group.model.sub_units is not None or needs_instance(group):
             continue
         for access in group.model.accesses:
             if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
@@ -80,6 +83,22 @@ def _silent_at_first(circuit: Circuit, variable: str) -> bool:
     """Whether no component can hold an event before the first step."""
     models = [g.model for g in circuit.groups if variable in g.model.updates]
     return not any(variable in m.states or variable in m.outputs for m in models)
+
+
+def window(circuit: Circuit, dt: float, spread: Spread) -> int:
+    """Return how many steps the components of a circuit can go without each other.
+
+    That is the least latency of all connections, where only weighted spikes connect them: in so
+    many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``.
+    """
+    for links in circuit.connections:
+        ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
+        if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):
+            return 1
+    if any(g.model is Port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
+        return 1
+    least = [int(steps_of(links, dt).min()) for links in circuit.connections if len(links)]
+    return min([LONGEST_WINDOW, *least])
 
 
 def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Units) -> Gather:
@@ -107,7 +126,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     back = np.broadcast_to(edges.back, edges.element.shape)
     blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
     ahead = back - lag[source]
-    depth, width = int(ahead.max()) + 1, padded(count)
+    depth, width = int(ahead.max()) + program.window, padded(count)
     order = np.lexsort((edges.target, source))
     source, place = source[order], edges.target[order].astype(np.int32)
     first = np.zeros(len(lag) + 1, dtype=np.int64)
@@ -118,6 +137,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     made.limits = {"blocks": len(blocks), "depth": depth, "ahead": width, "wide": int(wide)}
     arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
     made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
+    made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
     made.parts = Parts(first, place)
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
     _store_multiples(made, multiple, source, first)

@@ -25,7 +25,7 @@ from .aggregators import insert_aggregators
 from .delays import Spread, longest
 from .edges import edges_of
 from .events import add_events
-from .fanout import fan_out, spread_accesses
+from .fanout import fan_out, spread_accesses, window
 from .fusion import Fused, find_fusions
 from .gather import Edges, Gather, plan
 from .injection import Slots, make_slots
@@ -96,6 +96,8 @@ class Program:
         Which synapses are computed as one.
     spread : frozenset of (group number, access)
         Accesses that spikes reach by their sources.
+    window : int
+        Steps for which threads need not meet.
     """
 
     circuit: Circuit
@@ -110,6 +112,7 @@ class Program:
     custom: list[Custom] = field(default_factory=list)
     merged: Merged | None = None
     spread: Spread = frozenset()
+    window: int = 1
 
     def places(self, number: int) -> int:
         """Return how many components of a group are computed, as far as they are stored."""
@@ -166,6 +169,10 @@ def compile_circuit(
     full, slots = merged.circuit, merged.slots
     spread = spread_accesses(full, target) if plans else frozenset()
     depths = longest(full, dt, spread)
+    steps = window(full, dt, spread) if not slots.count and not depth else 1
+    if steps > 1:  # rows of one window are read while those of the next are written
+        shared = {*recorded, *EVENT_VARIABLES, *(links.variable for links in full.connections)}
+        depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
@@ -174,7 +181,7 @@ def compile_circuit(
     places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
     memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places, target)
     program = Program(full, dt, np.dtype(dtype), seed, memory, slots, merged=merged)
-    program.spread = spread
+    program.spread, program.window = spread, steps
     program.positions.update(merged.positions)
     for fused in fusions.values():
         assert fused.gather.place is not None

@@ -23,6 +23,11 @@ def sum_text(component: ComponentText, access: Access) -> SumText:
     return (EventText if "event_first" in gather.arrays else SumText)(component, access)
 
 
+def dealing(sums: list[SumText]) -> list[str]:
+    """Return the lines that deal out the spikes of all accesses that ask for it."""
+    return [line for s in sums if isinstance(s, FanoutText) for line in s.deal()]
+
+
 class EventText(SumText):
     """Writes how a sliced access is read whose edges are stored by their sources, too.
 

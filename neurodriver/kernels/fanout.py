@@ -11,35 +11,43 @@ _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
 class FanoutText(SumText):
     """Writes how an access is read whose connections are stored by their sources.
 
-    At the head of a call each thread deals the spikes that are due out to its own components, so
+    Before its components are updated each thread deals the spikes that are due out to them, so
     that they find the sum of a step in their slots. It is the only one that writes these.
     """
 
     loops = True
 
     def head(self) -> list[str]:
-        """Declare what is read; deal the spikes out."""
-        name, wide = self.access.name, self.gather.limits["wide"]
+        """Declare the slots."""
+        name = self.access.name
+        slot = "long long" if self.gather.limits["wide"] else "int"
+        return [
+            f"typedef {slot} nd_slot_{name};",
+            *self.units(),
+            f"nd_slot_{name} *__restrict nd_slots_{name} = "
+            f"{self._pointer('slots', f'nd_slot_{name}')};",
+            f"unsigned char *__restrict nd_touched_{name} = "
+            f"{self._pointer('touched', 'unsigned char')};",
+            f"const int nd_ahead_{name} = {self._limit('ahead')};",
+            f"const int nd_turns_{name} = {self._limit('depth')};",
+            f"const int nd_now_{name} = (int)(nd_k % nd_turns_{name}) * nd_ahead_{name};",
+        ]
+
+    def deal(self) -> list[str]:
+        """Return the lines that deal out the spikes that are due at step ``nd_k``."""
+        name = self.access.name
         kinds = {"block": "long long", "listed": "int", "parts": "long long", "code": "int"}
         kinds |= {
             n: _C_TYPES[self.gather.arrays[n].dtype.name]
             for n in ("multiple", "of_source")
             if n in self.gather.arrays
         }
-        slot = "long long" if wide else "int"
-        lines = [f"typedef {slot} nd_slot_{name};", *self.units()]
+        lines = [line for line in self.head() if "nd_one_" not in line and "nd_unit_" not in line]
         lines += [self._array(n, kind) for n, kind in kinds.items()]
         if "weight" not in self.gather.arrays and "weight" in self.gather.uniform:
             number = self.component.arguments.scalar(self.component.key(f"data:{name}:weight"))
             lines.append(f"const int nd_all_{name} = (int){number};")
-        lines += [
-            f"nd_slot_{name} *__restrict nd_slots_{name} = "
-            f"{self._pointer('slots', f'nd_slot_{name}')};",
-            f"const int nd_ahead_{name} = {self._limit('ahead')};",
-            f"const int nd_turns_{name} = {self._limit('depth')};",
-            f"const int nd_now_{name} = (int)(nd_k % nd_turns_{name}) * nd_ahead_{name};",
-        ]
-        return [*lines, *block("", self._deal_out())]
+        return block("", [*lines, *self._deal_out()])
 
     def _limit(self, name: str) -> str:
         place = self.component.arguments.integer(self.component.key(f"{self.access.name}:{name}"))
@@ -118,15 +126,26 @@ class FanoutText(SumText):
             ]
             lines.append(f"const int nd_end_{name} = nd_turns_{name} * nd_ahead_{name};")
         loop = "for (long long nd_p = nd_part[0]; nd_p < nd_part[1]; ++nd_p)"
-        return [*lines, *block(loop, [*place, f"nd_slots_{name}[nd_q] += {more};"])]
+        add = [f"nd_slots_{name}[nd_q] += {more};", f"nd_touched_{name}[nd_q / ND_LANES] = 1;"]
+        return [*lines, *block(loop, [*place, *add])]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
-        """Return the loop that takes one tile's sums out of the slots."""
+        """Return the loop that takes one tile's sums out of the slots that something reached."""
         name = self.access.name
-        body = [
+        each = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
+        take = [
             f"nd_slot_{name} *nd_at = nd_slots_{name} + nd_now_{name} + nd_t + nd_i;",
             f"nd_sum_{name}[nd_i] = {self.finished('*nd_at', 'nd_t + nd_i')};",
             "*nd_at = 0;",
         ]
-        loop = block("for (int nd_i = 0; nd_i < nd_m; ++nd_i)", body)
-        return [f"real nd_sum_{name}[ND_TILE];", "ND_SIMD", *loop]
+        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
+        some = [
+            f"for (int nd_s = 0; nd_s * ND_LANES < nd_m; ++nd_s) ({note})[nd_s] = 0;",
+            "ND_SIMD",
+            *block(each, take),
+        ]
+        return [
+            f"real nd_sum_{name}[ND_TILE];",
+            *block(f"if (nd_noted({note}, (nd_m + ND_LANES - 1) / ND_LANES))", some),
+            f"else {each} nd_sum_{name}[nd_i] = 0;",
+        ]

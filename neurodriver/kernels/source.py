@@ -67,6 +67,12 @@ ND_FN long long nd_next(const unsigned char *note, long long s, long long end)
     return s;
 }
 
+/* Whether any of some notes is not zero. */
+ND_FN bool nd_noted(const unsigned char *note, int count)
+{
+    return nd_next(note, 0, count) < count;
+}
+
 /* Which thread's share of the components begins at `begin`. */
 ND_FN int nd_mine(const long long *cuts, long long threads, long long begin)
 {

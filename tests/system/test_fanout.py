@@ -16,6 +16,7 @@ from neurodriver import ArrayInput, Circuit, Connections, NDComponent, State, We
 from neurodriver.compile.gather import Edges
 from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.whole import MOST_SPIKES, whole_weights
+from neurodriver.errors import CircuitWarning, InputError
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
@@ -114,12 +115,35 @@ def test_bytes_of_a_connection() -> None:
 
 
 def test_rows_are_kept_until_the_first_spike_is_due() -> None:
-    """The ring of spikes is as deep as the least delay, and the ring of slots as the rest."""
+    """Rows for two windows of the least delay, and slots for what is due after that."""
     program = compile_circuit(circuit("one", (4, 9)), DT)
-    assert program.memory.rings["spike_state"].depth == 5
-    assert only(program).limits["depth"] == 6
+    assert program.memory.rings["spike_state"].depth == 2 * 4
+    assert only(program).limits["depth"] == 6 + 4 - 1
+    program = compile_circuit(circuit("one", (1, 9)), DT)
+    assert program.memory.rings["spike_state"].depth == 2
+    assert only(program).limits["depth"] == 9
     program = compile_circuit(circuit("one", (4, 9)), DT, plans=False)
     assert program.memory.rings["spike_state"].depth == 10
+
+
+def test_windows_of_several_steps(dtype: str) -> None:
+    """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
+    made = circuit("any", (7, 20), n=2111)
+    program = compile_circuit(made, DT, dtype)
+    assert program.window == 7
+    assert compile_circuit(made, DT, dtype, plans=False).window == 1
+    assert compile_circuit(circuit("any", (1, 20)), DT).window == 1
+    record = [("V", None), ("spike_state", None)]
+    one = simulate(made, DT, 150, (), record, dtype=dtype, plans=False)
+    for how in (
+        {"chunk": 150},
+        {"threads": 2, "chunk": 11},
+        {"threads": 3, "chunk": 40},
+        {"chunk": 1},
+    ):
+        assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
+    one = simulate(made, DT, 150, (), record, dtype=dtype, interval=4, plans=False)
+    assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, interval=4))
 
 
 def test_no_connection_is_read_twice() -> None:
@@ -151,6 +175,41 @@ def test_a_source_that_begins_with_a_spike() -> None:
     assert compile_circuit(made, DT).gathers[1, "a"].form == "sliced"
     data = simulate(made, DT, 8)["V"]
     assert data[:, 0].tolist() == [0.0, 2.0, 2.0, 2.0, 0.0, 2.0, 0.0, 2.0]
+
+
+# ---- counts ------------------------------------------------------------------------------------
+
+
+def receiving() -> Circuit:
+    """Return two sources, each with a connection of weight 0.5 to an adder."""
+    ends = np.array([0, 1], np.int32), np.array([2, 3], np.int32)
+    links = Connections("spike_state", "a", *ends, np.asarray(DT), {"weight": np.asarray(0.5)})
+    groups: Any = [(model("SpikeSource"), 2, {}, ["x", "y"]), (Adder, 2, {}, None)]
+    return Circuit.from_arrays(groups, [links])
+
+
+@pytest.mark.parametrize("plans", [True, False])
+def test_too_many_spikes_are_clamped_and_reported(plans: bool) -> None:
+    """Once for each component, with its uid and the step."""
+    counts = np.zeros((20, 2))
+    counts[3] = 4, 1500
+    counts[9] = 2, -7000
+    given = ArrayInput({"spike_state": (["x", "y"], counts)})
+    with pytest.warns(CircuitWarning) as said:
+        data = simulate(receiving(), DT, 20, given, [("V", None)], plans=plans)["V"]
+    told = [str(one.message) for one in said if one.category is CircuitWarning]
+    assert len(told) == 1
+    for word in ("1,500 spikes", "'y' in step 3", "1,023"):
+        assert word in told[0]
+    assert sorted(set(data[:, 0].tolist())) == [0.0, 1.0, 2.0]
+    assert sorted(set(data[:, 1].tolist())) == [-511.5, 0.0, 511.5]
+
+
+def test_parts_of_a_spike_are_refused() -> None:
+    """What is counted is whole; without weights any value may be injected."""
+    given = ArrayInput({"spike_state": (["x", "y"], np.array([[0.0, 1.0], [2.0, 0.25]]))})
+    with pytest.raises(InputError, match=r"whole numbers; got 0.25 for 'y' in step 1"):
+        simulate(receiving(), DT, 20, given)
 
 
 # ---- weights as whole numbers ------------------------------------------------------------------
