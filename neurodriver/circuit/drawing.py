@@ -143,7 +143,7 @@ class Rows:
         origin : int
         """
         if begin is not None:
-            self._begin = np.ascontiguousarray(begin, dtype=np.int64)
+            self._begin = np.array(begin, dtype=np.int64)
         self._from = self.ends.target.start - origin
         window = self._first, self._last
         self._call("nd_place", self._rows, self._length, *window, self._from, target)
