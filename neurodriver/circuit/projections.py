@@ -194,7 +194,7 @@ def bind(given: Sequence[Projection], circuit: Circuit, seed: int, faults: Fault
             both = Ends(ends[0], ends[1])
             for text in one.rule.faults(both):
                 here.add(f"{type(one.rule).__name__}: {text}")
-            _wiring(one, both, circuit, here)
+            _wiring(one, both, circuit, here, not here.count)
             out.append(Drawn(one, both, key_of(seed, one.label)))
         say = f"projection {quoted(one.label)}"
         faults.add_each((f"{say}: {text}" for text in here.messages), here.count)
@@ -213,7 +213,7 @@ def warn_of_none(links: Drawn, faults: Faults) -> None:
         faults.warn(f"projection {quoted(links.projection.label)} has no connections")
 
 
-def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> None:
+def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound: bool) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
     for model in models_of(circuit, ends.source):
         if one.variable not in model.updates:
@@ -237,7 +237,9 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> No
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"
             faults.add(f"{what}, which no projection has; give Connections")
-    factors = one.rule.columns.get("weights", np.ones(1)) if isinstance(one.rule, Lattice) else 1.0
+    factors: Any = 1.0
+    if isinstance(one.rule, Lattice) and sound:
+        factors = one.rule.columns["weights"]
     _fits("weight", law_of(one.weight), factors, rules.get("weight"), faults)
     _fits("delay", law_of(one.delay), 1.0, Parameter("s", at_least=0.0), faults)
 

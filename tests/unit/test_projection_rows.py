@@ -34,7 +34,9 @@ DELAYS = LogNormal(-6.5, 0.5, high=5e-3)
 def projections(*given: tuple[Any, Any, Any]) -> list[Drawn]:
     """Return projections of (rule, weight, delay) onto the components 300 .. 799."""
     made = [
-        Projection("spike_state", "spike_state", (100, 600), (300, 800), rule, weight, delay, str(n))
+        Projection(
+            "spike_state", "spike_state", (100, 600), (300, 800), rule, weight, delay, str(n)
+        )
         for n, (rule, weight, delay) in enumerate(given)
     ]
     circuit = Circuit.from_arrays([(model("Izhikevich"), COUNT, {}, None)], made)

@@ -78,8 +78,9 @@ def fits(seen: NDArray[Any], expected: Any, lost: int = 1) -> bool:
     got = np.asarray(seen).reshape(-1)
     small = want < 5
     if small.any():
-        want, got = np.append(want[~small], want[small].sum()), np.append(
-            got[~small], got[small].sum()
+        want, got = (
+            np.append(want[~small], want[small].sum()),
+            np.append(got[~small], got[small].sum()),
         )
         if want[-1] < 5:
             want, got = np.append(want[:-2], want[-2:].sum()), np.append(got[:-2], got[-2:].sum())
@@ -154,7 +155,9 @@ def test_values_of_plain_python(of: str) -> None:
     source, _ = ends(links)
     first = np.searchsorted(source, source)
     again = 0
-    for at, (s, rank) in enumerate(zip(source.tolist(), np.arange(len(source)) - first, strict=True)):
+    for at, (s, rank) in enumerate(
+        zip(source.tolist(), np.arange(len(source)) - first, strict=True)
+    ):
         attempt = 0
         while not 2.5 <= (x := 3 + draws.normal(s, int(rank), stream, attempt)) <= 3.4:
             attempt += 1
@@ -182,7 +185,7 @@ def test_fixed_probability_is_binomial(p: float) -> None:
 
 @pytest.mark.parametrize("p, count", [(0.0, 0), (1.0, 300 * 400)])
 def test_certain_probabilities(p: float, count: int) -> None:
-    """Nothing, with a warning, or everything."""
+    """Nothing, or everything."""
     links = drawn(FixedProbability(p))
     assert len(links) == count == len(links.target)
 
@@ -368,9 +371,7 @@ def test_what_edges_depend_on(rule: Any) -> None:
     assert np.array_equal(moved.target - 50, here.target)
     assert np.array_equal(moved.data["weight"], here.data["weight"])
     for changed in (drawn(rule, name="q"), drawn(rule, seed=SEED + 1)):
-        a, b = (
-            {*zip(x.source.tolist(), x.target.tolist(), strict=True)} for x in (changed, here)
-        )
+        a, b = ({*zip(x.source.tolist(), x.target.tolist(), strict=True)} for x in (changed, here))
         assert len(a & b) < 0.6 * len(b)
 
 
