@@ -160,16 +160,20 @@ class Rows:
         self._call("nd_values", self._rows, _WEIGHT if of == "weight" else _DELAY, out)
 
     @phased("draw connections")
-    def span(self, dt: float) -> tuple[int, int]:
-        """Return the least and the greatest delay in steps, (1, 0) without a connection."""
-        out = np.array([np.iinfo(np.int64).max, 0])
-        self._call("nd_span", self._rows, float(dt), out)
-        return (int(out[0]), int(out[1])) if out[1] else (1, 0)
+    def span(self, dt: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the least and the greatest delay of each source in steps, (sources,) int64.
+
+        0 for a source without a connection.
+        """
+        out = np.empty((2, len(self.count)), dtype=np.int64)
+        self._call("nd_span", self._rows, float(dt), out[0], out[1])
+        return out[0], out[1]
 
     @phased("draw connections")
     def bounds(
         self,
         target: NDArray[np.int32],
+        degree: NDArray[np.int64],
         least: NDArray[np.float64],
         greatest: NDArray[np.float64],
         total: NDArray[np.float64],
@@ -180,61 +184,67 @@ class Rows:
         ----------
         target : int32
             As `place` wrote it.
+        degree : int64
+            Number of connections of each target, numbered as in ``target``.
         least, greatest, total : float64
-            Least |weight| above 0, greatest and summed |weight| of each target, numbered as in
-            ``target``. They hold what is known from other projections (inf, 0 and 0 at first).
+            Least |weight| above 0, greatest and summed |weight|. They hold what is known from
+            other projections (inf, 0 and 0 at first).
         """
-        self._call("nd_bounds", self._rows, target, *self._targets, least, greatest, total)
+        columns = (degree, least, greatest, total)
+        self._call("nd_bounds", self._rows, target, *self._targets, *columns)
 
     @phased("draw connections")
-    def whole(
+    def remainders(
         self,
         target: NDArray[np.int32],
         unit: NDArray[np.float64],
-        most: int,
-        out: NDArray[np.bool_],
+        alike: float,
+        rest: NDArray[np.float64],
+        most: NDArray[np.float64],
     ) -> None:
-        """Clear ``out`` for targets with a weight that is no whole number of units.
+        """Account for how far |weights| are from whole numbers of units.
 
         Parameters
         ----------
         target : int32
             As `place` wrote it.
         unit : float64
-            Unit of each target; whole is what is whole within 2^-46 of itself.
-        most : int
-            Greatest number of units.
-        out : bool
-            For each target.
+            Of each target; NaN where nothing is asked.
+        alike : float
+            Distances up to this, relative to the whole number, are none.
+        rest, most : float64
+            Least distance of |weight| / unit from a whole number, in units, and the greatest such
+            number. They hold what is known from other projections (inf and 0 at first).
         """
-        flags = self._targets
-        self._call("nd_whole", self._rows, target, *flags, unit, float(most), out.view(np.uint8))
+        self._call("nd_remainders", self._rows, target, *self._targets, unit, alike, rest, most)
 
     @phased("draw connections")
     def encode(
         self,
         code: NDArray[np.int32],
-        weight: NDArray[np.signedinteger[Any]] | None,
+        multiple: NDArray[np.signedinteger[Any]] | None,
         dt: float,
         width: int,
-        scale: NDArray[np.float64],
+        lag: NDArray[np.int64],
+        unit: NDArray[np.float64],
     ) -> None:
         """Turn targets into codes, in their place, and write the weights as whole numbers.
 
         Parameters
         ----------
         code : int32
-            Targets as `place` wrote them; then (steps - 1) * width + target.
-        weight : int8, int16 or int32, optional
-            rint(weight / scale), in the places of the connections.
+            Targets as `place` wrote them; then (steps - 1 - lag) * width + target.
+        multiple : int8, int16 or int32, optional
+            rint(weight / unit), in the places of the connections.
         dt : float
             Step in seconds.
         width : int
-        scale : (1,) or (targets,) float64
+        lag : (sources,) int64
+        unit : (targets,) float64
         """
-        size = 0 if weight is None else weight.itemsize
-        out = np.empty(0, np.int8) if weight is None else weight
-        self._call("nd_encode", self._rows, float(dt), width, scale, scale.size, size, code, out)
+        size = 0 if multiple is None else multiple.itemsize
+        out = np.empty(0, np.int8) if multiple is None else multiple
+        self._call("nd_encode", self._rows, float(dt), width, lag, unit, size, code, out)
 
     @property
     def _rows(self) -> _Rows:

@@ -48,7 +48,7 @@ struct nd_rows { const integer *begin, *skip, *count; integer threads; };
 struct nd_scratch {
     std::vector<int> target;
     std::vector<word> bits, taken;
-    std::vector<double> real, more, drawn;
+    std::vector<double> real, drawn;
     std::vector<int> filter;   /* lattice: the offset of each connection */
     std::vector<int> again;    /* draws outside their bounds; other half of a sort */
 };
@@ -446,20 +446,16 @@ extern "C" void nd_values(const nd_rule *r, const nd_rows *rows, integer stream,
     });
 }
 
-/* Least and greatest delay in steps; nothing changes where there is no connection. */
-extern "C" void nd_span(const nd_rule *r, const nd_rows *rows, double dt, integer *span)
+/* Least and greatest delay of each row in steps; 0 where it has no connection. */
+extern "C" void nd_span(const nd_rule *r, const nd_rows *rows, double dt, integer *least,
+                        integer *most)
 {
-    std::vector<integer> least((size_t)rows->threads, span[0]), most((size_t)rows->threads, span[1]);
-    std::vector<nd_scratch> owns(rows->threads);
-    nd_shared(rows->threads, r->sources, [&](integer s, integer me) {
-        nd_values_of(r, ND_DELAY, s, rows->skip[s], rows->count[s], owns[me], owns[me].real);
-        for (const double delay : owns[me].real) {
-            least[me] = std::min(least[me], nd_steps(delay, dt));
-            most[me] = std::max(most[me], nd_steps(delay, dt));
-        }
+    nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
+        nd_values_of(r, ND_DELAY, s, rows->skip[s], rows->count[s], own, own.real);
+        const auto [low, high] = std::minmax_element(own.real.begin(), own.real.end());
+        least[s] = own.real.empty() ? 0 : nd_steps(*low, dt);
+        most[s] = own.real.empty() ? 0 : nd_steps(*high, dt);
     });
-    span[0] = *std::min_element(least.begin(), least.end());
-    span[1] = *std::max_element(most.begin(), most.end());
 }
 
 /* body(target, weight) for all connections: a target has one thread, and its sources in order. */
@@ -482,48 +478,55 @@ template <typename Body> static void nd_each_weight(const nd_rule *r, const nd_r
     });
 }
 
-/* Per target, for what stands there already and the connections here: least |weight| above 0,
- * greatest and summed |weight|. */
+/* Per target, for what stands there already and the connections here: their number, least
+ * |weight| above 0, greatest and summed |weight|. */
 extern "C" void nd_bounds(const nd_rule *r, const nd_rows *rows, const int *target, integer first,
-                          integer last, double *least, double *greatest, double *sum)
+                          integer last, integer *degree, double *least, double *greatest,
+                          double *sum)
 {
     nd_each_weight(r, rows, target, first, last, [=](int t, double weight) {
         const double size = nd_fabs(weight);
+        ++degree[t];
         if (size > 0) least[t] = nd_fmin(least[t], size);
         greatest[t] = nd_fmax(greatest[t], size);
         sum[t] += size;
     });
 }
 
-/* Clear `whole` of the targets with a weight that is no whole number of units (within 2^-46 of
- * itself) or more than `most` of them. */
-extern "C" void nd_whole(const nd_rule *r, const nd_rows *rows, const int *target, integer first,
-                         integer last, const double *unit, double most, unsigned char *whole)
+/* Per target, where its unit is a number: the least distance of a |weight| / unit from a whole
+ * number among those that are not `alike` (relative to it), and the greatest such number. */
+extern "C" void nd_remainders(const nd_rule *r, const nd_rows *rows, const int *target,
+                              integer first, integer last, const double *unit, double alike,
+                              double *rest, double *most)
 {
     nd_each_weight(r, rows, target, first, last, [=](int t, double weight) {
-        const double n = nd_fabs(weight) / unit[t], near = __builtin_rint(n);
-        if (n > 0 && !(nd_fabs(n - near) <= 0x1p-46 * n && near <= most)) whole[t] = 0;
+        if (unit[t] != unit[t]) return;
+        const double ratio = nd_fmin(nd_fabs(weight) / unit[t], 0x1p60);
+        const double whole = __builtin_rint(ratio), apart = nd_fabs(ratio - whole);
+        if (apart > alike * whole) rest[t] = nd_fmin(rest[t], apart);
+        most[t] = nd_fmax(most[t], whole);
     });
 }
 
-/* Targets become codes (steps - 1) * width + target; weights whole numbers of `scale`, one or one
- * per target, of `bytes` bytes (0: not wanted). */
+/* Targets become codes (steps - 1 - lag of the row) * width + target; weights whole numbers of
+ * `unit`, one for each target, of `bytes` bytes (0: not wanted). */
 extern "C" void nd_encode(const nd_rule *r, const nd_rows *rows, double dt, integer width,
-                          const double *scale, integer scales, integer bytes, int *code,
+                          const integer *lag, const double *unit, integer bytes, int *code,
                           void *weight)
 {
     nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
         const integer skip = rows->skip[s], count = rows->count[s], begin = rows->begin[s];
-        nd_values_of(r, ND_DELAY, s, skip, count, own, own.real);
-        if (bytes) nd_values_of(r, ND_WEIGHT, s, skip, count, own, own.more);
-        for (integer i = 0; i < count; ++i) {
-            const int t = code[begin + i];
-            code[begin + i] = (int)((nd_steps(own.real[i], dt) - 1) * width + t);
-            if (!bytes) continue;
-            const double n = __builtin_rint(own.more[i] / scale[scales > 1 ? t : 0]);
-            if (bytes == 1) ((signed char *)weight)[begin + i] = (signed char)n;
-            if (bytes == 2) ((short *)weight)[begin + i] = (short)n;
-            if (bytes == 4) ((int *)weight)[begin + i] = (int)n;
+        int *row = code + begin;
+        if (bytes) {
+            nd_values_of(r, ND_WEIGHT, s, skip, count, own, own.real);
+            double *n = own.real.data();
+            for (integer i = 0; i < count; ++i) n[i] = __builtin_rint(n[i] / unit[row[i]]);
+            if (bytes == 1) std::copy(n, n + count, (signed char *)weight + begin);
+            if (bytes == 2) std::copy(n, n + count, (short *)weight + begin);
+            if (bytes == 4) std::copy(n, n + count, (int *)weight + begin);
         }
+        nd_values_of(r, ND_DELAY, s, skip, count, own, own.real);
+        for (integer i = 0; i < count; ++i)
+            row[i] += (int)((nd_steps(own.real[i], dt) - 1 - lag[s]) * width);
     });
 }

@@ -27,6 +27,7 @@ from neurodriver import (
 )
 
 NEURON = model("Izhikevich")
+TEN = FixedTotal(10)
 CELLS = [[0, 0], [0, 1], [1, 0]]
 GROUPS: list[Any] = [
     (NEURON, 30, {}, None),
@@ -42,9 +43,7 @@ def refused(*given: Any, seed: Any = 0, groups: Any = GROUPS) -> str:
     return str(caught.value)
 
 
-def one(
-    rule: Any = FixedTotal(10), source: Any = (0, 30), target: Any = (0, 30), **more: Any
-) -> Projection:
+def one(rule: Any = TEN, source: Any = (0, 30), target: Any = (0, 30), **more: Any) -> Projection:
     """Return a projection that is right but for what is given."""
     given = {"variable": "spike_state", "access": "spike_state", "name": "p", **more}
     return Projection(source=source, target=target, rule=rule, **given)

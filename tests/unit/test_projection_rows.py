@@ -28,6 +28,7 @@ COUNT, WINDOW, ORIGIN, WIDTH = 900, range(300, 777), 250, 640
 
 CELLS = np.stack(np.divmod(np.arange(500), 25), axis=1)
 FILTER = Lattice([[0, 1], [0, 3], [1, 0], [2, 2]], [0.5, -1.5, 2.0, 3.0], CELLS, CELLS)
+ALIKE = 2.0**-46
 DELAYS = LogNormal(-6.5, 0.5, high=5e-3)
 
 
@@ -67,24 +68,26 @@ class Merged:
         begin = self.first[:-1].copy()
         self.least = np.full(WIDTH, np.inf)
         self.greatest, self.total = np.zeros((2, WIDTH))
+        self.degree = np.zeros(WIDTH, dtype=np.int64)
         for rows in self.rows:
             rows.place(self.code, begin, ORIGIN)
-            rows.bounds(self.code, self.least, self.greatest, self.total)
+            rows.bounds(self.code, self.degree, self.least, self.greatest, self.total)
             begin += rows.count
         self.target = self.code.copy()
 
-    def whole(self) -> NDArray[np.bool_]:
-        """Return the targets all of whose weights are whole multiples of the least one."""
-        out = np.ones(WIDTH, dtype=bool)
+    def remainders(self, unit: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return how far weights are from whole numbers of units, and how large these are."""
+        rest, most = np.full(WIDTH, np.inf), np.zeros(WIDTH)
         for rows in self.rows:
-            rows.whole(self.target, self.least, 2**15, out)
-        return out
+            rows.remainders(self.target, unit, ALIKE, rest, most)
+        return rest, most
 
-    def encode(self, scale: NDArray[np.float64], kind: type) -> NDArray[Any]:
+    def encode(self, unit: NDArray[np.float64], kind: type, lag: int = 0) -> NDArray[Any]:
         """Turn targets into codes and return the weights as whole numbers."""
         out = np.zeros(len(self.code), dtype=kind)
         for rows in self.rows:
-            rows.encode(self.code, out, DT, WIDTH, scale)
+            lags = np.full(len(rows.count), lag)
+            rows.encode(self.code, out, DT, WIDTH, lags, unit)
         return out
 
 
@@ -113,7 +116,7 @@ def test_bounds_of_weights(given: list[Any], threads: int) -> None:
     """Least, greatest and summed size of the weights of each target, and the span of delays."""
     links = projections(*given)
     merged = Merged(links, threads)
-    row, target, weight, delay = flat(links)
+    row, target, weight, _ = flat(links)
     assert np.array_equal(merged.target, target)
     assert np.array_equal(np.diff(merged.first), np.bincount(row, minlength=500))
     least, greatest = np.full(WIDTH, np.inf), np.zeros(WIDTH)
@@ -123,8 +126,22 @@ def test_bounds_of_weights(given: list[Any], threads: int) -> None:
     assert np.array_equal(merged.greatest, greatest)
     total = np.bincount(target, np.abs(weight), minlength=WIDTH)
     assert np.allclose(merged.total, total, rtol=1e-13, atol=0)
-    spans = np.array([rows.span(DT) for rows in merged.rows])
-    assert (spans[:, 0].min(), spans[:, 1].max()) == (steps(delay).min(), steps(delay).max())
+    assert np.array_equal(merged.degree, np.bincount(target, minlength=WIDTH))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_spans_of_delays(threads: int) -> None:
+    """Least and greatest delay of each source; nothing where it has no target."""
+    links = projections(*RANDOM, (FixedTotal(300), 1.0, DELAYS))
+    none = 0
+    for one, rows in zip(links, Merged(links, threads).rows, strict=True):
+        row, _, _, delay = flat([one])
+        found = rows.span(DT)
+        for s in range(500):
+            here = steps(delay[row == s])
+            none += not len(here)
+            assert (found[0][s], found[1][s]) == ((here.min(), here.max()) if len(here) else (0, 0))
+    assert none > 100
 
 
 def test_sums_do_not_depend_on_threads() -> None:
@@ -142,50 +159,50 @@ def test_codes_with_units(threads: int) -> None:
     links = projections(*WHOLE)
     merged = Merged(links, threads)
     _, target, weight, delay = flat(links)
-    assert merged.whole()[target].all()
+    rest, most = merged.remainders(merged.least)
+    assert np.isinf(rest).all() and most.max() == 6
     got = merged.encode(merged.least, np.int8)
     assert np.array_equal(got, np.rint(weight / merged.least[target])) and len(set(got)) > 4
     assert np.array_equal(merged.code, (steps(delay) - 1) * WIDTH + target)
 
 
-def test_weights_that_are_not_whole() -> None:
-    """One weight that is no multiple is enough, at its target alone; so is one too large."""
-    odd = (FixedTotal(40), 0.3 * (7 + 2.0**-40), 1e-3)
-    links = projections(*WHOLE, odd)
-    merged = Merged(links, 2)
-    _, target, weight, _ = flat(links)
-    units = np.abs(weight) / merged.least[target]
-    bad = np.unique(target[np.abs(units - np.rint(units)) > 2.0**-46 * units])
-    assert 5 < len(bad) < 41
-    assert np.array_equal(np.flatnonzero(~merged.whole()), bad)
-    near = projections(*WHOLE, (FixedTotal(40), 0.3 * (7 + 2.0**-48), 1e-3))
-    assert Merged(near, 2).whole().all()
-    links = projections(*WHOLE, (FixedTotal(40), 0.15 * (2**15 + 1), 1e-3))
-    large = Merged(links, 2)
-    out = np.flatnonzero(~large.whole())
-    small = np.flatnonzero(large.least == 0.15)
-    _, target, weight, _ = flat(links)
-    assert np.array_equal(out, np.intersect1d(target[weight > 4000], small)) and len(out) > 5
+@pytest.mark.parametrize("threads", [1, 3])
+def test_remainders(threads: int) -> None:
+    """How far each target's weights are from whole numbers, but for targets left out."""
+    near = (FixedTotal(400), 0.3 * (7 + 2.0**-48), 1e-3)
+    far = (FixedTotal(40), 0.3 * (7 + 2.0**-40), 1e-3)
+    for more in ([near], [near, far], [*RANDOM]):
+        links = projections(*WHOLE, *more)
+        merged = Merged(links, threads)
+        _, target, weight, _ = flat(links)
+        unit = merged.least.copy()
+        unit[100:200] = np.nan
+        ratio = np.abs(weight) / unit[target]
+        whole = np.rint(ratio)
+        apart = np.abs(ratio - whole)
+        rest, most = np.full(WIDTH, np.inf), np.zeros(WIDTH)
+        asked = ~np.isnan(ratio)
+        odd = asked & (apart > ALIKE * whole)
+        np.minimum.at(rest, target[odd], apart[odd])
+        np.maximum.at(most, target[asked], whole[asked])
+        found = merged.remainders(unit)
+        assert np.array_equal(found[0], rest) and np.array_equal(found[1], most)
+        assert np.isfinite(rest).any() == (len(more) > 1)
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_codes_with_powers_of_two(kind: type, threads: int) -> None:
-    """Other weights are whole multiples of a power of two, one of the target or one for all."""
+    """Other weights are whole multiples of a power of two; delays count from a lag."""
     bits = np.iinfo(kind).bits - 1
     links = projections(*RANDOM)
     merged = Merged(links, threads)
     _, target, weight, delay = flat(links)
-    for scale in (
-        2.0 ** (np.floor(np.log2(np.maximum(merged.greatest, 2.0**-20))) + 1 - bits),
-        np.array([2.0 ** (np.floor(np.log2(merged.greatest.max())) + 1 - bits)]),
-    ):
-        merged.code[:] = merged.target
-        got = merged.encode(scale, kind)
-        wide = np.broadcast_to(scale, (WIDTH,)) if len(scale) == 1 else scale
-        assert np.array_equal(got, np.rint(weight / wide[target]))
-        assert np.abs(got.astype(np.int64)).max() > 2 ** (bits - 1) and got.min() < 0 < got.max()
-        assert np.array_equal(merged.code, (steps(delay) - 1) * WIDTH + target)
+    unit = 2.0 ** (np.floor(np.log2(np.maximum(merged.greatest, 2.0**-20))) + 1 - bits)
+    got = merged.encode(unit, kind, lag=3)
+    assert np.array_equal(got, np.rint(weight / unit[target]))
+    assert np.abs(got.astype(np.int64)).max() > 2 ** (bits - 1) and got.min() < 0 < got.max()
+    assert np.array_equal(merged.code, (steps(delay) - 4) * WIDTH + target)
 
 
 def test_codes_without_weights() -> None:
@@ -194,5 +211,6 @@ def test_codes_without_weights() -> None:
     merged = Merged(links, 2)
     _, target, _, delay = flat(links)
     for rows in merged.rows:
-        rows.encode(merged.code, None, DT, WIDTH, np.ones(1))
+        lag = np.zeros(500, dtype=np.int64)
+        rows.encode(merged.code, None, DT, WIDTH, lag, np.ones(WIDTH))
     assert np.array_equal(merged.code, (steps(delay) - 1) * WIDTH + target)
