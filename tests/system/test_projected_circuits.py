@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,3 +180,21 @@ def test_a_rule_that_connects_nothing_is_told() -> None:
     groups: Any = [(model("Izhikevich"), 503, {}, None)]
     with pytest.raises(ValueError, match="'empty' has no connections"):
         Circuit.from_arrays(groups, [dataclasses.replace(none, access="spike_state")], strict=True)
+
+
+def test_the_page(tmp_path: Path) -> None:
+    """The example of docs/projections.md runs as it stands, and its network spikes."""
+    page = Path(__file__).parents[2] / "docs" / "projections.md"
+    block = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    script = tmp_path / "example.py"
+    script.write_text(block[0], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    said = re.fullmatch(
+        r"circuit: 1,000 LeakyIAFExpCurrent; ([\d,]+) connections\s+(\d+) spikes\s+", done.stdout
+    )
+    assert said, done.stdout
+    edges, spikes = (int(x.replace(",", "")) for x in said.groups())
+    assert 95_000 < edges < 105_000 and 1000 < spikes < 50_000
