@@ -2,8 +2,20 @@
 
 __version__ = "0.1.0"
 
+from .circuit import AllToAll as AllToAll
 from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
+from .circuit import Exponential as Exponential
+from .circuit import FixedInDegree as FixedInDegree
+from .circuit import FixedOutDegree as FixedOutDegree
+from .circuit import FixedProbability as FixedProbability
+from .circuit import FixedTotal as FixedTotal
+from .circuit import Lattice as Lattice
+from .circuit import LogNormal as LogNormal
+from .circuit import Normal as Normal
+from .circuit import OneToOne as OneToOne
+from .circuit import Projection as Projection
+from .circuit import Uniform as Uniform
 from .component import Access as Access
 from .component import NDComponent as NDComponent
 from .component import Parameter as Parameter

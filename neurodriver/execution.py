@@ -17,6 +17,7 @@ from .compile.program import Program
 from .component import EVENT_VARIABLES
 from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
+from .inputs.counts import SpikeCounts
 from .recorders.base import Block, Columns, Recorder
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -46,6 +47,8 @@ class InputFeed:
         self._targets: list[tuple[Input, int, str]] = []
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
+        self._counts: list[SpikeCounts | None] = []
+        counted = any(gather.whole for gather in program.gathers.values())
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -54,6 +57,10 @@ class InputFeed:
                 ring = self._rings.index(variable)
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
+                name = getattr(one, "name", "") or type(one).__name__
+                spikes = counted and variable in EVENT_VARIABLES
+                uids = one.targets[number][1]
+                self._counts.append(SpikeCounts(name, variable, uids) if spikes else None)
 
     @property
     def longest(self) -> int:
@@ -68,10 +75,13 @@ class InputFeed:
         if not self._targets:
             return
         self._held.clear()
-        for table, (one, number, scope) in zip(backend.inputs, self._targets, strict=False):
+        places = zip(backend.inputs, self._targets, self._counts, strict=False)
+        for table, (one, number, scope), counts in places:
             self.asking = scope
             chunk = one.chunk(number, first, steps)
             _check_chunk(chunk, table.count, steps, one)
+            if counts is not None:
+                counts.check(chunk, first)
             self._held.append(chunk)
             table.table = chunk.table.ctypes.data
             table.row_of_step = chunk.row_of_step.ctypes.data

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import settings
 from ..compile.buffers import Blank, aligned, as_aligned
+from ..compile.fanout import Parts
 from ..compile.program import Program, Unit
 from ..custom.arrays import HostArray, host_array
 from ..custom.host import HostPlace
@@ -46,7 +47,7 @@ class _Args(ct.Structure):
 
 
 class _Kernel(ct.Structure):
-    _fields_ = [("update", _ptr), ("args", _Args), ("cuts", _ptr)]
+    _fields_ = [("update", _ptr), ("deal", _ptr), ("args", _Args), ("cuts", _ptr)]
 
 
 class _Ring(ct.Structure):
@@ -55,7 +56,8 @@ class _Ring(ct.Structure):
 
 class _Plan(ct.Structure):
     _fields_ = [
-        (n, _i64) for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports")
+        (n, _i64)
+        for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports", "window")
     ]
     _fields_ += [
         (n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported", "times")
@@ -147,6 +149,7 @@ class CPUBackend:
     def _bind(self, unit: Unit, library: ct.CDLL) -> _Kernel:
         """Fill the tables of a kernel's arguments and compute its constants."""
         memory, kernel = self.program.memory, unit.kernel
+        cuts = self._cuts(unit)
         arrays: dict[str, NDArray[Any]] = {}
         for key in kernel.pointers:
             value = unit.values.get(key)
@@ -157,6 +160,8 @@ class CPUBackend:
                 unit.values[key] = arrays[key]
             elif isinstance(value, Blank):
                 arrays[key] = aligned(value.size, value.dtype)
+            elif isinstance(value, Parts):
+                arrays[key] = value.of(cuts)
         addresses = []
         for key in kernel.pointers:
             if key.startswith("ring:"):
@@ -165,6 +170,10 @@ class CPUBackend:
                 addresses.append(self._pointer(memory.where[key[6:]]))
             elif key.startswith("active:"):
                 addresses.append(self._pointer(memory.active[key[7:]]))
+            elif key.startswith("noted:"):
+                addresses.append(self._pointer(memory.noted[key[6:]]))
+            elif key == "cuts":
+                addresses.append(self._pointer(cuts))
             else:
                 addresses.append(self._pointer(arrays[key]))
         integers = [self._integer(unit, key) for key in kernel.integers]
@@ -178,8 +187,9 @@ class CPUBackend:
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
         self._initial.append((library, args))
-        self.cuts.append(self._cuts(unit))
-        return _Kernel(update, args, self._pointer(self.cuts[-1]))
+        self.cuts.append(cuts)
+        deal = ct.cast(library.nd_deal, _ptr).value if kernel.deals else None
+        return _Kernel(update, deal, args, self._pointer(self.cuts[-1]))
 
     def _integer(self, unit: Unit, key: str) -> int:
         kind, _, name = key.partition(":")
@@ -188,6 +198,8 @@ class CPUBackend:
             return rings[name].depth
         if kind == "width":
             return rings[name].width
+        if kind == "threads":
+            return self.threads
         return int(unit.values[key]) & 0xFFFF_FFFF_FFFF_FFFF
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
@@ -235,7 +247,7 @@ class CPUBackend:
             rings.append(_Ring(data, ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
-        self._found = EventBuffers(self.threads, events, _SPARE_EVENTS)
+        self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
         self.events = (Events * max(len(events), 1))(*events)
         self._exported = len(exports)
         self.exports = (Probe * max(len(exports), 1))(*exports)
@@ -245,7 +257,7 @@ class CPUBackend:
         tables.append(self.exports)
         self._keep += tables
         counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
-        counts.append(len(exports))
+        counts += [len(exports), self.program.window]
         self._laps = Laps(self.threads, self.program.units, self._launched)
         times = ct.addressof(self._laps.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)

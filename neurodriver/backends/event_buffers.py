@@ -19,13 +19,15 @@ class EventBuffers:
     tables : sequence of Events
         Get their pointers here.
     spare : int
-        Events of a thread that there is room for beyond those of one step.
+        Events of a thread that there is room for beyond those of the steps between two barriers.
+    window : int
+        How many these are.
     """
 
-    def __init__(self, threads: int, tables: Sequence[Events], spare: int) -> None:
+    def __init__(self, threads: int, tables: Sequence[Events], spare: int, window: int = 1) -> None:
         self._made: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]] = []
         for events in tables:
-            events.capacity = events.count + spare
+            events.capacity = 2 * window * events.count + spare
             step, index = (np.empty((threads, events.capacity), np.int32) for _ in range(2))
             found = np.zeros(threads, np.int64)
             events.step, events.index, events.found = (a.ctypes.data for a in (step, index, found))

@@ -52,7 +52,7 @@ def deeper(
 def reference_target(target: Target) -> Target:
     """Return what the CPU's program is compiled for, so that its variables lie likewise."""
     powers, fuses = target.powers_of_two, target.fuses
-    return replace(CPU, fuses=fuses, keeps_rows=False, powers_of_two=powers)
+    return replace(CPU, fuses=fuses, keeps_rows=False, powers_of_two=powers, events=False)
 
 
 def shadowed(tested: Backend, program: Program, told: str) -> ShadowBackend:

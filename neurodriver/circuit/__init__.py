@@ -4,3 +4,15 @@ from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
 from .circuit import Group as Group
 from .circuit import Port as Port
+from .distributions import Exponential as Exponential
+from .distributions import LogNormal as LogNormal
+from .distributions import Normal as Normal
+from .distributions import Uniform as Uniform
+from .projections import Projection as Projection
+from .rules import AllToAll as AllToAll
+from .rules import FixedInDegree as FixedInDegree
+from .rules import FixedOutDegree as FixedOutDegree
+from .rules import FixedProbability as FixedProbability
+from .rules import FixedTotal as FixedTotal
+from .rules import Lattice as Lattice
+from .rules import OneToOne as OneToOne

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..component import NDComponent
 from ..errors import CircuitError, Faults, near, quoted
 from .circuit import Circuit, Connections, Group, Port
+from .projections import Drawn, Projection, bind
+from .rules import whole
 from .validate import checked, groups_of
 from .wiring import INSERTED
 
@@ -19,7 +21,11 @@ Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
 
 def from_arrays(
-    groups: Sequence[Given], connections: Sequence[Connections], name: str, strict: bool
+    groups: Sequence[Given],
+    connections: Sequence[Connections | Projection],
+    name: str,
+    strict: bool,
+    seed: int,
 ) -> Circuit:
     """Return the circuit of ``Circuit.from_arrays``."""
     faults = Faults(name)
@@ -36,9 +42,17 @@ def from_arrays(
         columns = {k: _floats(v, f"{label}.{k}", faults) for k, v in params.items()}
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         made.append(Group(model, columns, int(count), names))
-    links = [_connections(given, faults) for given in connections]
+    if not whole(seed):
+        faults.add(f"seed must be a whole number (got {seed!r:.60})")
+    circuit = Circuit(name, tuple(made), (), name)
+    rules = [one for one in connections if isinstance(one, Projection)]
+    drawn = iter(bind(rules, circuit, seed, faults))
+    links = [
+        next(drawn, None) if isinstance(one, Projection) else _connections(one, faults)
+        for one in connections
+    ]
     if not faults.count:
-        circuit = Circuit(name, tuple(made), tuple(links), name)
+        circuit = circuit.with_parts(made, [one for one in links if one is not None])
         check_wiring(circuit, faults)
     faults.finish()
     return checked(circuit, strict)
@@ -55,8 +69,11 @@ def _floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64
         return np.zeros(())
 
 
-def _connections(given: Connections, faults: Faults) -> Connections:
+def _connections(given: object, faults: Faults) -> Connections:
     """Return connections whose columns fit each other."""
+    if not isinstance(given, Connections):
+        want = "expected Connections or a Projection"
+        raise CircuitError(f"{faults.source}: {want}, got {given!r:.60}")
     where = f"connections {quoted(given.variable)} -> {quoted(given.access)}"
     ends = []
     for end in ("source", "target"):
@@ -84,6 +101,8 @@ def _connections(given: Connections, faults: Faults) -> Connections:
 def check_wiring(circuit: Circuit, faults: Faults) -> None:
     """Note connections of a variable that the source or the access of the target does not know."""
     for links in circuit.connections:
+        if isinstance(links, Drawn):
+            continue
         say = f"connections {quoted(links.variable)} -> {quoted(links.access)}:"
         sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
         for model in sources:

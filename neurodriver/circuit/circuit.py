@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..component import NDComponent
 from ..profiling.phases import phased
+
+if TYPE_CHECKING:
+    from .projections import Projection
 
 Column = NDArray[Any]
 
@@ -123,6 +126,17 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def expanded(self) -> Connections:
+        """Return these connections as columns: themselves, unless a rule gives them."""
+        return self
+
+    def told(self) -> Iterator[bytes]:
+        """Yield what the digest of a circuit takes in."""
+        yield f"{self.variable}:{self.access};".encode()
+        ends = {"source": self.source, "target": self.target, "delay": self.delay}
+        for name, column in [*ends.items(), *sorted(self.data.items())]:
+            yield told(name, column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,9 +268,10 @@ class Circuit:
     def from_arrays(
         cls,
         groups: Sequence[tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]],
-        connections: Sequence[Connections] = (),
+        connections: Sequence[Connections | Projection] = (),
         name: str = "circuit",
         strict: bool = False,
+        seed: int = 0,
     ) -> Circuit:
         """Build from columns, without an object per component.
 
@@ -264,11 +279,14 @@ class Circuit:
         ----------
         groups : sequence of (model, count, params, uids)
             ``params`` are scalars or (count,) arrays; ``uids`` None for ``<model>/<number>``.
-        connections : sequence of Connections
+        connections : sequence of Connections or Projection
+            Columns, or rules, which are drawn when they are first looked at.
         name : str
             Name used in messages.
         strict : bool
             Turn warnings into errors.
+        seed : int
+            Seed of what projections draw.
 
         Raises
         ------
@@ -277,7 +295,7 @@ class Circuit:
         """
         from .arrays import from_arrays
 
-        return from_arrays(groups, connections, name, strict)
+        return from_arrays(groups, connections, name, strict, seed)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -355,12 +373,10 @@ class Circuit:
             if group.given_uids is not None:
                 state.update("\0".join(group.given_uids.tolist()).encode())
             for name, column in sorted({**group.params, **group.labels}.items()):
-                state.update(_told(name, column))
+                state.update(told(name, column))
         for links in self.connections:
-            state.update(f"{links.variable}:{links.access};".encode())
-            ends = {"source": links.source, "target": links.target, "delay": links.delay}
-            for name, column in [*ends.items(), *sorted(links.data.items())]:
-                state.update(_told(name, column))
+            for part in links.told():
+                state.update(part)
         return state.hexdigest()
 
     def with_parts(self, groups: Iterable[Group], connections: Iterable[Connections]) -> Circuit:
@@ -372,7 +388,7 @@ class Circuit:
         return f"{self.name}: {counts}; {self.edges:,} connections"
 
 
-def _told(name: str, column: Column) -> bytes:
+def told(name: str, column: Column) -> bytes:
     """Return a column as the digest takes it in; columns of other shapes or names differ."""
     head = f"{name}:{column.dtype}:{column.shape};".encode()
     return head + np.ascontiguousarray(column).tobytes()

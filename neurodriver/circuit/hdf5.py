@@ -7,7 +7,8 @@ circuit that was saved). Components and connections are numbered groups in the c
   they are given; ``params/<name>`` () or (n,), ``labels/<name>`` (n,); of joined circuits
   ``scopes/names`` and ``scopes/counts``.
 * ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
-  ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike.
+  ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
+  its rule as attributes instead (`stored_rules`).
 * ``held/<i>``: attribute ``variable``; ``ports``, ``components``.
 
 Checksums of HDF5 cover structure and columns, so damage is told and never simulated.
@@ -15,7 +16,7 @@ Checksums of HDF5 cover structure and columns, so damage is told and never simul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from .arrays import check_wiring
 from .assemble import PORT_LABELS
 from .circuit import Circuit, Column, Connections, Group, Port
 from .columns import BROKEN, ColumnReader, put, stored_name
+from .projections import Drawn, Projection, bind
+from .stored_rules import put_rule, take_rule
 from .validate import checked
 from .write import complete_or_none
 
@@ -86,6 +89,9 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
         for number, links in enumerate(getattr(circuit, kind)):
             at = sets.create_group(str(number))
             at.attrs.update({"variable": links.variable, "access": links.access})
+            if isinstance(links, Drawn):
+                put_rule(at, links, compress)
+                continue
             for name in ("source", "target", "delay"):
                 put(at, name, getattr(links, name), compress)
             _put_all(at, "data", links.data, compress)
@@ -146,8 +152,9 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
     with open_circuit(path) as file:
         reader = _Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
-        connections = tuple(reader.connections(file, "connections"))
-        replaced = tuple(reader.connections(file, "replaced"))
+        circuit = Circuit(str(path), groups, ())
+        connections = reader.bound(reader.connections(file, "connections"), circuit)
+        replaced = reader.bound(reader.connections(file, "replaced"), circuit)
         held = tuple(reader.held(file))
     faults.finish()
     circuit = Circuit(str(path), groups, connections, str(path), replaced, held)
@@ -231,8 +238,12 @@ def summary(path: Path) -> list[str]:
             nodes.append((count or 0, f"{model}: {', '.join(reader.members(at, 'params'))}"))
         for at in reader.numbered(file, "connections"):
             names = [reader.attribute(at, name, str) or "a port" for name in ("variable", "access")]
-            columns = ", ".join(["delay", *reader.members(at, "data")])
-            edges.append((_length(at, "source"), f"{names[0]} -> {names[1]}: {columns}"))
+            what = f"{names[0]} -> {names[1]}"
+            if "rule" in at.attrs:
+                edges.append((0, f"{what}: by the rule {reader.attribute(at, 'rule', str)}"))
+            else:
+                columns = ", ".join(["delay", *reader.members(at, "data")])
+                edges.append((_length(at, "source"), f"{what}: {columns}"))
         origin = file.attrs.get("origin", "")
     faults.finish()
     total = f"{sum(n for n, _ in nodes):,} components, {sum(n for n, _ in edges):,} connections"
@@ -315,10 +326,29 @@ class _Reader(ColumnReader):
             self.faults.add(f"{at.name}/scopes/counts: {say}")
         return tuple(zip(names.tolist(), counts.tolist(), strict=True))
 
-    def connections(self, file: Any, kind: str) -> Iterator[Connections]:
+    def bound(
+        self, given: Iterable[Connections | tuple[Projection, int]], circuit: Circuit
+    ) -> tuple[Connections, ...]:
+        """Return connections whose rules fit the components."""
+        sets = list(given)
+        rules = [one for one in sets if isinstance(one, tuple)]
+        drawn = bind([one for one, _ in rules], circuit, 0, self.faults) if circuit.groups else []
+        if len(drawn) < len(rules):
+            return ()
+        again = (
+            Drawn(one.projection, one.ends, key) for one, (_, key) in zip(drawn, rules, strict=True)
+        )
+        return tuple(next(again) if isinstance(one, tuple) else one for one in sets)
+
+    def connections(self, file: Any, kind: str) -> Iterator[Connections | tuple[Projection, int]]:
         """Yield the connections, set by set."""
         for at in self.numbered(file, kind):
             variable, access = (self.attribute(at, name, str) for name in ("variable", "access"))
+            if "rule" in at.attrs:
+                if variable is not None and access is not None:
+                    made = take_rule(self, at, variable, access)
+                    yield from () if made is None else (made,)
+                continue
             m = _length(at, "source")
             source, target = (self.column(at, end, "i", (m,)) for end in ("source", "target"))
             delay = self.column(at, "delay", "fiu", (m,), ())

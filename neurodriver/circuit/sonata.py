@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ..component import NDComponent
 from ..errors import CircuitError, Faults, near, quoted
 from ..library import models as known_models
-from .arrays import from_arrays
 from .circuit import Circuit, Column, Connections
 from .columns import BROKEN
 from .sonata_files import Network, Places, Population, Types, populations, present, read_config
@@ -90,7 +89,7 @@ def read_sonata(
         said = " ".join(str(error).split())[:200]
         raise CircuitError(f"{path}: one of its files is damaged ({said})") from None
     faults.finish(strict)
-    return from_arrays(groups, connections, str(path), strict)
+    return Circuit.from_arrays(groups, connections, str(path), strict)
 
 
 @dataclass

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ..component import NDComponent
 from ..errors import CircuitError, Faults, near, quoted
 from ..library import models as known_models
-from .arrays import from_arrays
 from .arrow import Table
 from .circuit import Circuit, Column, Connections
 from .table_columns import Indices, Named, Seen, Values, id_texts
@@ -131,7 +130,7 @@ def read_tables(
     group = chosen, numbering.count, {**given, **columns}, None if ids is None else id_texts(ids)
     connections = plan.connections(taken)
     del taken
-    return from_arrays([group], connections, faults.source, strict)
+    return Circuit.from_arrays([group], connections, faults.source, strict)
 
 
 def _model(given: Model | str, models: Any) -> Model:

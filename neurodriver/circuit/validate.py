@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..component import NDComponent, Parameter
 from ..errors import Faults, near, quoted
 from .circuit import Circuit, Connections, Group, Port
+from .projections import Drawn, warn_of_none
 from .wiring import INSERTED
 
 LONGEST_UID = 256
@@ -64,7 +65,10 @@ def check(circuit: Circuit, faults: Faults) -> None:
             _ports(group, faults)
     _uids(circuit, faults)
     for links in circuit.connections:
-        _links(circuit, links, faults)
+        if isinstance(links, Drawn):  # checked when it was bound
+            warn_of_none(links, faults)
+        else:
+            _links(circuit, links, faults)
     _port_edges(circuit, faults)
     _single_accesses(circuit, faults)
 

@@ -81,7 +81,7 @@ def _undelayed(circuit: Circuit, links: Connections) -> Connections:
         return links
     owner = np.searchsorted(circuit.starts, links.target, side="right") - 1
     sums = np.array([group.name == "Aggregator" for group in circuit.groups])
-    return replace(links, delay=np.where(sums[owner], 0.0, links.delay))
+    return replace(links.expanded(), delay=np.where(sums[owner], 0.0, links.delay))
 
 
 def joined(parts: list[Connections]) -> Connections:

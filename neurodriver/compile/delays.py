@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Connections
+from ..circuit.circuit import Circuit, Connections, Port
 from ..circuit.validate import edge_name
 from ..errors import Faults
+
+Spread = frozenset[tuple[int, str]]
+"""(Group number, access) of accesses that spikes reach by their sources."""
 
 LONGEST = 1_000_000
 """Longest delay in steps."""
@@ -22,8 +25,11 @@ def steps_of(links: Connections, dt: float) -> NDArray[np.int64]:
     return np.maximum(np.rint(np.minimum(ratio, 2.0**53)), 1).astype(np.int64)
 
 
-def longest(circuit: Circuit, dt: float) -> dict[str, int]:
-    """Return the largest latency in steps of each variable.
+def longest(circuit: Circuit, dt: float, spread: Spread = frozenset()) -> dict[str, int]:
+    """Return for each variable how many steps its rows are looked back upon.
+
+    That is the largest latency, but the least of the connections of a group into an access whose
+    spikes are dealt out as soon as the first of them is due.
 
     Raises
     ------
@@ -35,7 +41,8 @@ def longest(circuit: Circuit, dt: float) -> dict[str, int]:
     for links in circuit.connections:
         if len(links):
             steps = steps_of(links, dt)
-            out[links.variable] = max(out.get(links.variable, 1), int(steps.max()))
+            rows = _looked_back(circuit, links, steps, spread)
+            out[links.variable] = max(out.get(links.variable, 1), rows)
             far = np.flatnonzero(np.broadcast_to(steps > LONGEST, (len(links),)))
             delay = np.broadcast_to(links.delay, (len(links),))
             uids = circuit.uids if len(far) else links.source
@@ -48,3 +55,20 @@ def longest(circuit: Circuit, dt: float) -> dict[str, int]:
             faults.add_each(texts, len(far))
     faults.finish()
     return out
+
+
+def _looked_back(
+    circuit: Circuit, links: Connections, steps: NDArray[np.int64], spread: Spread
+) -> int:
+    """Return the largest number of steps that rows are looked back upon for some connections."""
+    if links.access not in {access for _, access in spread} or not steps.ndim:
+        return int(steps.max())
+    to = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    of = np.searchsorted(circuit.starts, links.source, side="right") - 1
+    most = 1
+    for target in np.unique(to).tolist():
+        for source in np.unique(of[to == target]).tolist():
+            some = steps[(to == target) & (of == source)]
+            dealt = (target, links.access) in spread and circuit.groups[source].model is not Port
+            most = max(most, int(some.min() if dealt else some.max()))
+    return most

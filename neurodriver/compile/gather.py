@@ -18,16 +18,23 @@ same bits:
 ``rows``
     Many connections of few components, on a GPU: those of a component one after the other; no index
     is stored where they read consecutive elements.
+``fanout``
+    Weighted spikes, by their sources: see `compile.fanout`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .buffers import Blank
 from .memory import LANES
+
+if TYPE_CHECKING:
+    from .fanout import Parts
 
 Array = NDArray[np.generic]
 LATTICE_GAIN = 4.0
@@ -77,6 +84,12 @@ class Gather:
         Where each connection is stored in the sliced form; for fusion, not for kernels.
     limits : dict of int
         Sizes that kernels ask for, see `compile.events`.
+    whole : bool
+        Whether weights are multiples of a unit, see `compile.whole`: number or array ``unit``.
+    blanks : dict of Blank
+        Arrays that begin as zeros.
+    parts : Parts or None
+        Of the form ``fanout``.
     """
 
     form: str
@@ -88,6 +101,9 @@ class Gather:
     tail: bool = False
     place: NDArray[np.int64] | None = None
     limits: dict[str, int] = field(default_factory=dict)
+    whole: bool = False
+    blanks: dict[str, Blank] = field(default_factory=dict)
+    parts: Parts | None = None
 
     def nbytes(self, real: int) -> int:
         """Return the bytes of the arrays when a number takes ``real`` bytes."""

@@ -196,7 +196,7 @@ def join(
         for one_set in part.connections:
             ends = (numbers[name][e].astype(np.int32) for e in (one_set.source, one_set.target))
             source, target = ends
-            moved = replace(one_set, source=source, target=target)
+            moved = replace(one_set.expanded(), source=source, target=target)
             crossed, original = _crossed(moved, feed, relays, dt)
             if original is not None:
                 replaced.append(original)

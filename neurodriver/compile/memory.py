@@ -141,6 +141,8 @@ class MemoryManager:
         self._buffers: dict[str, NDArray[np.floating]] = {}
         self.active: dict[str, NDArray[np.int64]] = {}
         self.where: dict[str, NDArray[np.int64]] = {}
+        self.noted: dict[str, NDArray[np.uint8]] = {}
+        """Whether ``LANES`` elements of a row may hold an event, (depth * width / LANES,)."""
         self.claims: dict[str, int] = {}  # bytes that kernels keep beside the rings
         for number, group in enumerate(circuit.groups):
             for variable in group.model.updates:
@@ -214,6 +216,7 @@ class MemoryManager:
             self._buffers[variable] = aligned(rows * ring.width + 2 * LANES, self.dtype)
             if variable in EVENT_VARIABLES:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
+                self.noted[variable] = np.ones(rows * ring.width // LANES, dtype=np.uint8)
             if variable in self.kept:
                 self.where[variable] = np.zeros(2, dtype=np.int64)
 

@@ -239,7 +239,7 @@ def _rewired(
             away, head = moves.into[one.source], heads[at : at + len(one)]
             at += len(one)
             source = np.where(head, away, one.source).astype(np.int32)
-            one = _picked(replace(one, source=source), head | (away < 0))
+            one = _picked(replace(one.expanded(), source=source), head | (away < 0))
         elif one.variable == "spike_state":
             spikes, one = moves.split(one)
         kept.append(one)
@@ -267,7 +267,7 @@ def _picked(links: Connections, rows: Flags) -> Connections:
     delay = links.delay[rows] if links.delay.ndim else links.delay
     data = {name: c[rows] if c.ndim else c for name, c in links.data.items()}
     ends = links.source[rows], links.target[rows]
-    return replace(links, source=ends[0], target=ends[1], delay=delay, data=data)
+    return replace(links.expanded(), source=ends[0], target=ends[1], delay=delay, data=data)
 
 
 def _free(circuit: Circuit, slots: Slots, sums: _Sums, recorded: Recorded) -> Flags:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Port
-from ..component import EVENT_VARIABLES
+from ..component import EVENT_VARIABLES, Access
 from ..custom.plan import Custom, needs_instance
 from ..kernels.component import Shape
 from ..kernels.fused import fused_kernel
@@ -22,11 +22,12 @@ from ..kernels.threads import spread, thread_kernel
 from ..kernels.update import update_kernel
 from ..profiling.phases import phased
 from .aggregators import insert_aggregators
-from .delays import longest
+from .delays import Spread, longest
 from .edges import edges_of
 from .events import add_events
+from .fanout import fan_out, spread_accesses, window
 from .fusion import Fused, find_fusions
-from .gather import Gather, plan
+from .gather import Edges, Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
 from .merge import Merged, Recorded, merge
@@ -34,6 +35,7 @@ from .ordering import by_target
 from .random_keys import component_keys
 from .subunits import place
 from .target import CPU, CUDA, Target
+from .whole import add_units, is_whole, whole_weights
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
 
@@ -92,6 +94,10 @@ class Program:
         Groups with instances; the kernels of templates are made with these.
     merged : Merged or None
         Which synapses are computed as one.
+    spread : frozenset of (group number, access)
+        Accesses that spikes reach by their sources.
+    window : int
+        Steps for which threads need not meet.
     """
 
     circuit: Circuit
@@ -105,6 +111,8 @@ class Program:
     gathers: dict[tuple[int, str], Gather] = field(default_factory=dict)
     custom: list[Custom] = field(default_factory=list)
     merged: Merged | None = None
+    spread: Spread = frozenset()
+    window: int = 1
 
     def places(self, number: int) -> int:
         """Return how many components of a group are computed, as far as they are stored."""
@@ -159,7 +167,12 @@ def compile_circuit(
     slots = make_slots(full, targets)
     merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
     full, slots = merged.circuit, merged.slots
-    depths = longest(full, dt)
+    spread = spread_accesses(full, target) if plans else frozenset()
+    depths = longest(full, dt, spread)
+    steps = window(full, dt, spread) if not slots.count and not depth else 1
+    if steps > 1:  # rows of one window are read while those of the next are written
+        shared = {*recorded, *EVENT_VARIABLES, *(links.variable for links in full.connections)}
+        depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
@@ -168,6 +181,7 @@ def compile_circuit(
     places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
     memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places, target)
     program = Program(full, dt, np.dtype(dtype), seed, memory, slots, merged=merged)
+    program.spread, program.window = spread, steps
     program.positions.update(merged.positions)
     for fused in fusions.values():
         assert fused.gather.place is not None
@@ -258,7 +272,7 @@ def _shape(
     values["seed"] = program.seed
     values[f"{prefix}count"] = padded(capacity)
     uniform = _numbers(program, number, capacity, values, prefix)
-    for variable in published & EVENT_VARIABLES:
+    for variable in published & EVENT_VARIABLES if program.memory.target.threads else ():
         slices = padded(capacity) // LANES
         values[f"{prefix}slices:{variable}"] = slices
         # which slices of which rows may hold something else than zeros: all, at first
@@ -298,13 +312,7 @@ def _gathers(
     for access in model.accesses:
         if access.name not in gathers:
             edges = edges_of(program, number, access.name, access.variable)
-            zero = memory.rings[access.variable].zero if len(edges.target) else 0
-            threads = plans and memory.target.threads
-            events = plans and not threads and access.variable in EVENT_VARIABLES
-            made = plan(edges, capacity, zero, lattice=plans and not events, threads=threads)
-            if events and made.form == "sliced":
-                add_events(made, edges, capacity, zero)
-            gathers[access.name] = made
+            gathers[access.name] = _gather(program, number, access, edges, capacity, plans)
         _gather_values(gathers[access.name], access.name, values, prefix)
         gathers[access.name].place = None
         program.gathers[number, access.name] = gathers[access.name]
@@ -315,6 +323,29 @@ def _gathers(
             published.add(variable)
             values[f"{prefix}segment:{variable}"] = ring.segments[str(number)].start
     return gathers, frozenset(published)
+
+
+def _gather(
+    program: Program, number: int, access: Access, edges: Edges, capacity: int, plans: bool
+) -> Gather:
+    """Choose how one access is summed."""
+    memory = program.memory
+    threads = plans and memory.target.threads
+    events = plans and not threads and access.variable in EVENT_VARIABLES
+    units = None
+    if is_whole(program.circuit.groups[number].model, access) and len(edges.target):
+        multiple, units = whole_weights(edges, capacity, program.dtype.name)
+        edges = replace(edges, data={"weight": multiple.astype(np.float64)})
+    if units is not None and (number, access.name) in program.spread:
+        made = fan_out(program, edges, capacity, access.variable, units)
+    else:
+        zero = memory.rings[access.variable].zero if len(edges.target) else 0
+        made = plan(edges, capacity, zero, lattice=plans and not events, threads=threads)
+        if events and made.form == "sliced" and units is None:
+            add_events(made, edges, capacity, zero)
+    if units is not None:
+        add_units(made, units)
+    return made
 
 
 def _placed(program: Program, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:
@@ -358,6 +389,10 @@ def _gather_values(gather: Gather, access: str, values: dict[str, Any], prefix: 
         values[f"{prefix}{access}:{name}"] = array
     if "first" in gather.arrays:
         values[f"{prefix}first:{access}"] = int(gather.arrays["first"][0])
+    for name, blank in gather.blanks.items():
+        values[f"{prefix}{access}:{name}"] = blank
+    if gather.parts is not None:
+        values[f"{prefix}{access}:parts"] = gather.parts
     for name, most in gather.limits.items():
         values[f"{prefix}{access}:{name}"] = most
     if gather.back is not None:

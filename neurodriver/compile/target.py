@@ -22,6 +22,8 @@ class Target:
         Whether a thread advances one component, and many threads hide what memory takes.
     hosted : bool
         Whether the rings are in host memory; if not, the host keeps row 0 alone.
+    events : bool
+        Whether a step reads the connections of its weighted spikes alone.
     """
 
     name: str
@@ -30,12 +32,18 @@ class Target:
     powers_of_two: bool
     threads: bool
     hosted: bool
+    events: bool
 
     def depth(self, rows: int) -> int:
         """Return how many rows a ring gets that needs ``rows``."""
         return 1 << (rows - 1).bit_length() if self.powers_of_two else rows
 
 
-CPU = Target("cpu", fuses=True, keeps_rows=True, powers_of_two=False, threads=False, hosted=True)
-CUDA = Target("cuda", fuses=False, keeps_rows=False, powers_of_two=True, threads=True, hosted=False)
+CPU = Target(
+    "cpu", fuses=True, keeps_rows=True, powers_of_two=False, threads=False, hosted=True, events=True
+)
+CUDA = Target(
+    "cuda", fuses=False, keeps_rows=False, powers_of_two=True, threads=True, hosted=False,
+    events=False,
+)  # fmt: skip
 TARGETS = {target.name: target for target in (CPU, CUDA)}

@@ -193,8 +193,8 @@ class ComponentText:
             a = self.arguments
             active = a.pointer(f"active:{name}", "long long")
             depth = a.integer(f"depth:{name}")
-            written = a.pointer(self.key(f"written:{name}"), "unsigned char")
-            slices = a.integer(self.key(f"slices:{name}"))
+            noted = a.pointer(f"noted:{name}", "unsigned char")
+            width, own = a.integer(f"width:{name}"), a.integer(self.key(f"segment:{name}"))
             lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
             value = f"nd_out_{name}[nd_s + nd_l]"
             copy = [f"{lane} nd_new_{name}[nd_t + nd_s + nd_l] = {value};"]
@@ -206,9 +206,9 @@ class ComponentText:
                 "nd_old[nd_s / ND_LANES] = (unsigned char)nd_here;",
                 "nd_any |= nd_here;",
             ]
-            row = f"(nd_k + 1) % {depth} * {slices}"
+            row = f"((nd_k + 1) % {depth} * {width} + {own}) / ND_LANES"
             tile = [
-                f"unsigned char *nd_old = {written} + {row} + nd_t / ND_LANES;",
+                f"unsigned char *nd_old = {noted} + {row} + nd_t / ND_LANES;",
                 "int nd_any = 0;",
                 *block("for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)", slice_),
                 f"if (nd_any) nd_mark({active}, nd_k + 1, {depth});",

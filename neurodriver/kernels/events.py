@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..compile.events import MOST
 from ..component import Access
 from .component import ComponentText
+from .fanout import FanoutText
 from .kernel import block
 from .sums import SumText
 
@@ -16,8 +17,15 @@ _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 def sum_text(component: ComponentText, access: Access) -> SumText:
     """Return what writes how an access is read."""
-    by_events = "event_first" in component.shape.gathers[access.name].arrays
-    return (EventText if by_events else SumText)(component, access)
+    gather = component.shape.gathers[access.name]
+    if gather.form == "fanout":
+        return FanoutText(component, access)
+    return (EventText if "event_first" in gather.arrays else SumText)(component, access)
+
+
+def dealing(sums: list[SumText]) -> list[str]:
+    """Return the lines that deal out the spikes of all accesses that ask for it."""
+    return [line for s in sums if isinstance(s, FanoutText) for line in s.deal()]
 
 
 class EventText(SumText):
@@ -120,7 +128,7 @@ class EventText(SumText):
     def loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop that fills ``nd_sum_<access>`` for one tile."""
         name = self.access.name
-        kind = "double" if self.access.accumulate == "double" else "real"
+        kind = self.kind
         declared, *rest = super().loop(earlier)
         data = [
             f"const real {n} = nd_event_{n}_{name}[nd_p];" if n in self.varied
@@ -146,7 +154,7 @@ class EventText(SumText):
             f"nd_chain_{name}[nd_t + nd_l] = -1;",
             *block("while (nd_c >= 0)", turn),
             *block(f"for (nd_c = nd_turned; nd_c >= 0; nd_c = nd_after_{name}[nd_c])", edge),
-            f"nd_sum_{name}[nd_l] = (real)nd_acc;",
+            f"nd_sum_{name}[nd_l] = {self.finished('nd_acc', 'nd_t + nd_l')};",
         ]
         few = [
             f"typedef {kind} nd_sum_t;",

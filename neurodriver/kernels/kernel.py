@@ -21,6 +21,8 @@ class Kernel:
         ``param:x``, ``constant:x``, ``<access>:<array>``, ``keys``; integers: ``depth:V``,
         ``width:V``, ``segment:V``, ``back:<access>``, ...; scalars: ``param:x``, ``constant:x``,
         ``data:<access>:<name>``, ``dt_ms``.
+    deals : bool
+        Whether ``nd_deal`` comes before each update.
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
     """
@@ -31,6 +33,7 @@ class Kernel:
     integers: tuple[str, ...]
     scalars: tuple[str, ...]
     record: int = 0
+    deals: bool = False
 
 
 @dataclass

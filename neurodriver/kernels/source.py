@@ -54,6 +54,34 @@ class Dialect:
     words: str = ""
 
 
+_CPU_WORDS = """
+/* Next place from `s` on whose note is not zero, or an earlier one after whole words of zeros. */
+ND_FN long long nd_next(const unsigned char *note, long long s, long long end)
+{
+    for (; s + 8 <= end; s += 8) {
+        unsigned long long word;
+        __builtin_memcpy(&word, note + s, 8);
+        if (word) break;
+    }
+    while (s < end && !note[s]) ++s;
+    return s;
+}
+
+/* Whether any of some notes is not zero. */
+ND_FN bool nd_noted(const unsigned char *note, int count)
+{
+    return nd_next(note, 0, count) < count;
+}
+
+/* Which thread's share of the components begins at `begin`. */
+ND_FN int nd_mine(const long long *cuts, long long threads, long long begin)
+{
+    int u = 0;
+    while (u + 1 < threads && (cuts[u] != begin || cuts[u + 1] == begin)) ++u;
+    return u;
+}
+"""
+
 CPU = Dialect(
     function="static inline __attribute__((always_inline))",
     kernel='extern "C"',
@@ -63,6 +91,7 @@ CPU = Dialect(
     each="for (long long i = 0; i < (n); ++i)",
     row="(k + depth) % depth",
     store="__atomic_store_n(&active[k % depth], k, __ATOMIC_RELAXED)",
+    words=_CPU_WORDS,
 )
 
 _PRELUDE = """
@@ -91,6 +120,13 @@ ND_FN bool nd_silent(const long long *active, long long k, long long depth)
 ND_FN void nd_mark(long long *active, long long k, long long depth)
 {{
     if (active[nd_place(k, depth)] != k) {store};  /* many would store the same */
+}}
+
+/* How many spikes a value stands for: a whole number, 1023 at most. */
+ND_FN int nd_spikes(real x)
+{{
+    x = x > -1023 ? x : -1023;
+    return (int)nd_floor((x < 1023 ? x : 1023) + (real)0.5);
 }}
 
 /* First place from `begin` on whose target is not below `least`; targets ascend. */

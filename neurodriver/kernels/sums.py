@@ -84,11 +84,37 @@ class SumText:
         if self.gather.tail:
             lines.append(self._array("tail", "long long"))
         lines += [self._array(n, "real") for n in self.varied]
+        lines += self.units()
         for n in self.access.connection:
             if n not in self.varied:
                 number = self.component.arguments.scalar(self.component.key(f"data:{name}:{n}"))
                 lines.append(f"const real nd_u_{name}_{n} = {number};")
         return lines
+
+    def units(self) -> list[str]:
+        """Declare what the weights are multiples of, where they are."""
+        name = self.access.name
+        if not self.gather.whole:
+            return []
+        if "unit" in self.gather.arrays:
+            return [self._array("unit", "real")]
+        number = self.component.arguments.scalar(self.component.key(f"data:{name}:unit"))
+        return [f"const real nd_one_{name} = {number};"]
+
+    @property
+    def kind(self) -> str:
+        """Type of the sum while it grows: whole numbers are exact in double precision."""
+        double = self.access.accumulate == "double" or self.gather.whole
+        return "double" if double else "real"
+
+    def finished(self, sum_: str, component: str) -> str:
+        """Return a component's sum in the working type."""
+        name = self.access.name
+        if not self.gather.whole:
+            return f"(real){sum_}"
+        varied = "unit" in self.gather.arrays
+        unit = f"nd_unit_{name}[{component}]" if varied else f"nd_one_{name}"
+        return f"(real)({sum_}) * {unit}"
 
     def _array(self, array: str, kind: str) -> str:
         pointer = self._pointer(array, f"const {kind}")
@@ -131,6 +157,8 @@ class SumText:
     def each(self) -> str:
         """Return what one connection adds."""
         component = self.component
+        if self.gather.whole:
+            return f"(nd_sum_t)weight * (nd_sum_t)nd_spikes({self.access.variable})"
         earlier = []
         for a in component.model.accesses:
             if a.name == self.access.name:
@@ -153,13 +181,14 @@ class SumText:
     def loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop that fills ``nd_sum_<access>`` for one tile."""
         name = self.access.name
-        kind = "double" if self.access.accumulate == "double" else "real"
+        kind = self.kind
         body = [
             "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",
             f"{kind} nd_acc[ND_LANES] = {{0}};",
         ]
         body += self.slice_loop(earlier)
-        store = f"nd_sum_{name}[nd_s + nd_l] = (real)nd_acc[nd_l];"
+        done = self.finished("nd_acc[nd_l]", "nd_t + nd_s + nd_l")
+        store = f"nd_sum_{name}[nd_s + nd_l] = {done};"
         body += ["for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", f"    {store}"]
         head = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
         declared = f"real nd_sum_{name}[ND_TILE];"

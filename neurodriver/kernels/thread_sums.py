@@ -42,7 +42,7 @@ def kept(gather: Gather, count: int, dtype: str) -> int:
     if gather.form != "sliced" or count > MANY:
         return 0
     words = 1 + ("back" in gather.arrays)
-    floats = [a for a in gather.arrays.values() if a.dtype.kind == "f"]
+    floats = [n for n, a in gather.arrays.items() if a.dtype.kind == "f" and n != "unit"]
     words += len(floats) * (2 if dtype == "float64" else 1)
     most = int(inside(gather, count).max())
     return min(KEPT_WORDS // words, most)
@@ -160,11 +160,11 @@ class ThreadSum:
             value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
         if value is not None:
             return [f"nd_x_{name}[nd_i] = {value};"]
-        kind = "double" if self.s.access.accumulate == "double" else "real"
-        body = [f"typedef {kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
+        body = [f"typedef {self.s.kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
         silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
         body += block(silent, [*self.before(), *self.write()])
-        return block("", [*body, f"nd_x_{name}[nd_i] = (real)nd_acc;"])
+        done = self.s.finished("nd_acc", "nd_at")
+        return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 
     def write(self) -> list[str]:
         """Return the lines that add all connections to ``nd_acc``."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .component import ComponentText, Shape
-from .events import sum_text
+from .events import dealing, sum_text
 from .kernel import Arguments, Kernel, block
 from .sums import SumText, tile_sums, variants
 
@@ -38,7 +39,8 @@ def update_kernel(shape: Shape) -> Kernel:
     tile += variants(sums, lambda: tile_update(component, sums))
     tile += component.write_events()
     once = component.constants(), component.initial()
-    return finish(shape.model.__name__, arguments, once, [*head, *block(TILES, tile)])
+    body = [*head, *block(TILES, tile)]
+    return finish(shape.model.__name__, arguments, once, body, dealing(sums))
 
 
 def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
@@ -92,10 +94,20 @@ def tile_inputs(sums: list[SumText], at: str) -> list[str]:
 
 
 def finish(
-    name: str, arguments: Arguments, once: tuple[list[str], list[str]], body: list[str]
+    name: str,
+    arguments: Arguments,
+    once: tuple[list[str], list[str]],
+    body: list[str],
+    deal: list[str] | None = None,
 ) -> Kernel:
-    """Return the kernel with its functions: constants and initial outputs, then the update."""
-    return finish_with(name, arguments, once, block(_SIGNATURE, body))
+    """Return the kernel with its functions: constants and initial outputs, then the update.
+
+    With ``deal``, one more comes before each update, for the spikes that are due.
+    """
+    update = block(_SIGNATURE, body)
+    if deal:
+        update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deal"), deal)]
+    return replace(finish_with(name, arguments, once, update), deals=bool(deal))
 
 
 def finish_with(

@@ -19,10 +19,30 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from support import build, chain, every_feature, model, node, simulate, spiking_network
 
-from neurodriver import Circuit, CircuitError, Connections, StepInput
+from neurodriver import (
+    AllToAll,
+    Circuit,
+    CircuitError,
+    Connections,
+    Exponential,
+    FixedInDegree,
+    FixedOutDegree,
+    FixedProbability,
+    FixedTotal,
+    Lattice,
+    LogNormal,
+    Normal,
+    OneToOne,
+    Projection,
+    StepInput,
+    Uniform,
+)
 from neurodriver.__main__ import main
 from neurodriver.circuit.columns import stored_name, told_name
+from neurodriver.circuit.distributions import Value
 from neurodriver.circuit.hdf5 import write_hdf5
+from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.rules import Rule
 from neurodriver.circuit.write import complete_or_none
 from neurodriver.errors import NeurodriverError
 
@@ -158,6 +178,94 @@ def test_names_of_columns(name: str) -> None:
     stored = stored_name(name)
     assert told_name(stored) == name
     assert stored.isascii() and stored not in ("", ".", "..") and not set(stored) & set("/\0")
+
+
+RULES: list[Rule] = [
+    AllToAll(autapses=False),
+    FixedProbability(np.float64(0.1)),
+    FixedInDegree(np.int64(3), multapses=False),
+    FixedOutDegree(2, autapses=False),
+    FixedTotal(400),
+    OneToOne(),
+    Lattice(
+        [[0, 1], [1, 0], [-1, 2]], [1.0, -2.0, 0.5], *[np.indices((6, 5)).reshape(2, -1).T] * 2
+    ),
+]
+LAWS: list[Value] = [
+    Normal(1.0, 0.2, low=0.0, high=3.0),
+    LogNormal(0.0, 0.5, factor=-1.0),
+    Exponential(2.0, high=9.0, outside="clip"),
+    Uniform(1, 2),
+    np.float64(0.25),
+    3,
+    0.5,
+]
+
+
+def projected(rule: Rule, law: Value, seed: int = 5) -> Circuit:
+    """Return a circuit with a rule between columns."""
+    groups = [(model("LeakyIAFDelta"), 60, {**_DELTA}, None), (model("SpikeSource"), 1, {}, None)]
+    ends = np.array([60]), np.array([3])
+    columns = Connections("spike_state", "spike_state", *ends, np.array(1e-3), {"weight": 2.0})
+    given = "spike_state", "spike_state", (30, 60), range(0, 30), rule, law
+    rules = [Projection(*given, Uniform(1e-3, 2e-3), "é"), Projection(*given, 1e-3)]
+    return Circuit.from_arrays(groups, [rules[0], columns, rules[1]], seed=seed)
+
+
+_DELTA = {"resting_potential": 0.0, "threshold": 20.0, "reset_potential": 0.0}
+_DELTA |= {"time_constant": 20.0}
+
+
+@pytest.mark.parametrize(("rule", "law"), zip(RULES, LAWS, strict=True))
+def test_rules_are_kept_as_rules(rule: Rule, law: Value, tmp_path: Path) -> None:
+    """Projections come back as what they are, and draw the same."""
+    path = tmp_path / "rules.h5"
+    circuit = projected(rule, law)
+    circuit.save(path)
+    made = Circuit.from_file(path)
+    assert made.digest == circuit.digest != projected(rule, law, 6).digest
+    assert [isinstance(c, Drawn) for c in made.connections] == [True, False, True]
+    same(made, circuit)
+    assert made.edges > 10
+    assert main(["info", str(path)]) == 0 and main(["check", str(path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("rule", '{"type": "FixedProbability", "p": 1.5, "autapses": true}', ["'é'", "0 to 1"]),
+        ("rule", '{"type": "FixedProbabilty", "p": 0.5}', ["'rule': not known", "FixedTotal"]),
+        ("rule", '{"type": "FixedProbability"}', ["consists of p, autapses; got nothing"]),
+        ("rule", "{", ["'rule': not known"]),
+        ("weight", '"x"', ["'weight': not known", "LogNormal"]),
+        ("delay", "-1.0", ["'delay'", "at least 0"]),
+        ("key", "x", ["'key'", "whole number"]),
+        ("ends", [[0, 10], [5, 62]], ["neighbours from 0 to 60"]),
+        ("ends", [0, 10], ["attribute 'ends'"]),
+        ("variable", "V_x", ["variable 'V_x'"]),
+    ],
+)
+def test_bad_rules(name: str, value: Any, words: list[str], tmp_path: Path) -> None:
+    """A rule that is not known, or does not fit the components, is refused."""
+    path = tmp_path / "rules.h5"
+    projected(RULES[1], 1.0).save(path)
+    with h5py.File(path, "r+") as file:
+        file["connections/0"].attrs[name] = value
+    with pytest.raises(CircuitError) as caught:
+        Circuit.from_file(path)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_bad_lattice(tmp_path: Path) -> None:
+    """A filter without one of its columns is refused."""
+    path = tmp_path / "rules.h5"
+    projected(RULES[-1], 1.0).save(path)
+    with h5py.File(path, "r+") as file:
+        del file["connections/0/columns/offsets"]
+        file["connections/2/columns/target"][:] = 2**30
+    with pytest.raises(CircuitError, match="got source, target, weights"):
+        Circuit.from_file(path)
 
 
 def test_graph_file_and_back(tmp_path: Path) -> None:

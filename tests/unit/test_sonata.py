@@ -251,11 +251,15 @@ def test_intfire1_fires_above_one(tmp_path: Path) -> None:
     neuron, source = model("LeakyIAFDelta"), model("SpikeSource")
     from neurodriver import ArrayInput
 
-    links = Connections("spike_state", "spike_state", np.array([1]), np.array([0]))
-    circuit = Circuit.from_arrays([(neuron, 1, params, ["n"]), (source, 1, {}, ["s"])], [links])
-    pulses = np.zeros((9, 1))
-    pulses[[1, 4]] = [[1.0], [0.5]]
-    given = ArrayInput({"spike_state": (["s"], pulses)})
+    weights = {"weight": np.array([1.0, 0.5])}
+    links = Connections(
+        "spike_state", "spike_state", np.array([1, 2]), np.array([0, 0]), np.array(0.0), weights
+    )
+    groups = [(neuron, 1, params, ["n"]), (source, 2, {}, ["one", "half"])]
+    circuit = Circuit.from_arrays(groups, [links])
+    pulses = np.zeros((9, 2))
+    pulses[1, 0] = pulses[4, 1] = 1.0
+    given = ArrayInput({"spike_state": (["one", "half"], pulses)})
     found = simulate(circuit, 1e-4, 12, given, [("V", ["n"]), ("spike_state", ["n"])])
     assert found["V"].max() == pytest.approx(1.0, abs=1e-9)
     assert found["spike_state"].sum() == 1 and found["V"][-1] == 0.0

@@ -1,0 +1,323 @@
+"""Rules that say which source of a projection is connected with which target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MOST = 1 << 40
+"""Connections of one projection are fewer."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Between what a rule connects: ranges of component numbers.
+
+    Attributes
+    ----------
+    source, target : range
+    """
+
+    source: range
+    target: range
+
+    @property
+    def shared(self) -> int:
+        """Number of components that are a source and a target."""
+        both = min(self.source.stop, self.target.stop) - max(self.source.start, self.target.start)
+        return max(both, 0)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Base of the rules below."""
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        return {"kind": 0, "autapses": 1, "multapses": 1}
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Return arrays that the rule consists of."""
+        return {}
+
+    def edges(self, ends: Ends) -> int | None:
+        """Return the number of connections, None where it has to be drawn."""
+        raise NotImplementedError
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class AllToAll(Rule):
+    """Every source with every target.
+
+    Parameters
+    ----------
+    autapses : bool
+        Whether a component that is source and target is connected with itself.
+    """
+
+    autapses: bool = True
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        return {"kind": 0, "autapses": self.autapses, "multapses": 0}
+
+    def edges(self, ends: Ends) -> int:
+        """Return the number of connections."""
+        lost = 0 if self.autapses else ends.shared
+        return len(ends.source) * len(ends.target) - lost
+
+
+@dataclass(frozen=True)
+class FixedProbability(Rule):
+    """Each pair with the same probability, independent of all others.
+
+    Parameters
+    ----------
+    p : float
+    autapses : bool
+        Whether a component may be connected with itself.
+    """
+
+    p: float
+    autapses: bool = True
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        log = np.log1p(-np.float64(self.p)) if self.p < 1 else -np.inf
+        per_log = -np.inf if log == 0 else 1 / log
+        return {"kind": 1, "autapses": self.autapses, "chance": self.p, "per_log": float(per_log)}
+
+    def edges(self, ends: Ends) -> None:
+        """Return None: the number is drawn."""
+        return None
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        if isinstance(self.p, bool | str) or not _holds(lambda: 0 <= self.p <= 1):
+            yield f"p must be a probability, 0 to 1 (got {self.p!r:.40})"
+
+
+@dataclass(frozen=True)
+class FixedInDegree(Rule):
+    """Each target with ``k`` sources, all equally likely.
+
+    Parameters
+    ----------
+    k : int
+    multapses : bool
+        Whether a source may be drawn more than once for a target.
+    autapses : bool
+        Whether a component may be connected with itself.
+    """
+
+    k: int
+    multapses: bool = True
+    autapses: bool = True
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        both = {"autapses": self.autapses, "multapses": self.multapses}
+        return {"kind": 2, "number": self.k, **both}
+
+    def edges(self, ends: Ends) -> int:
+        """Return the number of connections."""
+        return int(self.k) * len(ends.target)
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        yield from _degree(self, ends, ends.source, "source", "target")
+
+
+@dataclass(frozen=True)
+class FixedOutDegree(Rule):
+    """Each source with ``k`` targets, all equally likely.
+
+    Parameters
+    ----------
+    k : int
+    multapses : bool
+        Whether a target may be drawn more than once for a source.
+    autapses : bool
+        Whether a component may be connected with itself.
+    """
+
+    k: int
+    multapses: bool = True
+    autapses: bool = True
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        both = {"autapses": self.autapses, "multapses": self.multapses}
+        return {"kind": 3, "number": self.k, **both}
+
+    def edges(self, ends: Ends) -> int:
+        """Return the number of connections."""
+        return int(self.k) * len(ends.source)
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        yield from _degree(self, ends, ends.target, "target", "source")
+
+
+@dataclass(frozen=True)
+class FixedTotal(Rule):
+    """``n`` connections, both ends of each drawn from all: multapses and autapses occur.
+
+    Parameters
+    ----------
+    n : int
+    """
+
+    n: int
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        return {"kind": 4, "number": self.n, "autapses": 1, "multapses": 1}
+
+    def edges(self, ends: Ends) -> int:
+        """Return the number of connections."""
+        return int(self.n)
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        if not whole(self.n) or not 0 <= self.n < MOST:
+            yield f"n must be a whole number, 0 to 2^40 - 1 (got {self.n!r:.40})"
+
+
+@dataclass(frozen=True)
+class OneToOne(Rule):
+    """Each source with the target of the same place."""
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        return {"kind": 5, "autapses": 1}
+
+    def edges(self, ends: Ends) -> int:
+        """Return the number of connections."""
+        return len(ends.source)
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        if len(ends.source) != len(ends.target):
+            got = f"{len(ends.source)} sources and {len(ends.target)} targets"
+            yield f"as many targets as sources are needed (got {got})"
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice(Rule):
+    """A filter: the source cell at x with the target cells at x + offset, where there are any.
+
+    Parameters
+    ----------
+    offsets : (k, d) int
+    weights : (k,) float or float
+        Of each offset; multiplied by the weight of the projection.
+    source, target : (cells, d) int
+        Coordinates of the cells of the two ranges, in their order.
+    """
+
+    offsets: ArrayLike
+    weights: ArrayLike
+    source: ArrayLike = field(repr=False)
+    target: ArrayLike = field(repr=False)
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """Return what compiled code has to know."""
+        return {"kind": 6, "autapses": 1}
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Return arrays that the rule consists of."""
+        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
+        weights = np.asarray(self.weights, dtype=np.float64)
+        return {
+            "offsets": offsets,
+            "weights": np.ascontiguousarray(np.broadcast_to(weights, (len(offsets),))),
+            "source": np.ascontiguousarray(self.source, dtype=np.int64),
+            "target": np.ascontiguousarray(self.target, dtype=np.int64),
+        }
+
+    def edges(self, ends: Ends) -> None:
+        """Return None: the cells have to be looked up."""
+        return None
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        """Yield what keeps the rule from connecting these ends."""
+        tables: dict[str, NDArray[Any]] = {}
+        for name in ("offsets", "source", "target"):
+            table = _array(getattr(self, name))
+            if table.ndim != 2 or table.dtype.kind not in "iu" or not table.shape[1]:
+                got = f"{table.dtype} of shape {table.shape}"
+                yield f"'{name}' must be a table of whole numbers, a row each (got {got})"
+            elif np.abs(table).max(initial=0) >= 1 << 20:
+                yield f"'{name}': coordinates must be less than 2^20 in size"
+            else:
+                tables[name] = table
+        if len({table.shape[1] for table in tables.values()}) > 1:
+            got = ", ".join(f"{t.shape[1]} in '{n}'" for n, t in tables.items())
+            yield f"all coordinates must have as many dimensions (got {got})"
+        for name, cells in (("source", ends.source), ("target", ends.target)):
+            if name in tables and len(tables[name]) != len(cells):
+                yield f"'{name}' has {len(tables[name])} cells for {len(cells)} components"
+        weights = _array(self.weights)
+        shape = (len(tables["offsets"]),) if "offsets" in tables else ()
+        if weights.dtype.kind not in "fiu" or not np.isfinite(weights).all():
+            yield f"'weights' must be finite numbers (got {self.weights!r:.60})"
+        elif shape and weights.shape not in ((), shape):
+            yield f"'weights': expected a number or {shape[0]} of them, got shape {weights.shape}"
+        extent = [np.ptp(t, axis=0) + 1 for n, t in tables.items() if n == "target" and len(t)]
+        if extent and np.prod(extent[0].astype(np.float64)) >= 2.0**62:
+            yield "'target': the box of all cells is too large"
+
+
+def whole(value: object) -> bool:
+    """Whether a value is a whole number, numpy's included."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _degree(
+    rule: FixedInDegree | FixedOutDegree, ends: Ends, among: range, drawn: str, each: str
+) -> Iterator[str]:
+    if not whole(rule.k) or not 0 <= rule.k < MOST:
+        yield f"k must be a whole number, at least 0 (got {rule.k!r:.40})"
+        return
+    free = len(among) - (1 if ends.shared and not rule.autapses else 0)
+    most = MOST if rule.multapses and free else free
+    if rule.k > most:
+        less = " other than itself" if free < len(among) else ""
+        hint = "" if rule.multapses else ", or allow multapses"
+        yield (
+            f"k = {rule.k} is more than the {free} {drawn}s{less} that a {each} can have"
+            f"{hint}; take a smaller k"
+        )
+
+
+def _array(value: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return np.empty(0, dtype=object)
+
+
+def _holds(test: Any) -> bool:
+    try:
+        return bool(test())
+    except (TypeError, ValueError):
+        return False

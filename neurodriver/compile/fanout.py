@@ -1,0 +1,204 @@
+"""Weighted spikes by their sources: a step reads the connections of its spikes and no others.
+
+Each target has a ring of slots, whole numbers, one for each step that something may arrive at.
+A spike adds its multiples to the slots of its targets; the step that reads a slot clears it. As
+the numbers are whole, no order of these additions can change a bit, and the plans that gather add
+the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit, Port
+from ..custom.plan import needs_instance
+from .buffers import Blank, as_aligned
+from .delays import Spread, steps_of
+from .gather import Edges, Gather
+from .memory import LANES, padded
+from .target import Target
+from .whole import Units, is_whole
+
+if TYPE_CHECKING:
+    from .program import Program
+
+COST = 0.01
+"""Work of a connection, as few spike, to that of one that is read at every step."""
+
+LONGEST_WINDOW = 32
+"""Steps that a tile of components is advanced by at most before the next tile."""
+
+MOST_PLACES = 2**31 - 1
+"""Slots of all targets of an access at most: a place is 4 bytes."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Where each thread's share of each source's connections begins.
+
+    Attributes
+    ----------
+    first : (sources + 1,) int64
+    target : (edges,) int32
+        Ascending among those of a source.
+    """
+
+    first: NDArray[np.int64]
+    target: NDArray[np.int32]
+
+    def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places for threads that own the targets between ``cuts``.
+
+        Returns
+        -------
+        (sources, threads + 1) int64
+        """
+        out = np.empty((len(self.first) - 1, len(cuts)), dtype=np.int64)
+        out[:, 0], out[:, -1] = self.first[:-1], self.first[1:]
+        for thread in range(1, len(cuts) - 1):
+            below = np.concatenate([[0], np.cumsum(self.target < cuts[thread])])
+            out[:, thread] = self.first[:-1] + below[self.first[1:]] - below[self.first[:-1]]
+        return out
+
+
+def spread_accesses(circuit: Circuit, target: Target) -> Spread:
+    """Return (group number, access) of the accesses that spikes reach by this plan."""
+    if not target.events:
+        return frozenset()
+    found = set()
+    for number, group in enumerate(circuit.groups):
+        if group.model is Port or group.model.sub_units is not None or needs_instance(group):
+            continue
+        for access in group.model.accesses:
+            if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
+                found.add((number, access.name))
+    return frozenset(found)
+
+
+def _silent_at_first(circuit: Circuit, variable: str) -> bool:
+    """Whether no component can hold an event before the first step."""
+    models = [g.model for g in circuit.groups if variable in g.model.updates]
+    return not any(variable in m.states or variable in m.outputs for m in models)
+
+
+def window(circuit: Circuit, dt: float, spread: Spread) -> int:
+    """Return how many steps the components of a circuit can go without each other.
+
+    That is the least latency of all connections, where only weighted spikes connect them: in so
+    many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``.
+    """
+    for links in circuit.connections:
+        ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
+        if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):
+            return 1
+    if any(g.model is Port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
+        return 1
+    least = [int(steps_of(links, dt).min()) for links in circuit.connections if len(links)]
+    return min([LONGEST_WINDOW, *least])
+
+
+def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Units) -> Gather:
+    """Return the connections of an access, by source.
+
+    Parameters
+    ----------
+    program : Program
+    edges : Edges
+        Their weights are multiples.
+    count : int
+        Targets.
+    variable : str
+    units : Units
+
+    Notes
+    -----
+    Sources of one group are one block: a range of elements. Others make a block for each latency
+    that is their least, of elements that are listed. The spikes of row k - lag are dealt out at
+    step k, where the lag is the least latency of a block, less one; so a slot lies
+    ``latency - 1 - lag`` steps ahead.
+    """
+    if not len(edges.target):
+        return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
+    back = np.broadcast_to(edges.back, edges.element.shape)
+    blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
+    ahead = back - lag[source]
+    depth, width = int(ahead.max()) + program.window, padded(count)
+    order = np.lexsort((edges.target, source))
+    source, place = source[order], edges.target[order].astype(np.int32)
+    first = np.zeros(len(lag) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
+    arrays: dict[str, Any] = {"block": blocks, "listed": listed}
+    wide = units.most >= 2**31
+    made = Gather("fanout", len(order), arrays, None)
+    made.limits = {"blocks": len(blocks), "depth": depth, "ahead": width, "wide": int(wide)}
+    arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
+    made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
+    made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
+    made.parts = Parts(first, place)
+    multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
+    _store_multiples(made, multiple, source, first)
+    per_slice = np.bincount(edges.target // LANES, minlength=-(-count // LANES))
+    made.cost = np.asarray(LANES + COST * per_slice, dtype=np.float64)
+    return made
+
+
+def _store_multiples(
+    made: Gather, multiple: NDArray[Any], source: NDArray[np.int64], first: NDArray[np.int64]
+) -> None:
+    """Store one multiple for all, for each source, or for each connection, in few bytes."""
+    most = int(np.abs(multiple).max())
+    kind = next(k for k in (np.int8, np.int16, np.int32) if most <= np.iinfo(k).max)
+    if (multiple == multiple[0]).all():
+        made.uniform["weight"] = float(multiple[0])
+        return
+    of_source = np.zeros(len(first) - 1, dtype=kind)
+    of_source[source] = multiple
+    if (of_source[source] == multiple).all():
+        made.arrays["of_source"] = of_source
+    else:
+        made.arrays["multiple"] = as_aligned(multiple.astype(kind))
+
+
+def _blocks(
+    program: Program, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
+) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return blocks, listed elements, each connection's source, and each source's lag.
+
+    A block is (lag, first element or place among the listed ones, end, first source, listed).
+    """
+    ring = program.memory.rings[variable]
+    blocks, lists, lags = [], [], []
+    source = np.full(len(element), -1, dtype=np.int64)
+    made, placed = 0, 0
+    computed = {str(n) for n, g in enumerate(program.circuit.groups) if g.model is not Port}
+    for owner, segment in ring.segments.items():
+        inside = (element >= segment.start) & (element < segment.start + segment.count)
+        mine = np.flatnonzero(inside)
+        if not len(mine):
+            continue
+        if owner in computed:
+            lag = int(back[mine].min())
+            size = padded(segment.count)
+            blocks.append((lag, segment.start, segment.start + size, made, 0))
+            source[mine] = made + element[mine] - segment.start
+            lags.append(np.full(size, lag))
+            made += size
+            continue
+        least = np.full(segment.count, np.iinfo(np.int64).max)
+        np.minimum.at(least, element[mine] - segment.start, back[mine])
+        for lag in np.unique(least[least < np.iinfo(np.int64).max]).tolist():
+            ones = np.flatnonzero(least == lag)
+            place = np.full(segment.count, -1)
+            place[ones] = made + np.arange(len(ones))
+            here = mine[place[element[mine] - segment.start] >= 0]
+            source[here] = place[element[here] - segment.start]
+            blocks.append((lag, placed, placed + len(ones), made, 1))
+            lists.append(segment.start + ones)
+            lags.append(np.full(len(ones), lag))
+            made, placed = made + len(ones), placed + len(ones)
+    listed = np.concatenate(lists) if lists else np.zeros(1, np.int64)
+    return np.array(blocks, np.int64), listed.astype(np.int32), source, np.concatenate(lags)

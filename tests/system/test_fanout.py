@@ -1,0 +1,280 @@
+"""Weighted spikes by their sources: the bits of a gather, exact sums, few bytes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from support import assert_same_bits, model, simulate, started
+
+from neurodriver import ArrayInput, Circuit, Connections, NDComponent, State, Weighted
+from neurodriver.compile.gather import Edges
+from neurodriver.compile.program import Program, compile_circuit
+from neurodriver.compile.whole import MOST_SPIKES, whole_weights
+from neurodriver.errors import CircuitWarning, InputError
+
+DT = 1e-4
+LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+       "time_constant": 20.0, "refractory_period": 0.5}  # fmt: skip
+WEIGHTS = {
+    "one": lambda rng, source: np.asarray(0.7),
+    "by source": lambda rng, source: np.where(source % 5 == 0, -0.5, 0.1),
+    "multiples": lambda rng, source: 0.275 * rng.integers(1, 300, len(source)),
+    "any": lambda rng, source: rng.normal(0.0, 0.4, len(source)),
+    "far apart": lambda rng, source: 10.0 ** rng.uniform(-9.0, 0.0, len(source)),
+}
+
+
+class Adder(NDComponent):
+    """Shows what arrives."""
+
+    accesses = (Weighted("spike_state", receptor="a"), Weighted("spike_state", receptor="b"))
+    updates = ("V",)
+    states = {"V": State("1")}
+    update = "V = a + 3 * b;"
+
+
+def circuit(
+    weights: str, delays: tuple[int, int] = (1, 20), n: int = 331, fan_in: int = 23, seed: int = 1
+) -> Circuit:
+    """Return neurons that are driven by Poisson sources and by each other, at odd numbers."""
+    rng = np.random.default_rng(seed)
+    target = np.repeat(np.arange(n, dtype=np.int32), fan_in)
+    source = rng.integers(0, n + 57, len(target)).astype(np.int32)
+    delay = rng.integers(delays[0], delays[1] + 1, len(target)) * DT
+    data = {"weight": WEIGHTS[weights](rng, source)}
+    groups = [
+        (model("LeakyIAFDelta"), n, {**LIF, "initV": rng.uniform(-60.0, -49.9, n)}, None),
+        (model("PoissonCounts"), 57, {"rate": 9e3}, None),
+    ]
+    links = Connections("spike_state", "spike_state", source, target, delay, data)
+    return Circuit.from_arrays(groups, [links])
+
+
+def only(program: Program) -> Any:
+    """Return the gather of the one access of neurons to spikes."""
+    return program.gathers[0, "spike_state"]
+
+
+@pytest.mark.parametrize("weights", list(WEIGHTS))
+@pytest.mark.parametrize("delays", [(1, 1), (1, 20), (15, 15), (4, 9)])
+def test_bits_of_a_gather(weights: str, delays: tuple[int, int], dtype: str) -> None:
+    """By source or by target, on any number of threads, in calls of any length."""
+    made = circuit(weights, delays)
+    assert only(compile_circuit(made, DT, dtype)).form == "fanout"
+    assert only(compile_circuit(made, DT, dtype, plans=False)).form == "sliced"
+    record = [("V", None), ("spike_state", None)]
+    one = simulate(made, DT, 150, (), record, dtype=dtype, plans=False)
+    for how in ({}, {"threads": 2, "chunk": 7}, {"threads": 3, "chunk": 1}):
+        assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
+
+
+@pytest.mark.parametrize("delays", [(1, 1), (1, 20), (15, 15)])
+def test_against_plain_fractions(delays: tuple[int, int]) -> None:
+    """What arrives is the exact sum of the stored weights of all spikes that are due."""
+    rng = np.random.default_rng(5)
+    n, steps, m = 40, 60, 400
+    source = rng.integers(0, n, m).astype(np.int32)
+    target = (n + rng.integers(0, n, m)).astype(np.int32)
+    delay = rng.integers(delays[0], delays[1] + 1, m)
+    weight = rng.integers(-9, 10, m) / 8.0
+    links = Connections("spike_state", "a", source, target, delay * DT, {"weight": weight})
+    groups: Any = [(model("SpikeSource"), n, {}, None), (Adder, n, {}, None)]
+    made = Circuit.from_arrays(groups, [links])
+    counts = rng.poisson(0.1, (steps, n)).astype(float)
+    uids = made.groups[0].uids.tolist()
+    given = ArrayInput({"spike_state": (uids, counts)})
+    data = simulate(made, DT, steps, given, [("V", None)], threads=2)["V"]
+    fired = simulate(made, DT, steps, given, [("spike_state", uids)])["spike_state"]
+    assert fired.sum() > 50
+    late = int(np.flatnonzero(fired.any(axis=1))[0] - np.flatnonzero(counts.any(axis=1))[0])
+    expected = [[Fraction(0)] * n for _ in range(steps)]
+    for s, t, d, w in zip(source, target - n, delay, weight, strict=True):
+        for row in np.flatnonzero(counts[:, s]):
+            if row + late + d < steps:
+                expected[row + late + d][t] += Fraction(w) * int(counts[row, s])
+    want = np.array([[float(x) for x in row] for row in expected])
+    assert np.count_nonzero(want) > 100
+    np.testing.assert_array_equal(data, want)
+
+
+def test_bytes_of_a_connection() -> None:
+    """Four for the place, none to four for the weight."""
+    sizes = {"one": 4, "by source": 4, "multiples": 6, "any": 8}
+    for weights, size in sizes.items():
+        gather = only(compile_circuit(circuit(weights), DT))
+        each = sum(gather.arrays[a].nbytes for a in ("code", "multiple") if a in gather.arrays)
+        assert each == size * gather.edges == size * 331 * 23
+    assert only(compile_circuit(circuit("multiples"), DT)).limits["wide"] == 0
+    assert only(compile_circuit(circuit("any"), DT)).limits["wide"] == 1
+
+
+def test_rows_are_kept_until_the_first_spike_is_due() -> None:
+    """Rows for two windows of the least delay, and slots for what is due after that."""
+    program = compile_circuit(circuit("one", (4, 9)), DT)
+    assert program.memory.rings["spike_state"].depth == 2 * 4
+    assert only(program).limits["depth"] == 6 + 4 - 1
+    program = compile_circuit(circuit("one", (1, 9)), DT)
+    assert program.memory.rings["spike_state"].depth == 2
+    assert only(program).limits["depth"] == 9
+    program = compile_circuit(circuit("one", (4, 9)), DT, plans=False)
+    assert program.memory.rings["spike_state"].depth == 10
+
+
+def test_windows_of_several_steps(dtype: str) -> None:
+    """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
+    made = circuit("any", (7, 20), n=2111)
+    program = compile_circuit(made, DT, dtype)
+    assert program.window == 7
+    assert compile_circuit(made, DT, dtype, plans=False).window == 1
+    assert compile_circuit(circuit("any", (1, 20)), DT).window == 1
+    record = [("V", None), ("spike_state", None)]
+    one = simulate(made, DT, 150, (), record, dtype=dtype, plans=False)
+    for how in (
+        {"chunk": 150},
+        {"threads": 2, "chunk": 11},
+        {"threads": 3, "chunk": 40},
+        {"chunk": 1},
+    ):
+        assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
+    one = simulate(made, DT, 150, (), record, dtype=dtype, interval=4, plans=False)
+    assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, interval=4))
+
+
+def test_no_connection_is_read_twice() -> None:
+    """Every thread's part of every source lies between those of its neighbours."""
+    gather = only(compile_circuit(circuit("any"), DT))
+    cuts = np.array([0, 96, 96, 240, 331])
+    parts = gather.parts.of(cuts)
+    target = gather.arrays["code"] % gather.limits["ahead"]
+    for thread in range(4):
+        for begin, end in parts[:, thread : thread + 2]:
+            mine = target[begin:end]
+            assert ((mine >= cuts[thread]) & (mine < cuts[thread + 1])).all()
+    assert (parts[1:, 0] == parts[:-1, -1]).all() and parts[-1, -1] == gather.edges
+
+
+def test_a_source_that_begins_with_a_spike() -> None:
+    """An event in row 0 is all rows' before it: then connections are gathered."""
+
+    class Eager(NDComponent):
+        """Spikes at every step but those after a spike."""
+
+        updates = ("spike_state",)
+        states = {"spike_state": State("1", 1.0)}
+        update = "spike_state = 1 - spike_state;"
+
+    groups: Any = [(Eager, 3, {}, None), (Adder, 2, {}, None)]
+    ends = np.array([0, 1, 2], np.int32), np.array([3, 3, 4], np.int32)
+    made = Circuit.from_arrays(groups, [Connections("spike_state", "a", *ends, np.array(3 * DT))])
+    assert compile_circuit(made, DT).gathers[1, "a"].form == "sliced"
+    data = simulate(made, DT, 8)["V"]
+    assert data[:, 0].tolist() == [0.0, 2.0, 2.0, 2.0, 0.0, 2.0, 0.0, 2.0]
+
+
+# ---- counts ------------------------------------------------------------------------------------
+
+
+def receiving() -> Circuit:
+    """Return two sources, each with a connection of weight 0.5 to an adder."""
+    ends = np.array([0, 1], np.int32), np.array([2, 3], np.int32)
+    links = Connections("spike_state", "a", *ends, np.asarray(DT), {"weight": np.asarray(0.5)})
+    groups: Any = [(model("SpikeSource"), 2, {}, ["x", "y"]), (Adder, 2, {}, None)]
+    return Circuit.from_arrays(groups, [links])
+
+
+@pytest.mark.parametrize("plans", [True, False])
+def test_too_many_spikes_are_clamped_and_reported(plans: bool) -> None:
+    """Once for each component, with its uid and the step."""
+    counts = np.zeros((20, 2))
+    counts[3] = 4, 1500
+    counts[9] = 2, -7000
+    given = ArrayInput({"spike_state": (["x", "y"], counts)})
+    with pytest.warns(CircuitWarning) as said:
+        data = simulate(receiving(), DT, 20, given, [("V", None)], plans=plans)["V"]
+    told = [str(one.message) for one in said if one.category is CircuitWarning]
+    assert len(told) == 1
+    for word in ("1,500 spikes", "'y' in step 3", "1,023"):
+        assert word in told[0]
+    assert sorted(set(data[:, 0].tolist())) == [0.0, 1.0, 2.0]
+    assert sorted(set(data[:, 1].tolist())) == [-511.5, 0.0, 511.5]
+
+
+def test_parts_of_a_spike_are_refused() -> None:
+    """What is counted is whole; without weights any value may be injected."""
+    given = ArrayInput({"spike_state": (["x", "y"], np.array([[0.0, 1.0], [2.0, 0.25]]))})
+    with pytest.raises(InputError, match=r"whole numbers; got 0.25 for 'y' in step 1"):
+        simulate(receiving(), DT, 20, given)
+
+
+# ---- weights as whole numbers ------------------------------------------------------------------
+
+
+def edges(target: NDArray[np.int64], weight: NDArray[np.float64]) -> Edges:
+    """Return connections to targets, all from one element."""
+    none = np.zeros(len(target), np.int64)
+    return Edges(target, none, none, {"weight": weight})
+
+
+Weight = st.one_of(
+    st.floats(-1e6, 1e6, allow_nan=False), st.integers(-40, 40).map(lambda i: 0.1 * i)
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), Weight), min_size=1, max_size=60),
+       st.sampled_from(["float64", "float32"]))  # fmt: skip
+def test_weights_are_multiples(drawn: list[tuple[int, float]], dtype: str) -> None:
+    """To half a unit, each target by itself, and no sum can pass what is exact."""
+    drawn = sorted(drawn, key=lambda one: one[0])
+    target = np.array([t for t, _ in drawn])
+    weight = np.array([w for _, w in drawn])
+    multiple, units = whole_weights(edges(target, weight), 7, dtype)
+    assert (units.unit > 0).all()
+    error = np.abs(multiple * units.unit[target] - weight)
+    assert (error <= 0.5 * units.unit[target]).all()
+    most = np.zeros(7)
+    np.maximum.at(most, target, np.abs(weight))
+    bits = {"float64": 30, "float32": 24}[dtype]
+    np.testing.assert_array_less(error, 2.0 ** (-bits) * most[target] + 1e-300)
+    assert np.bincount(target, np.abs(multiple)).max() * MOST_SPIKES <= units.most < 2.0**53
+    for one in np.unique(target):
+        mine = target == one
+        alone, own = whole_weights(edges(np.zeros(mine.sum(), np.int64), weight[mine]), 1, dtype)
+        assert own.unit[0] == units.unit[one] or not multiple[mine].any()
+        assert alone.tolist() == multiple[mine].tolist()
+
+
+def test_equal_weights_are_exact() -> None:
+    """Multiples of one weight lose nothing but the last bit of a product."""
+    target = np.repeat(np.arange(3), 4)
+    weight = 0.275 * np.array([1, 2, 3, 500, 2, 4, 6, 2, -6, 10, -15, 30])
+    multiple, units = whole_weights(edges(target, weight), 3, "float64")
+    assert multiple.tolist() == [1, 2, 3, 500, 1, 2, 3, 1, -6, 10, -15, 30]
+    np.testing.assert_allclose(units.unit, [0.275, 0.55, 0.275], rtol=1e-15)
+
+
+def test_strong_fan_in_stays_exact() -> None:
+    """So many strong inputs that their sum would pass 2^53: the unit is coarser."""
+    m = 40_000
+    weight = np.random.default_rng(1).uniform(0.9, 1.0, m)
+    multiple, units = whole_weights(edges(np.zeros(m, np.int64), weight), 1, "float64")
+    assert 2.0**50 < units.most < 2.0**53
+    assert units.unit[0] > 2.0**-30
+    assert np.abs(multiple).sum() * MOST_SPIKES == units.most
+
+
+def test_more_threads_than_slices() -> None:
+    """Threads without a component deal nothing out."""
+    made = circuit("any", n=20, fan_in=7)
+    record = [("V", None), ("spike_state", None)]
+    one = simulate(made, DT, 100, (), record, threads=1)
+    with started(made, DT, (), record, threads=5) as lpu:
+        lpu.run(steps=100)
+        assert 0 in lpu.simulation.backend.worked()
+    assert_same_bits(one, simulate(made, DT, 100, (), record, threads=5))
