@@ -16,9 +16,9 @@ ENDINGS = "'.h5', '.hdf5', '.gexf' or '.gexf.gz'"
 
 def read_circuit(path: Path, models: Any, strict: bool, lenient: bool) -> Circuit:
     """Return the circuit of a file; see `Circuit.from_file`."""
-    from .hdf5 import is_hdf5, read_hdf5
-
     if is_hdf5(path):
+        from .hdf5 import read_hdf5
+
         return read_hdf5(path, models, strict)
     if is_json(path):
         from .sonata import read_sonata
@@ -51,13 +51,22 @@ def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
         raise NeurodriverError(f"{path}: the ending of the name must be {ENDINGS}")
 
 
+def is_hdf5(path: Path) -> bool:
+    """Whether a file begins as one of HDF5 does."""
+    return _begin(path).startswith(b"\x89HDF\r\n\x1a\n")
+
+
 def is_json(path: Path) -> bool:
     """Whether a file begins as an object of JSON does."""
+    return _begin(path).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
+def _begin(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-    except OSError:
-        return False
+            return file.read(64)
+    except OSError:  # whoever reads it says what is wrong
+        return b""
 
 
 def same_file(one: Path, other: Path) -> bool:

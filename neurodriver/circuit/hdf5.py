@@ -37,8 +37,6 @@ from .write import complete_or_none
 
 FORMAT = "neurodriver circuit"
 VERSION = 1
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""The first bytes of an HDF5 file."""
 
 
 def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
@@ -107,15 +105,6 @@ def _put_all(parent: h5py.Group, name: str, columns: Any, compress: bool) -> Non
     at = parent.create_group(name, track_order=True)
     for key, column in columns.items():
         put(at, key, column, compress)
-
-
-def is_hdf5(path: Path) -> bool:
-    """Whether a file begins as one of HDF5 does."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(SIGNATURE)) == SIGNATURE
-    except OSError:
-        return False
 
 
 def holds_circuit(path: Path) -> bool:

@@ -36,8 +36,7 @@ def command(**given: Any) -> int:
     OLD is a legacy circuit, which gets the form of today, or any circuit that can be read: GEXF,
     HDF5, a SONATA circuit_config.json.
     """
-    from ..circuit.files import is_json, same_file
-    from ..circuit.hdf5 import is_hdf5
+    from ..circuit.files import is_hdf5, is_json, same_file
 
     begin = time.perf_counter()
     old, new = given["old"], given["new"]

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "neurodriver"
-BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas")
+BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas", "pyarrow")
 H5PY = {
+    "circuit/columns.py",
+    "circuit/hdf5.py",
+    "circuit/sonata_files.py",
     "recorders/hdf5.py",
     "results/master.py",
     "recorders/preallocated.py",
