@@ -12,6 +12,7 @@ What arrives is the sum of (multiple x spikes), converted once, times the unit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from .memory import padded
 
 if TYPE_CHECKING:
     from .gather import Edges, Gather
+
+Reals = NDArray[np.float64]
 
 BITS = {"float64": 30, "float32": 24}
 """Bits of the largest multiple, by working type: it is a number of that type, too."""
@@ -83,16 +86,80 @@ def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int3
     """
     weight = np.broadcast_to(edges.data["weight"], edges.target.shape)
     size = np.abs(weight)
-    unit = _measures(edges.target, size, count)
-    has = np.bincount(edges.target, minlength=count) > 0
-    rest = np.flatnonzero(np.isnan(unit[edges.target]))
-    if len(rest):
-        powers = _powers(edges.target[rest], size[rest], count, BITS[dtype])
-        unit = np.where(np.isnan(unit), powers, unit)
-    unit[~has] = unit[edges.target[0]]
-    multiple = np.rint(weight / unit[edges.target])
-    total = np.bincount(edges.target, np.abs(multiple), count)
-    return multiple.astype(np.int32), Units(unit, float(total.max()) * MOST_SPIKES)
+    left = np.arange(len(size))
+
+    def remainders(unit: Reals) -> tuple[Reals, Reals]:
+        nonlocal left
+        left = left[~np.isnan(unit[edges.target[left]])]
+        target = edges.target[left]
+        with np.errstate(over="ignore"):
+            ratio = np.minimum(size[left] / unit[target], 2.0**60)
+        whole = np.rint(ratio)
+        apart = np.abs(ratio - whole)
+        apart[apart <= ALIKE * whole] = np.inf
+        return _each(np.minimum, target, apart, count), _each(np.maximum, target, whole, count)
+
+    bounds = Bounds(
+        np.bincount(edges.target, minlength=count),
+        _each(np.minimum, edges.target, np.where(size > 0, size, np.inf), count),
+        _each(np.maximum, edges.target, size, count),
+        np.bincount(edges.target, size, count),
+    )
+    units = units_of(bounds, remainders, dtype)
+    multiple = np.rint(weight / units.unit[edges.target])
+    return multiple.astype(np.int32), units
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is known of the weights of each target, (count,) each.
+
+    Attributes
+    ----------
+    degree : int64
+    least, greatest, total : float64
+        Least |weight| above zero (else infinity), greatest and summed |weight|.
+    """
+
+    degree: NDArray[np.int64]
+    least: Reals
+    greatest: Reals
+    total: Reals
+
+
+def units_of(
+    bounds: Bounds, remainders: Callable[[Reals], tuple[Reals, Reals]], dtype: str
+) -> Units:
+    """Return what the weights of each target are stored as multiples of.
+
+    A common measure is found as Euclid's algorithm does: as long as remainders are left, the
+    least of them is tried, made a whole fraction of the least weight again.
+
+    Parameters
+    ----------
+    bounds : Bounds
+    remainders : callable
+        Takes units, NaN where nothing is asked (and will not be again); returns of each target
+        the least distance of a |weight| from whole units, in units, infinity where all are
+        whole; and the greatest number of units.
+    dtype : {"float64", "float32"}
+    """
+    least = np.where(np.isinf(bounds.least), 1.0, bounds.least)  # no weight but zero
+    unit = least.copy()
+    asked = bounds.degree > 0
+    for _ in range(_ROUNDS):
+        rest, most = remainders(np.where(asked, unit, np.nan))
+        unit[asked & (most > MOST_MULTIPLE)] = np.nan
+        asked &= np.isfinite(rest) & ~np.isnan(unit)
+        if not asked.any():
+            break
+        unit[asked] = least[asked] / np.rint(least[asked] / (unit[asked] * rest[asked]))
+    unit[asked] = np.nan
+    unit = np.where(np.isnan(unit), _powers(bounds, BITS[dtype]), unit)
+    has = np.flatnonzero(bounds.degree)
+    unit[bounds.degree == 0] = unit[has[0]] if len(has) else 1.0
+    sums = bounds.total / unit + 0.5 * bounds.degree  # each is rounded
+    return Units(unit, float(np.floor(sums.max() * (1 + 1e-9))) * MOST_SPIKES)
 
 
 def add_units(gather: Gather, units: Units) -> None:
@@ -105,39 +172,7 @@ def add_units(gather: Gather, units: Units) -> None:
         gather.arrays["unit"][: len(units.unit)] = units.unit
 
 
-def _measures(
-    target: NDArray[np.int64], size: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
-    """Return what the weights of each target are multiples of, (count,); NaN where of nothing.
-
-    As Euclid's algorithm does: as long as remainders are left, the least of them is tried, made a
-    whole fraction of the least weight again.
-    """
-    least = _each(np.minimum, target, np.where(size > 0, size, np.inf), count)
-    least[np.isinf(least)] = 1.0  # no weight but zero
-    unit = least.copy()
-    left = np.arange(len(target))
-    for _ in range(_ROUNDS):
-        with np.errstate(over="ignore"):
-            ratio = np.minimum(size[left] / unit[target[left]], 2.0**60)
-        whole = np.rint(ratio)
-        apart = np.abs(ratio - whole)
-        apart[apart <= ALIKE * whole] = np.inf
-        rest = _each(np.minimum, target[left], apart, count)
-        most = _each(np.maximum, target[left], whole, count)
-        unit[most > MOST_MULTIPLE] = np.nan
-        on = np.isfinite(rest) & ~np.isnan(unit)
-        left = left[on[target[left]]]
-        if not len(left):
-            return unit
-        unit[on] = least[on] / np.rint(least[on] / (unit[on] * rest[on]))
-    unit[target[left]] = np.nan
-    return unit
-
-
-def _each(
-    reduce: np.ufunc, target: NDArray[np.int64], values: NDArray[np.float64], count: int
-) -> NDArray[np.float64]:
+def _each(reduce: np.ufunc, target: NDArray[np.int64], values: Reals, count: int) -> Reals:
     """Return a reduction over the values of each target, (count,); infinity where there is none."""
     out = np.full(count, np.inf if reduce is np.minimum else 0.0)
     begin = np.flatnonzero(np.diff(target, prepend=-1))
@@ -145,13 +180,10 @@ def _each(
     return out
 
 
-def _powers(
-    target: NDArray[np.int64], size: NDArray[np.float64], count: int, bits: int
-) -> NDArray[np.float64]:
+def _powers(bounds: Bounds, bits: int) -> Reals:
     """Return the power of two of each target, (count,): so that sums stay below ``EXACT``."""
-    most = _each(np.maximum, target, size, count)
-    unit = np.ldexp(1.0, np.frexp(most)[1] - bits)
-    sums = np.bincount(target, size, count) / unit * (2 * MOST_SPIKES)
+    unit = np.maximum(np.ldexp(1.0, np.frexp(bounds.greatest)[1] - bits), 2.0**-1000)
+    sums = (bounds.total / unit + bounds.degree) * MOST_SPIKES
     spare = np.maximum(np.ceil(np.log2(np.maximum(sums, 1.0) / EXACT)), 0.0)
-    out: NDArray[np.float64] = np.ldexp(unit, spare.astype(np.int64))
+    out: Reals = np.ldexp(unit, spare.astype(np.int64))
     return out
