@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,11 +27,16 @@ def steps_of(links: Connections, dt: float) -> NDArray[np.int64]:
     return np.maximum(np.rint(np.minimum(ratio, 2.0**53)), 1).astype(np.int64)
 
 
-def longest(circuit: Circuit, dt: float, spread: Spread = frozenset()) -> dict[str, int]:
+def longest(
+    circuit: Circuit,
+    dt: float,
+    spread: Spread = frozenset(),
+    known: Mapping[Connections, int] | None = None,
+) -> dict[str, int]:
     """Return for each variable how many steps its rows are looked back upon.
 
     That is the largest latency, but the least of the connections of a group into an access whose
-    spikes are dealt out as soon as the first of them is due.
+    spikes are dealt out as soon as the first of them is due. ``known`` tells it of some.
 
     Raises
     ------
@@ -39,7 +46,9 @@ def longest(circuit: Circuit, dt: float, spread: Spread = frozenset()) -> dict[s
     faults = Faults(circuit.name)
     out: dict[str, int] = {}
     for links in circuit.connections:
-        if len(links):
+        if known and links in known:
+            out[links.variable] = max(out.get(links.variable, 1), known[links])
+        elif len(links):
             steps = steps_of(links, dt)
             rows = _looked_back(circuit, links, steps, spread)
             out[links.variable] = max(out.get(links.variable, 1), rows)

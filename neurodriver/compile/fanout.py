@@ -8,14 +8,16 @@ the same numbers.
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Port
+from ..circuit.circuit import Circuit, Connections, Port
 from ..custom.plan import needs_instance
+from ..errors import CircuitError
 from .buffers import Blank, as_aligned
 from .delays import Spread, steps_of
 from .gather import Edges, Gather
@@ -25,6 +27,9 @@ from .whole import Units, is_whole
 
 if TYPE_CHECKING:
     from .program import Program
+    from .projected import Placed
+
+Key = tuple[int, str]
 
 COST = 0.01
 """Work of a connection, as few spike, to that of one that is read at every step."""
@@ -43,12 +48,14 @@ class Parts:
     Attributes
     ----------
     first : (sources + 1,) int64
-    target : (edges,) int32
-        Ascending among those of a source.
+    code : (edges,) int32
+        Their remainders by ``width`` are targets, ascending among those of a source.
+    width : int
     """
 
     first: NDArray[np.int64]
-    target: NDArray[np.int32]
+    code: NDArray[np.int32]
+    width: int
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places for threads that own the targets between ``cuts``.
@@ -60,8 +67,13 @@ class Parts:
         out = np.empty((len(self.first) - 1, len(cuts)), dtype=np.int64)
         out[:, 0], out[:, -1] = self.first[:-1], self.first[1:]
         for thread in range(1, len(cuts) - 1):
-            below = np.concatenate([[0], np.cumsum(self.target < cuts[thread])])
-            out[:, thread] = self.first[:-1] + below[self.first[1:]] - below[self.first[:-1]]
+            low, high = out[:, thread - 1].copy(), out[:, -1].copy()
+            while (low < high).any():  # by halves, all sources at once
+                middle = (low + high) // 2
+                below = self.code[np.minimum(middle, len(self.code) - 1)] % self.width
+                below = (below < cuts[thread]) & (low < high)
+                low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+            out[:, thread] = low
         return out
 
 
@@ -85,20 +97,30 @@ def _silent_at_first(circuit: Circuit, variable: str) -> bool:
     return not any(variable in m.states or variable in m.outputs for m in models)
 
 
-def window(circuit: Circuit, dt: float, spread: Spread) -> int:
+def window(
+    circuit: Circuit,
+    dt: float,
+    spread: Spread,
+    placed: Mapping[Key, Placed],
+    known: Container[Connections],
+) -> int:
     """Return how many steps the components of a circuit can go without each other.
 
     That is the least latency of all connections, where only weighted spikes connect them: in so
-    many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``.
+    many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``. Connections
+    that are ``known`` are all ``placed``.
     """
+    if any(g.model is Port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
+        return 1
+    least = [LONGEST_WINDOW, *(lag + 1 for one in placed.values() for lag in one.lags.values())]
     for links in circuit.connections:
+        if links in known or not len(links):
+            continue
         ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
         if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):
             return 1
-    if any(g.model is Port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
-        return 1
-    least = [int(steps_of(links, dt).min()) for links in circuit.connections if len(links)]
-    return min([LONGEST_WINDOW, *least])
+        least.append(int(steps_of(links, dt).min()))
+    return min(least)
 
 
 def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Units) -> Gather:
@@ -126,32 +148,59 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     back = np.broadcast_to(edges.back, edges.element.shape)
     blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
     ahead = back - lag[source]
-    depth, width = int(ahead.max()) + program.window, padded(count)
+    width = padded(count)
     order = np.lexsort((edges.target, source))
     source, place = source[order], edges.target[order].astype(np.int32)
     first = np.zeros(len(lag) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
-    arrays: dict[str, Any] = {"block": blocks, "listed": listed}
-    wide = units.most >= 2**31
-    made = Gather("fanout", len(order), arrays, None)
-    made.limits = {"blocks": len(blocks), "depth": depth, "ahead": width, "wide": int(wide)}
-    arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
-    made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
-    made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
-    made.parts = Parts(first, place)
+    made = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
+    made.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
+    add_slots(made, first, int(ahead.max()) + program.window, width, units)
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
     _store_multiples(made, multiple, source, first)
-    per_slice = np.bincount(edges.target // LANES, minlength=-(-count // LANES))
-    made.cost = np.asarray(LANES + COST * per_slice, dtype=np.float64)
+    made.cost = per_slice(np.bincount(edges.target, minlength=count))
     return made
+
+
+def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, units: Units) -> None:
+    """Give the plan the slots of all targets, and each thread its share of the connections.
+
+    Raises
+    ------
+    CircuitError
+        Where places of slots do not fit into 4 bytes.
+    """
+    if depth * width > MOST_PLACES:
+        raise CircuitError(
+            f"{width:,} components that spikes reach up to {depth:,} steps later need "
+            f"{depth * width:,} slots, {MOST_PLACES:,} are allowed: shorten the delay or use a "
+            f"larger dt"
+        )
+    wide = units.most >= 2**31
+    made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
+    made.limits["wide"] = int(wide)
+    made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
+    made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
+    made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
+
+
+def smallest(most: float) -> type[np.signedinteger[Any]]:
+    """Return the type of fewest bytes that holds whole numbers up to ``most``."""
+    return next(k for k in (np.int8, np.int16, np.int32) if most <= np.iinfo(k).max)
+
+
+def per_slice(degree: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the work of each ``LANES`` targets from their numbers of connections."""
+    sums = np.add.reduceat(degree.astype(np.float64), np.arange(0, len(degree), LANES))
+    out: NDArray[np.float64] = LANES + COST * sums
+    return out
 
 
 def _store_multiples(
     made: Gather, multiple: NDArray[Any], source: NDArray[np.int64], first: NDArray[np.int64]
 ) -> None:
     """Store one multiple for all, for each source, or for each connection, in few bytes."""
-    most = int(np.abs(multiple).max())
-    kind = next(k for k in (np.int8, np.int16, np.int32) if most <= np.iinfo(k).max)
+    kind = smallest(float(np.abs(multiple).max()))
     if (multiple == multiple[0]).all():
         made.uniform["weight"] = float(multiple[0])
         return

@@ -27,11 +27,12 @@ from .edges import edges_of
 from .events import add_events
 from .fanout import fan_out, spread_accesses, window
 from .fusion import Fused, find_fusions
-from .gather import Edges, Gather, plan
+from .gather import Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
 from .merge import Merged, Recorded, merge
 from .ordering import by_target
+from .projected import Placed, looked_back, place_drawn
 from .random_keys import component_keys
 from .subunits import place
 from .target import CPU, CUDA, Target
@@ -98,6 +99,8 @@ class Program:
         Accesses that spikes reach by their sources.
     window : int
         Steps for which threads need not meet.
+    placed : dict of (group number, access) to Placed
+        Connections that are drawn already, before they have their plan.
     """
 
     circuit: Circuit
@@ -113,6 +116,7 @@ class Program:
     merged: Merged | None = None
     spread: Spread = frozenset()
     window: int = 1
+    placed: dict[tuple[int, str], Placed] = field(default_factory=dict)
 
     def places(self, number: int) -> int:
         """Return how many components of a group are computed, as far as they are stored."""
@@ -168,8 +172,10 @@ def compile_circuit(
     merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
     full, slots = merged.circuit, merged.slots
     spread = spread_accesses(full, target) if plans else frozenset()
-    depths = longest(full, dt, spread)
-    steps = window(full, dt, spread) if not slots.count and not depth else 1
+    placed = place_drawn(full, spread, slots, dt, dtype)
+    known = looked_back(full, placed)
+    depths = longest(full, dt, spread, known)
+    steps = window(full, dt, spread, placed, known) if not slots.count and not depth else 1
     if steps > 1:  # rows of one window are read while those of the next are written
         shared = {*recorded, *EVENT_VARIABLES, *(links.variable for links in full.connections)}
         depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
@@ -181,7 +187,7 @@ def compile_circuit(
     places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
     memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places, target)
     program = Program(full, dt, np.dtype(dtype), seed, memory, slots, merged=merged)
-    program.spread, program.window = spread, steps
+    program.spread, program.window, program.placed = spread, steps, placed
     program.positions.update(merged.positions)
     for fused in fusions.values():
         assert fused.gather.place is not None
@@ -311,8 +317,7 @@ def _gathers(
     gathers = dict(given)
     for access in model.accesses:
         if access.name not in gathers:
-            edges = edges_of(program, number, access.name, access.variable)
-            gathers[access.name] = _gather(program, number, access, edges, capacity, plans)
+            gathers[access.name] = _gather(program, number, access, capacity, plans)
         _gather_values(gathers[access.name], access.name, values, prefix)
         gathers[access.name].place = None
         program.gathers[number, access.name] = gathers[access.name]
@@ -325,11 +330,14 @@ def _gathers(
     return gathers, frozenset(published)
 
 
-def _gather(
-    program: Program, number: int, access: Access, edges: Edges, capacity: int, plans: bool
-) -> Gather:
+def _gather(program: Program, number: int, access: Access, capacity: int, plans: bool) -> Gather:
     """Choose how one access is summed."""
     memory = program.memory
+    if (drawn := program.placed.pop((number, access.name), None)) is not None:
+        made = drawn.gather(program, access.variable)
+        add_units(made, drawn.units)
+        return made
+    edges = edges_of(program, number, access.name, access.variable)
     threads = plans and memory.target.threads
     events = plans and not threads and access.variable in EVENT_VARIABLES
     units = None

@@ -103,7 +103,7 @@ def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int3
         np.bincount(edges.target, minlength=count),
         _each(np.minimum, edges.target, np.where(size > 0, size, np.inf), count),
         _each(np.maximum, edges.target, size, count),
-        np.bincount(edges.target, size, count),
+        np.bincount(edges.target, size, count).astype(np.float64),
     )
     units = units_of(bounds, remainders, dtype)
     multiple = np.rint(weight / units.unit[edges.target])

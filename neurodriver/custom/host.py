@@ -79,12 +79,9 @@ class HostPlace:
         written = memory.get_buffer(variable)[row, segment.start : segment.start + count] != 0
         if written.any():
             memory.active[variable][row] = step + 1
-        for unit in self.program.units:
-            notes = unit.values.get(f"written:{variable}")
-            if number in unit.groups and notes is not None:
-                slices = count // LANES
-                here = written.reshape(slices, LANES).any(axis=1)
-                notes[row * slices : (row + 1) * slices] = here
+        notes = memory.noted[variable].reshape(ring.depth, -1)
+        slices = written.reshape(-1, LANES).any(axis=1)
+        notes[row, segment.start // LANES : (segment.start + count) // LANES] = slices
 
     def template(self, shape: Shape, text: str, signature: Signature) -> Kernel:
         """Return the kernel around the text of a template."""

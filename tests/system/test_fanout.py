@@ -12,7 +12,22 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support import assert_same_bits, model, simulate, started
 
-from neurodriver import ArrayInput, Circuit, Connections, NDComponent, State, Weighted
+from neurodriver import (
+    ArrayInput,
+    Circuit,
+    Connections,
+    FixedInDegree,
+    FixedOutDegree,
+    FixedProbability,
+    FixedTotal,
+    NDComponent,
+    Normal,
+    Projection,
+    State,
+    Uniform,
+    Weighted,
+)
+from neurodriver.circuit.projections import Drawn
 from neurodriver.compile.gather import Edges
 from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.whole import MOST_SPIKES, whole_weights
@@ -278,3 +293,83 @@ def test_more_threads_than_slices() -> None:
         lpu.run(steps=100)
         assert 0 in lpu.simulation.backend.worked()
     assert_same_bits(one, simulate(made, DT, 100, (), record, threads=5))
+
+
+# ---- drawn by rule -----------------------------------------------------------------------------
+
+HALVES = range(0, 200), range(200, 331)
+
+
+def spikes(*given: Any) -> Projection:
+    """Return a projection of spikes."""
+    return Projection("spike_state", "spike_state", *given)
+
+
+RULES: dict[str, list[Projection]] = {
+    "one": [spikes((0, 388), (0, 331), FixedProbability(0.07),
+                       Normal(0.1, 0.3), Uniform(3 * DT, 17 * DT))],
+    "by source": [
+        spikes(HALVES[0], (0, 331), FixedInDegree(20), 0.1, 4 * DT),
+        spikes(HALVES[1], (0, 331), FixedTotal(3000), -0.5, 9 * DT),
+        spikes((331, 388), (0, 331), FixedOutDegree(9), 0.2, 5 * DT),
+    ],
+    "equal": [spikes((0, 388), (0, 331), FixedTotal(9001), 0.3,
+                         Uniform(DT, 20 * DT))],
+    "blocks": [
+        spikes(source, target, FixedTotal(2500),
+                   Normal(weight, 0.1), 2e-3, f"{source} {target}")
+        for source, weight in ((HALVES[0], 0.4), (HALVES[1], -0.9), (range(331, 388), 0.7))
+        for target in HALVES
+    ],
+}  # fmt: skip
+
+
+def drawn(rule: str, expanded: bool = False) -> Circuit:
+    """Return neurons and sources that are connected by rule, or by the same columns."""
+    rng = np.random.default_rng(8)
+    groups: Any = [
+        (model("LeakyIAFDelta"), 331, {**LIF, "initV": rng.uniform(-60.0, -49.9, 331)}, None),
+        (model("PoissonCounts"), 57, {"rate": 9e3}, None),
+    ]
+    made = Circuit.from_arrays(groups, RULES[rule], seed=4)
+    columns = [links.expanded() for links in made.connections]
+    return Circuit.from_arrays(groups, columns) if expanded else made
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_drawn_into_place(rule: str, dtype: str) -> None:
+    """The arrays of the plan are those of the columns, but for their order; so are all bits."""
+    one = only(compile_circuit(drawn(rule), DT, dtype))
+    other = only(compile_circuit(drawn(rule, True), DT, dtype))
+    assert one.limits == other.limits and one.uniform == other.uniform
+    assert one.edges == other.edges > 2000
+    assert set(one.arrays) == set(other.arrays)
+    for name in set(one.arrays) - {"code", "multiple"}:
+        assert one.arrays[name].dtype == other.arrays[name].dtype, name
+        np.testing.assert_array_equal(one.arrays[name], other.arrays[name])
+    source = np.repeat(np.arange(len(one.parts.first) - 1), np.diff(one.parts.first))
+    rows = []
+    for made in (one, other):
+        columns = [source, made.arrays["code"]]
+        columns += [made.arrays["multiple"]] if "multiple" in made.arrays else []
+        rows.append(np.stack(columns)[:, np.lexsort(columns[::-1])])
+    np.testing.assert_array_equal(*rows)
+    record = [("V", None), ("spike_state", None)]
+    bits = simulate(drawn(rule, True), DT, 150, (), record, dtype=dtype, plans=False)
+    for how in ({"threads": 1}, {"threads": 2, "chunk": 7}, {"threads": 3}):
+        assert_same_bits(bits, simulate(drawn(rule), DT, 150, (), record, dtype=dtype, **how))
+
+
+def test_no_column_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A circuit of rules runs without a number for each connection but those of the plan."""
+
+    def refuse(self: object) -> None:
+        raise AssertionError("the columns of a projection were drawn")
+
+    monkeypatch.setattr(Drawn, "_columns", property(refuse))
+    groups: Any = [(model("LeakyIAFDelta"), 331, {**LIF, "initV": -49.9}, None),
+                   (model("PoissonCounts"), 57, {"rate": 9e3}, None)]  # fmt: skip
+    for rules in RULES.values():
+        made = Circuit.from_arrays(groups, rules, seed=4)
+        data = simulate(made, DT, 50, (), [("V", None)], threads=2)["V"]
+        assert np.ptp(data) > 1
