@@ -163,19 +163,19 @@ class CPUBackend:
             elif isinstance(value, Parts):
                 arrays[key] = value.of(cuts)
         addresses = []
+        notes: dict[str, Any] = {
+            "where": memory.where,
+            "active": memory.active,
+            "noted": memory.noted,
+        }
         for key in kernel.pointers:
-            if key.startswith("ring:"):
-                addresses.append(self._pointer(memory.get_buffer(key[5:])))
-            elif key.startswith("where:"):
-                addresses.append(self._pointer(memory.where[key[6:]]))
-            elif key.startswith("active:"):
-                addresses.append(self._pointer(memory.active[key[7:]]))
-            elif key.startswith("noted:"):
-                addresses.append(self._pointer(memory.noted[key[6:]]))
-            elif key == "cuts":
-                addresses.append(self._pointer(cuts))
+            kind, _, name = key.partition(":")
+            if kind == "ring":
+                addresses.append(self._pointer(memory.get_buffer(name)))
+            elif kind in notes:
+                addresses.append(self._pointer(notes[kind][name]))
             else:
-                addresses.append(self._pointer(arrays[key]))
+                addresses.append(self._pointer(cuts if key == "cuts" else arrays[key]))
         integers = [self._integer(unit, key) for key in kernel.integers]
         p = np.array(addresses or [0], dtype=np.uint64)
         n = np.array(integers or [0], dtype=np.uint64).view(np.int64)
