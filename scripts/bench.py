@@ -37,6 +37,7 @@ CASES = (
     "exchange",
     "lif_ampa",
     "generic",
+    "projections",
 )
 
 TABLE = (
