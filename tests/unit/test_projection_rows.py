@@ -19,6 +19,7 @@ from neurodriver import (
     LogNormal,
     Normal,
     Projection,
+    Uniform,
 )
 from neurodriver.circuit.projections import Drawn
 
@@ -47,12 +48,12 @@ def projections(*given: tuple[Any, Any, Any]) -> list[Drawn]:
 RANDOM = [
     (FixedProbability(0.2), Normal(1.0, 0.3, low=0.0), DELAYS),
     (FixedInDegree(60), Normal(-4.0, 0.5, high=0.0), 1.5e-3),
-    (FixedTotal(20_000), -0.25, DELAYS),
+    (FixedTotal(20_000), -0.25, Uniform(0.0, 2e-3)),
 ]
 WHOLE = [
     (FixedProbability(0.2), 0.3, 2e-3),
     (FILTER, 0.3, DELAYS),
-    (FixedTotal(5000), -0.15, DELAYS),
+    (FixedTotal(5000), -0.15, Uniform(0.0, 2e-3)),
     (FixedTotal(300), 0.0, DELAYS),
 ]
 

@@ -395,12 +395,14 @@ def test_lattice(dims: int) -> None:
     weights = rng.normal(size=23)
     rule = Lattice(offsets, weights, source, target)
     links = drawn(rule, weight=2.0)
+    cells: dict[tuple[int, ...], list[int]] = {}
+    for t, cell in enumerate(target.tolist()):
+        cells.setdefault(tuple(cell), []).append(t)
     wanted = sorted(
         (s, t + 100, f)
         for s in range(300)
         for f in range(23)
-        for t in range(400)
-        if (source[s] + offsets[f] == target[t]).all()
+        for t in cells.get(tuple((source[s] + offsets[f]).tolist()), [])
     )
     assert len(wanted) > 50
     got = [tuple(pair) for pair in zip(links.source.tolist(), links.target.tolist(), strict=True)]
