@@ -38,6 +38,7 @@ CASES = (
     "exchange",
     "lif_ampa",
     "generic",
+    "projections",
 )
 
 TABLE = (

@@ -12,6 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 LINE = 64
 PAGE = 4096
 
+LARGE = 1 << 20
+"""Bytes from which a second copy is worth avoiding; smaller ones are better staggered."""
+
 _turn = count()
 
 
@@ -31,7 +34,10 @@ def aligned(size: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def as_aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Return a copy of an array, of another type if given, that begins at a cache line."""
+    """Return an array that begins at a cache line, of another type if given; a copy if need be."""
+    same = array.dtype == np.dtype(dtype or array.dtype) and array.flags.c_contiguous
+    if same and array.ctypes.data % LINE == 0 and array.nbytes >= LARGE:
+        return array.reshape(-1)
     out = aligned(array.size, dtype or array.dtype)
     out[:] = array.reshape(-1)
     return out

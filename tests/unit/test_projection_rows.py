@@ -19,6 +19,7 @@ from neurodriver import (
     LogNormal,
     Normal,
     Projection,
+    Uniform,
 )
 from neurodriver.circuit.projections import Drawn
 
@@ -47,12 +48,12 @@ def projections(*given: tuple[Any, Any, Any]) -> list[Drawn]:
 RANDOM = [
     (FixedProbability(0.2), Normal(1.0, 0.3, low=0.0), DELAYS),
     (FixedInDegree(60), Normal(-4.0, 0.5, high=0.0), 1.5e-3),
-    (FixedTotal(20_000), -0.25, DELAYS),
+    (FixedTotal(20_000), -0.25, Uniform(0.0, 2e-3)),
 ]
 WHOLE = [
     (FixedProbability(0.2), 0.3, 2e-3),
     (FILTER, 0.3, DELAYS),
-    (FixedTotal(5000), -0.15, DELAYS),
+    (FixedTotal(5000), -0.15, Uniform(0.0, 2e-3)),
     (FixedTotal(300), 0.0, DELAYS),
 ]
 
@@ -169,7 +170,7 @@ def test_codes_with_units(threads: int) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_remainders(threads: int) -> None:
     """How far each target's weights are from whole numbers, but for targets left out."""
-    near = (FixedTotal(400), 0.3 * (7 + 2.0**-48), 1e-3)
+    near = (FixedTotal(400), 0.3 * (7 + 2.0**-45), 1e-3)
     far = (FixedTotal(40), 0.3 * (7 + 2.0**-40), 1e-3)
     for more in ([near], [near, far], [*RANDOM]):
         links = projections(*WHOLE, *more)
