@@ -145,6 +145,20 @@ def spiking_network(
     return Circuit.from_arrays(groups, links)
 
 
+def weighted_network(neurons: int, least: int, seed: int = 1, dt: float = DT) -> Circuit:
+    """Return LIF neurons that jump at weighted spikes, delays of ``least`` to 20 steps."""
+    rng = np.random.default_rng(seed)
+    lif = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+           "time_constant": 20.0, "refractory_period": 0.5}  # fmt: skip
+    target = np.repeat(np.arange(neurons, dtype=np.int32), 11)
+    source = rng.integers(0, neurons, len(target)).astype(np.int32)
+    delay = rng.integers(least, 21, len(target)) * dt
+    data = {"weight": rng.normal(0.1, 0.5, len(target))}
+    links = Connections("spike_state", "spike_state", source, target, delay, data)
+    start = {"initV": rng.uniform(-60.0, -49.9, neurons)}
+    return Circuit.from_arrays([(model("LeakyIAFDelta"), neurons, {**lif, **start}, None)], [links])
+
+
 def converging(neurons: int, seed: int, dt: float = DT) -> Circuit:
     """Return LIF neurons, each with six to eight AlphaSynapses of the shortest output delay."""
     rng = np.random.default_rng(seed)

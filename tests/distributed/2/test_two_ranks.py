@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
-from support import spiking_network
+from support import spiking_network, weighted_network
 
 from neurodriver import Input, StepInput
 from neurodriver.circuit.cut import cut
@@ -27,6 +27,25 @@ def test_same_bits(seed: int, more: int, large: int, monkeypatch: pytest.MonkeyP
     )
     assert list(man.lpus) == [["a", "b"][man.rank]]
     assert assert_equal_bits(expected, found, all_of=False) > 100
+
+
+@pytest.mark.parametrize("more", [0, 4])
+@pytest.mark.parametrize("least", [1, 3])
+def test_weighted_spikes(more: int, least: int) -> None:
+    """Spikes that come from elsewhere are dealt out when they are due, by their own latencies."""
+    circuit = weighted_network(60, least)
+    inputs: list[Input] = [StepInput("I", circuit.uids[:60], np.linspace(5.0, 30.0, 60))]
+    part = random_parts(circuit, 2, 7)
+    expected = whole(with_crossings(circuit, part, more=more), inputs, STEPS, plans=False)
+    man, found = managed(
+        cut(circuit, part, ["a", "b"]), inputs, STEPS, more * 1e-4, ranks={"a": 0, "b": 1}
+    )
+    (lpu,) = man.lpus.values()
+    if lpu.program.memory.target.events:
+        gather = lpu.program.gathers[0, "spike_state"]
+        assert gather.form == "fanout" and len(gather.arrays["block"]) > 2
+    assert sum(len(times) for times in found["spike_state"].values()) > 100
+    assert assert_equal_bits(expected, found, all_of=False) > 50
 
 
 def test_lpus_are_dealt_by_cost() -> None:
