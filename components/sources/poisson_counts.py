@@ -10,8 +10,8 @@ class PoissonCounts(PoissonSource):
     step with three events adds three weights. The variable ``rate`` (Hz) that it accesses is added
     to its parameter, so an input or another component may modulate it; a sum below 0 is 0.
 
-    Limits: above 10 events a step the distribution is an approximation, its cumulative
-    probabilities within 5e-5; synapses that are components of their own take a number as one spike,
+    Limits: cumulative probabilities are right within 2^-32 up to 16 events a step, 4e-6 above;
+    synapses that are components of their own take a number as one spike,
     and recordings of events tell only where it is not 0. The numbers depend on the uid, the seed
     and the step.
     """

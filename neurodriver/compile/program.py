@@ -19,6 +19,7 @@ from ..kernels.language import used
 from ..kernels.reactions import one_by_one, reaction_kernel
 from ..kernels.thread_reactions import thread_reactions
 from ..kernels.threads import spread, thread_kernel
+from ..kernels.tile_draws import columns
 from ..kernels.update import update_kernel
 from ..profiling.phases import phased
 from .aggregators import insert_aggregators
@@ -225,7 +226,9 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
         kernel, grain = reaction_kernel(shape), 1 if one_by_one(shape) else LANES
         stored, cost = place(group, shape.substeps, grain, cost, program.memory)
         return Unit(kernel, (number,), group.count, values | stored, cost, grain=grain)
-    return Unit(update_kernel(shape), (number,), count, values, cost)
+    kernel = update_kernel(shape)
+    values |= columns(kernel.pointers, padded(count))
+    return Unit(kernel, (number,), count, values, cost)
 
 
 def _custom(program: Program, number: int, plans: bool) -> None:

@@ -148,7 +148,7 @@ class ComponentText:
 
     def old_terms(self) -> list[str]:
         """Return the terms of one sub-step, from old values."""
-        self.translator.streams = 0  # the same draws in every variant of the text
+        self.translator.restart()
         names = [*self.names]
         lines = []
         if used(["substeps"], texts_of(self.model).values()):

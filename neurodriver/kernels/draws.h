@@ -2,7 +2,8 @@
  *
  * A value is a function of (key of the uid, seed, step), so it is the same in whatever pieces the
  * rows are asked for.  Pasted after math.h and philox.h; compiled with -DREAL=float or double.
- * All is drawn in double precision, so single precision rounds the same numbers.
+ * Both precisions draw the same numbers: normal ones have the digits of single precision, all
+ * others those of double precision, rounded.
  */
 #include <algorithm>
 

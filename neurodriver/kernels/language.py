@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ..component import _C_WORDS, FUNCTIONS, GIVEN, NDComponent
 from ..errors import ModelError, near
@@ -19,6 +20,20 @@ _TOKEN = re.compile(
 _DECLARED = re.compile(r"\b(?:real|int|bool)\s+([A-Za-z_]\w*)")
 
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Draw(NamedTuple):
+    """A random draw in a text: ``uniform``, ``normal`` or ``poisson``.
+
+    ``mean`` is the translated mean of a Poisson number that may be drawn before the text runs.
+    """
+
+    kind: str
+    stream: int
+    mean: str = ""
+
+
 class Translator:
     """Translates the texts of one model.
 
@@ -31,13 +46,22 @@ class Translator:
     Notes
     -----
     Every number is of the working type, so ``1 / 2`` is 0.5. Each random draw in the text has a
-    stream of its own, counted over all texts in order.
+    stream of its own, counted over all texts in order. It is a call that returns the number;
+    where ``known_before`` is set, numbers are drawn for a whole tile first (``tile_draws.h``), and
+    ``drawn`` tells which. Then a mean of a Poisson number may be made of these names alone; of
+    another mean only the random word is drawn first.
     """
 
     def __init__(self, model: type[NDComponent], dtype: str) -> None:
         self.model = model
         self.suffix = "f" if dtype == "float32" else ""
+        self.known_before: frozenset[str] | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Count the draws from 0: the same ones in every variant of a text."""
         self.streams = 0
+        self.drawn: list[Draw] = []
 
     def text(self, source: str, known: Iterable[str], where: str) -> str:
         """Return the translation of an expression or of statements.
@@ -64,7 +88,11 @@ class Translator:
                 bad = source[position]
                 raise ModelError(f"{self._where(where)}: '{bad}' is not part of the language")
             position = match.end()
-            out.append(self._token(match, allowed, where))
+            if match.lastgroup == "draw":
+                number, position = self._draw(match, allowed, where)
+                out.append(number)
+            else:
+                out.append(self._token(match, allowed, where))
         return "".join(out).strip()
 
     def _token(self, match: re.Match[str], allowed: set[str], where: str) -> str:
@@ -72,17 +100,47 @@ class Translator:
         if match.lastgroup == "number":
             plain = word if re.search(r"[.eE]", word) else word + ".0"
             return plain + self.suffix
-        if match.lastgroup == "draw":
-            self.streams += 1
-            name = word.split("(")[0].strip()
-            last = "" if name == "poisson" else "(real)0)"  # its mean and the bracket follow
-            return f"nd_{name}(nd_key, nd_seed, nd_k, (int)substep, {self.streams - 1}, {last}"
         if match.lastgroup != "name" or word in allowed or word in _C_WORDS:
             return word
         if word in FUNCTIONS:
             return f"nd_{word}"
         hint = near(word, allowed | set(FUNCTIONS))
         raise ModelError(f"{self._where(where)}: unknown name '{word}'{hint}")
+
+    def _draw(self, match: re.Match[str], allowed: set[str], where: str) -> tuple[str, int]:
+        """Return the number of a draw, and where the text goes on after it."""
+        kind, end = match.group().split("(")[0].strip(), match.end()
+        n, self.streams = self.streams, self.streams + 1
+        call = f"nd_{kind}(nd_key, nd_seed, nd_k, (int)substep, {n}, "
+        mean = ""
+        if kind == "poisson":
+            inner = self._bracketed(match, where)
+            end += len(inner) + 1
+            mean = self.text(inner, allowed, where)
+            call += f"(real)({mean}))"
+        else:
+            call += "(real)0)"
+        if self.known_before is None:
+            return call, end
+        if kind == "poisson":
+            if self.known_before.issuperset(set(_NAME.findall(inner)) - set(FUNCTIONS)):
+                self.drawn.append(Draw(kind, n, mean))
+                return f"nd_n{n}[nd_i]", end
+            self.drawn.append(Draw(kind, n))
+            return f"((real)nd_poisson_of(nd_w{n}[nd_i], (double)({mean})))", end
+        self.drawn.append(Draw(kind, n))
+        if kind == "normal":
+            return f"((real)nd_z{n}[nd_i])", end
+        return f"nd_unit_of(nd_w{n}[nd_i], nd_v{n}[nd_i], (real)0)", end
+
+    def _bracketed(self, match: re.Match[str], where: str) -> str:
+        """Return what stands between the bracket that a match ends with and its partner."""
+        source, depth = match.string, 1
+        for position in range(match.end(), len(source)):
+            depth += {"(": 1, ")": -1}.get(source[position], 0)
+            if depth == 0:
+                return source[match.end() : position]
+        raise ModelError(f"{self._where(where)}: the bracket of '{match.group()}' is not closed")
 
     def _where(self, where: str) -> str:
         return f"{self.model.__name__}.{where}"

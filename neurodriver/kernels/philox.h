@@ -6,12 +6,15 @@
  *
  *     key      the component, 64 bits: the two Philox key words, low word first
  *     seed     the run's seed, 64 bits: counter words 2 (low) and 3 (high)
- *     step     time step; its low 40 bits count: word 0, and the top 8 bits of word 1
+ *     number   of the block, its low 40 bits: word 0, and the top 8 bits of word 1
  *     stream   which random variable of the component, 0 .. 255: bits 16 .. 23 of word 1
  *     substep  stage within the step, 0 .. 65535: the low 16 bits of word 1
  *
- * The last argument gives only the type of the result.  nd_uniform and nd_normal of the same
- * coordinates come from the same block and are dependent: give each variable its own stream.
+ * A block has four words.  nd_normal and nd_poisson take one a step: word `step mod 4` of block
+ * `step / 4`; nd_uniform takes two: words 2 (step mod 2) and the next of block `step / 2`.  So a
+ * block serves some steps, and who advances them one after the other may keep it.  Draws of the
+ * same coordinates are dependent: give each variable its own stream.  The last argument of
+ * nd_uniform and nd_normal gives only the type of the result.
  */
 #ifndef ND_PHILOX_H
 #define ND_PHILOX_H
@@ -58,9 +61,9 @@ ND_FN void nd_philox4x32_10(const unsigned int counter[4], const unsigned int ke
     out[3] = c.w3;
 }
 
-ND_FN nd_block nd_draw(unsigned long long key, unsigned long long seed, long long step,
+ND_FN nd_block nd_draw(unsigned long long key, unsigned long long seed, long long number,
                        int substep, int stream) {
-    unsigned long long n = (unsigned long long)step;
+    unsigned long long n = (unsigned long long)number;
     nd_block c;
     c.w0 = (unsigned int)n;
     c.w1 = ((unsigned int)(n >> 32) & 0xffu) << 24 | ((unsigned int)stream & 0xffu) << 16
@@ -84,77 +87,138 @@ ND_FN float nd_unit_24(unsigned int word) {
     return 0x1p-24f * (n > 0.5f ? n : 0.5f);
 }
 
+ND_FN double nd_unit_of(unsigned int high, unsigned int low, double) {
+    return nd_unit_53(high, low);
+}
+ND_FN float nd_unit_of(unsigned int high, unsigned int, float) { return nd_unit_24(high); }
+
 ND_FN double nd_uniform(unsigned long long key, unsigned long long seed, long long step,
                         int substep, int stream, double) {
-    nd_block b = nd_draw(key, seed, step, substep, stream);
-    return nd_unit_53(b.w0, b.w1);
+    nd_block b = nd_draw(key, seed, step >> 1, substep, stream);
+    return (step & 1) != 0 ? nd_unit_53(b.w2, b.w3) : nd_unit_53(b.w0, b.w1);
 }
 
 ND_FN float nd_uniform(unsigned long long key, unsigned long long seed, long long step,
                        int substep, int stream, float) {
-    return nd_unit_24(nd_draw(key, seed, step, substep, stream).w0);
+    nd_block b = nd_draw(key, seed, step >> 1, substep, stream);
+    return nd_unit_24((step & 1) != 0 ? b.w2 : b.w0);
 }
 
-/* Box-Muller: radius from two words, angle from the other two; |result| < 8.66. */
+/* The word of a step whose draw takes one. */
+ND_FN unsigned int nd_word(unsigned long long key, unsigned long long seed, long long step,
+                           int substep, int stream) {
+    nd_block b = nd_draw(key, seed, step >> 2, substep, stream);
+    unsigned int even = (step & 2) != 0 ? b.w2 : b.w0, odd = (step & 2) != 0 ? b.w3 : b.w1;
+    return (step & 1) != 0 ? odd : even;
+}
+
+/* ---- normal numbers --------------------------------------------------------------------
+ *
+ * The quantile of the normal distribution at u = (word + 1/2) 2^-32, in single precision for any
+ * working type: within 1e-6 of its own size, so P(normal <= x) is right within 1e-7.  The tails
+ * are cut at +-6.338, beyond which lie 2.4e-10 of the probability, and near them the numbers lie
+ * as far apart as 32 bits make it: 0.01 at +-5.
+ *
+ * With x = 2 u - 1 and b = -log2(1 - x^2) the quantile is x times a smooth function of b, here a
+ * quotient of two polynomials, fitted to the least relative error for b of 0 .. 31.  x and 1 - |x|
+ * are both rounded from whole numbers, so neither the middle nor the tails lose digits. */
+ND_FN float nd_quantile(unsigned int word) {
+    int centred = (int)(word ^ 0x80000000u);
+    int outer = (int)(word ^ (unsigned int)((int)word >> 31));     /* u or 1 - u, the smaller one */
+    float x = ((float)centred + 0.5f) * 0x1p-31f;
+    float end = ((float)outer + 0.5f) * 0x1p-31f;                  /* 1 - |x| */
+    unsigned int y = nd_bits(nd_mul(end, 2.0f - end)) + (0x3f800000u - 0x3f3504f3u);
+    float f = nd_from_bits((y & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    float l = nd_fma(f, 0.16818659f, -0.267963856f);
+    l = nd_fma(f, l, 0.296119571f);
+    l = nd_fma(f, l, -0.359524459f);
+    l = nd_fma(f, l, 0.480613112f);
+    l = nd_fma(f, l, -0.721360207f);
+    l = nd_fma(f, l, 1.44269657f);
+    float b = nd_fma(-f, l, 127.0f - (float)(int)(y >> 23));
+    float p = nd_fma(b, 4.68632834e-06f, 0.000230651916f);
+    float q = nd_fma(b, 1.61361602e-07f, 3.91897695e-05f);
+    p = nd_fma(b, p, 0.00395414745f);
+    q = nd_fma(b, q, 0.000759020157f);
+    p = nd_fma(b, p, 0.0431550965f);
+    q = nd_fma(b, q, 0.0156960711f);
+    p = nd_fma(b, p, 0.31355834f);
+    q = nd_fma(b, q, 0.068719767f);
+    p = nd_fma(b, p, 1.25331426f);
+    q = nd_fma(b, q, 1.0f);
+    return nd_div(nd_mul(x, p), q);
+}
+
 ND_FN double nd_normal(unsigned long long key, unsigned long long seed, long long step,
                        int substep, int stream, double) {
-    nd_block b = nd_draw(key, seed, step, substep, stream);
-    double radius = nd_sqrt(-2.0 * nd_log(nd_unit_53(b.w0, b.w1)));
-    return radius * nd_cos(6.2831853071795862 * nd_unit_53(b.w2, b.w3));
+    return (double)nd_quantile(nd_word(key, seed, step, substep, stream));
 }
 
-/* The radius takes 31 bits, so the tail reaches 6.66; a u that rounds to 1 gives 0. */
 ND_FN float nd_normal(unsigned long long key, unsigned long long seed, long long step,
                       int substep, int stream, float) {
-    nd_block b = nd_draw(key, seed, step, substep, stream);
-    float n = (float)(int)(b.w0 >> 1);
-    float u = 0x1p-31f * (n > 0.5f ? n : 0.5f);
-    return nd_sqrt(-2.0f * nd_log(u)) * nd_cos(6.28318531f * nd_unit_24(b.w1));
+    return nd_quantile(nd_word(key, seed, step, substep, stream));
 }
 
 /* ---- counts of a Poisson distribution --------------------------------------------------
  *
- * Up to a mean of 10 by inversion of the distribution function: P(count <= j) is summed up to
- * j = 35 (beyond it lie 2e-10 of the probability at a mean of 10).  Above it by the expansion of the
- * quantile in powers of 1 / sqrt(mean) to the fourth term (Giles 2016, doi 10.1145/2699466), with
- * a normal number: the probabilities P(count <= j) are right within 5e-5 at 10, 4e-6 at 32.
- * Both are computed and one is chosen, so a loop over neurons vectorises; what a lane does not
- * need may be NaN.  A mean of 0 and below gives 0. */
-#ifdef __CUDACC__
-#define ND_WRITTEN_OUT _Pragma("unroll")
-#else
-#define ND_WRITTEN_OUT _Pragma("GCC unroll 36")
-#endif
+ * The quantile at u = (word + 1/2) 2^-32, in double precision for any working type.  Up to a mean
+ * of 16 by inversion: the number of j with P(count <= j) <= u, summed up to j = 47, beyond which
+ * lies less than half a word; so probabilities are right within 2^-32.  Above 16 by the expansion
+ * of the quantile in powers of 1 / sqrt(mean) to the fifth term (Giles 2016,
+ * doi 10.1145/2699466, has four), with the normal quantile: P(count <= j) is right within 4e-6 at
+ * 16, 7e-7 at 32, 2e-7 from 64 on.  A mean of 0 and below gives 0. */
+#define ND_INVERTED 16.0
+#define ND_TERMS 48
 
-#define ND_POISSON_OF(real)                                                                   \
-    ND_FN real nd_poisson_small(real u, real mean) {                                          \
-        real p = nd_exp(-mean), below = p, n = 0;                                             \
-        ND_WRITTEN_OUT                                                                        \
-        for (int j = 1; j <= 36; ++j) {                                                       \
-            n += u >= below ? (real)1 : (real)0;                                              \
-            p *= mean * ((real)1 / (real)j);                                                  \
-            below += p;                                                                       \
-        }                                                                                     \
-        return n;                                                                             \
-    }                                                                                         \
-    ND_FN real nd_poisson_large(real z, real mean) {                                          \
-        const real s = nd_sqrt(mean), y = z * z;                                              \
-        const real first = (real)(1. / 3) + y * (real)(1. / 6);                               \
-        const real second = z * ((real)(1. / 36) + y * (real)(1. / 72));                      \
-        const real third = (real)(-8. / 405) + y * ((real)(7. / 810) + y * (real)(1. / 270)); \
-        const real n = nd_floor(mean + s * z + first - second / s + third / mean);            \
-        return n > 0 ? n : 0;                                                                 \
-    }                                                                                         \
-    /* 0 u: a condition that is the same for all neurons would split the loop. */             \
-    ND_FN real nd_poisson(unsigned long long key, unsigned long long seed, long long step,    \
-                          int substep, int stream, real mean) {                               \
-        const real u = nd_uniform(key, seed, step, substep, stream, (real)0);                 \
-        const real z = nd_normal(key, seed, step, substep, stream, (real)0);                  \
-        const real small = nd_poisson_small(u, mean), large = nd_poisson_large(z, mean);      \
-        return mean + (real)0 * u <= (real)10 ? small : large;                                \
+ND_FN double nd_unit_of_word(unsigned int word) { return ((double)word + 0.5) * 0x1p-32; }
+
+/* On a CPU without a way out, so that a loop over neurons vectorises. */
+ND_FN double nd_poisson_inverted(unsigned int word, double mean) {
+    const double u = nd_unit_of_word(word);
+    double p = nd_exp(-mean), below = p, n = 0.0;
+#ifdef __CUDACC__
+#pragma unroll
+    for (int j = 1; j <= ND_TERMS && u >= below; ++j) {
+        n += 1.0;
+#else
+    _Pragma("GCC unroll 48")
+    for (int j = 1; j <= ND_TERMS; ++j) {
+        n += u >= below ? 1.0 : 0.0;
+#endif
+        p = nd_mul(p, nd_mul(mean, 1.0 / (double)j));
+        below += p;
     }
-ND_POISSON_OF(double)
-ND_POISSON_OF(float)
+    return n;
+}
+
+ND_FN double nd_poisson_expanded(unsigned int word, double mean) {
+    const double z = (double)nd_quantile(word), y = nd_mul(z, z), s = nd_sqrt(mean);
+    const double first = nd_fma(y, 1. / 6, 1. / 3);
+    const double second = nd_mul(z, nd_fma(y, 1. / 72, 1. / 36));
+    const double third = nd_fma(y, nd_fma(y, 1. / 270, 7. / 810), -8. / 405);
+    const double fourth = nd_mul(z, nd_fma(y, nd_fma(y, -207. / 155520, -548. / 155520),
+                                           2684. / 155520));
+    const double more = nd_div(third + nd_div(fourth, s), mean) - nd_div(second, s);
+    const double n = nd_floor(nd_fma(s, z, mean) + (first + more));
+    return n > 0.0 ? n : 0.0;
+}
+
+/* 0 u: a condition that is the same for all neurons would split the loop. */
+ND_FN double nd_poisson_of(unsigned int word, double mean) {
+    mean = mean > 0.0 ? mean : 0.0;
+    const double small = nd_poisson_inverted(word, mean);
+    const double large = nd_poisson_expanded(word, mean);
+    return mean + 0.0 * nd_unit_of_word(word) <= ND_INVERTED ? small : large;
+}
+
+ND_FN double nd_poisson(unsigned long long key, unsigned long long seed, long long step,
+                        int substep, int stream, double mean) {
+    return nd_poisson_of(nd_word(key, seed, step, substep, stream), mean);
+}
+ND_FN float nd_poisson(unsigned long long key, unsigned long long seed, long long step,
+                       int substep, int stream, float mean) {
+    return (float)nd_poisson_of(nd_word(key, seed, step, substep, stream), (double)mean);
+}
 
 /* ---- sub-units of a component ---------------------------------------------------------
  *

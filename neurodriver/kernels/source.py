@@ -186,4 +186,6 @@ def source(kernel: Kernel, dtype: str) -> str:
         ``float64`` or ``float32``.
     """
     head = prelude([kernel.text], dtype, CPU)
+    if "nd_tile_blocks" in kernel.text:
+        head.append(header("tile_draws.h"))
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

@@ -9,6 +9,7 @@ from .component import ComponentText, Shape
 from .events import dealing, sum_text
 from .kernel import Arguments, Kernel, block
 from .sums import SumText, tile_sums, variants
+from .tile_draws import TileDraws
 
 if TYPE_CHECKING:
     from .reactions import SubUnitText
@@ -36,11 +37,23 @@ def update_kernel(shape: Shape) -> Kernel:
     sums = [sum_text(component, a) for a in shape.model.accesses]
     head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
     tile = [TILE, *tile_sums(sums)]
-    tile += variants(sums, lambda: tile_update(component, sums))
+    if shape.substeps == 1 and shape.model.draws_random():
+        draws = TileDraws(component, sums)
+        component.translator.known_before = draws.known
+        tile += variants(sums, lambda: drawn_update(component, sums, draws))
+        head += draws.head()
+    else:
+        tile += variants(sums, lambda: tile_update(component, sums))
     tile += component.write_events()
     once = component.constants(), component.initial()
     body = [*head, *block(TILES, tile)]
     return finish(shape.model.__name__, arguments, once, body, dealing(sums))
+
+
+def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
+    """Return the random numbers of one tile, then the loop over its components."""
+    update = tile_update(component, sums)
+    return [*draws.tile(), *update]
 
 
 def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:

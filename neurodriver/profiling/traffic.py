@@ -24,13 +24,13 @@ from ..kernels.language import step_numbers
 INNER = "synapse."
 """Stands before the argument keys of the second group of a fused kernel."""
 
-KEPT = ("state", "internal", "species", "total", "units:clock")
+KEPT = ("state", "internal", "species", "total", "units:clock", "words")
 """Kinds of arrays that are read and written."""
 
 FILLED = ("input",)
 """Kinds of arrays that are written before they are read: they need not come from memory."""
 
-NOTES = ("ring", "active", "noted", "where", "written", "cuts")
+NOTES = ("ring", "active", "noted", "where", "written", "cuts", "drawn")
 """What is no array of the unit's own, or a note about one: rings are counted by their segments."""
 
 
@@ -116,6 +116,8 @@ def _own_arrays(program: Program, unit: Unit, number: int, prefix: str) -> Itera
         if once or own in stored or kind in NOTES:
             continue
         size = _size(value, program.dtype.itemsize)
+        if kind == "words":  # one of four is read, and in one of four steps all are written
+            size //= 4
         kept, filled = kind in KEPT or own in KEPT, kind in FILLED
         yield Traffic(0 if filled else size, size if kept or filled else 0)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 
 ENDS, WEIGHT, DELAY, SHARE = range(4)
 
@@ -52,15 +53,14 @@ class Draws:
             draw += 1
 
     def uniform(self, row: int, draw: int, stream: int, attempt: int = 0) -> float:
-        """Return a number of (0, 1)."""
-        a, b, _, _ = self.block(row, draw, stream, attempt)
+        """Return a number of (0, 1): two draws share a block."""
+        a, b = self.block(row, draw // 2, stream, attempt)[2 * (draw % 2) :][:2]
         return unit(a << 32 | b)
 
     def normal(self, row: int, draw: int, stream: int, attempt: int = 0) -> float:
-        """Return a normal number (Box-Muller)."""
-        a, b, c, d = self.block(row, draw, stream, attempt)
-        radius = math.sqrt(-2 * math.log(unit(a << 32 | b)))
-        return radius * math.cos(2 * math.pi * unit(c << 32 | d))
+        """Return a normal number, the quantile at a word: four draws share a block."""
+        word = self.block(row, draw // 4, stream, attempt)[draw % 4]
+        return NormalDist().inv_cdf((word + 0.5) * 2.0**-32)
 
 
 def unit(bits: int) -> float:

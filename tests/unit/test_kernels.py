@@ -184,6 +184,15 @@ def test_each_draw_has_a_stream() -> None:
         update = "V = first + normal( ) * uniform();"
 
     text = body(kernels(build({"n": {"class": "Noisy"}}, models=[Noisy]))[0].text, "nd_update")
+    assert re.findall(r"= nd_unit_of\(nd_w(\d)\[nd_i\]", text) == ["0"]
+    assert re.findall(r"\(\(real\)nd_z(\d)\[nd_i\]\) \* nd_unit_of\(nd_w(\d)", text) == [("1", "2")]
+    drawn = re.findall(r"nd_tile_blocks\(nd_keys, nd_seed, nd_k >> (\d), (\d), nd_words(\d)", text)
+    assert drawn == [("1", "0", "0"), ("2", "1", "1"), ("1", "2", "2")]
+
+    class Divided(Noisy):
+        maximum_dt = 1e-5
+
+    text = body(kernels(build({"n": {"class": "Divided"}}, models=[Divided]))[0].text, "nd_update")
     draws = re.findall(r"nd_(uniform|normal)\(nd_key, nd_seed, nd_k, \(int\)substep, (\d)", text)
     assert draws == [("uniform", "0"), ("normal", "1"), ("uniform", "2")]
 

@@ -70,6 +70,11 @@ def source() -> str:
         "{ nd_philox4x32_10(c, k, out); }",
         'extern "C" double unit_53(unsigned h, unsigned l) { return nd_unit_53(h, l); }',
         'extern "C" float unit_24(unsigned w) { return nd_unit_24(w); }',
+        'extern "C" void quantile(long n, const unsigned *__restrict w, float *__restrict y) '
+        '{ _Pragma("omp simd") for (long i = 0; i < n; i++) y[i] = nd_quantile(w[i]); }',
+        'extern "C" void counts(long n, const unsigned *__restrict w, double mean, '
+        'double *__restrict y) { _Pragma("omp simd") '
+        "for (long i = 0; i < n; i++) y[i] = nd_poisson_of(w[i], mean); }",
     ]
     loop = 'extern "C" void {}(long n, {}, {} *__restrict y) {{ _Pragma("omp simd") {} }}'
     for dtype in DTYPES:
@@ -418,7 +423,7 @@ def test_every_loop_is_vectorised(compiled: Compiled) -> None:
         for number, line in enumerate(compiled.vector.text.splitlines(), 1)
         if "omp simd" in line and line.startswith("extern")
     }
-    assert len(loops) == 2 * len([*UNARY, *BINARY, *RANDOM])
+    assert len(loops) == 2 * len([*UNARY, *BINARY, *RANDOM]) + 2
     assert loops <= done
 
 
@@ -455,16 +460,78 @@ def test_philox_gives_the_published_answers(
     assert philox(compiled.scalar, counter, key) == wanted
 
 
-def test_coordinates_take_their_places_in_the_counter(vector: Library) -> None:
-    key, seed, step, substep, stream = 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0xABCDE12345, 7, 9
-    counter = (0xCDE12345, 0xAB << 24 | stream << 16 | substep, 0x76543210, 0xFEDCBA98)
-    word = philox(vector, counter, (0x89ABCDEF, 0x01234567))
+@pytest.mark.parametrize("step", [0xABCDE12345, 0xABCDE12344, 6, 3])
+def test_coordinates_take_their_places_in_the_counter(vector: Library, step: int) -> None:
+    """A uniform number takes two words of a block, a normal one takes one, step by step."""
+    key, seed, substep, stream = 0x0123456789ABCDEF, 0xFEDCBA9876543210, 7, 9
     at = {"seed": seed, "step": step, "substep": substep, "stream": stream}
     keys = np.array([key], np.uint64)
-    assert vector.draw("uniform", keys, np.float64, **at) == (
-        ((word[0] << 32 | word[1]) >> 11) * 2.0**-53
-    )
-    assert vector.draw("uniform", keys, np.float32, **at) == (word[0] >> 8) * 2.0**-24
+
+    def block(number: int) -> tuple[int, ...]:
+        high = number >> 32 << 24 | stream << 16 | substep
+        counter = (number & ONES, high, 0x76543210, 0xFEDCBA98)
+        return philox(vector, counter, (0x89ABCDEF, 0x01234567))
+
+    high, low = block(step // 2)[2 * (step % 2) :][:2]
+    assert vector.draw("uniform", keys, np.float64, **at) == (((high << 32 | low) >> 11) * 2.0**-53)
+    assert vector.draw("uniform", keys, np.float32, **at) == (high >> 8) * 2.0**-24
+    word = np.array([block(step // 4)[step % 4]], np.uint32)
+    for dtype in DTYPES:
+        assert vector.draw("normal", keys, dtype, **at) == quantile(vector, word)
+
+
+def quantile(library: Library, words: Array) -> Array:
+    out = np.empty(words.size, np.float32)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (words, out)]
+    library.shared.quantile(ctypes.c_long(words.size), *pointers)
+    return out
+
+
+def test_quantile_of_the_normal(vector: Library) -> None:
+    """Within 1e-6 of its own size for each word, from tail to tail; ascending but for rounding."""
+    rng = np.random.default_rng(3)
+    near = np.arange(3000)
+    spread = (2.0 ** rng.uniform(0, 31, 200_000)).astype(np.int64)
+    low = np.concatenate([near, spread, rng.integers(0, 2**31, 200_000), 2**31 - 1 - near])
+    exact = stats.norm.ppf((low + 0.5) * 2.0**-32)
+    for words, sign in ((low, 1.0), (2**32 - 1 - low, -1.0)):
+        found = quantile(vector, words.astype(np.uint32)).astype(np.float64)
+        assert np.abs(found / (sign * exact) - 1).max() < 1e-6
+    ends = quantile(vector, np.array([0, ONES], np.uint32))
+    np.testing.assert_allclose(ends, [-6.338, 6.338], rtol=1e-4)
+    row = quantile(vector, np.sort(low).astype(np.uint32)).astype(np.float64)
+    assert (np.diff(row) >= -2e-6 * np.abs(row[1:])).all()
+
+
+def counts(library: Library, words: Array, mean: float) -> Array:
+    out = np.empty(words.size)
+    word, to = (ctypes.c_void_p(a.ctypes.data) for a in (words, out))
+    library.shared.counts(ctypes.c_long(words.size), word, ctypes.c_double(mean), to)
+    return out
+
+
+@pytest.mark.parametrize("mean", [1e-8, 1e-4, 0.3, 2.0, 10.0, 16.0, 16.01, 32.0, 64.0, 1e3, 1e6])
+def test_counts_follow_the_distribution_function(vector: Library, mean: float) -> None:
+    """P(count <= j), which is how many words give such a count, for every j that occurs."""
+    ends = counts(vector, np.array([0, ONES], np.uint32), mean)
+    j = np.unique(np.linspace(ends[0], ends[1] - 1, 400).astype(np.int64))
+    low, high = np.full(j.shape, -1, np.int64), np.full(j.shape, 2**32, np.int64)
+    while (high - low > 1).any():  # the first word with a larger count
+        middle = (low + high) // 2
+        more = counts(vector, np.clip(middle, 0, ONES).astype(np.uint32), mean) > j
+        high, low = np.where(more, middle, high), np.where(more, low, middle)
+    error = np.abs(high * 2.0**-32 - stats.poisson.cdf(j, mean)).max()
+    limit = 4e-6 if mean < 32 else 7e-7 if mean < 64 else 2e-7
+    assert error < (2.0**-32 if mean <= 16 else limit)
+    assert stats.poisson.cdf(ends[0] - 1, mean) < limit
+    assert stats.poisson.sf(ends[1], mean) < (2.0**-32 if mean <= 16 else limit)
+
+
+def test_counts_of_no_mean(vector: Library) -> None:
+    words = np.array([0, 1, 2**31, ONES], np.uint32)
+    for mean in (0.0, -0.0, -3.0, -1e9, float("nan")):
+        assert not counts(vector, words, mean).any()
+    assert (np.diff([counts(vector, words[2:3], m)[0] for m in np.arange(0, 40, 0.25)]) >= 0).all()
 
 
 def test_uniform_never_reaches_its_ends(vector: Library) -> None:
@@ -520,7 +587,7 @@ def test_distinct_coordinates_give_distinct_draws(vector: Library) -> None:
     places = list(
         itertools.product(
             (0, 1, 1 << 32, 1 << 63),  # seed
-            (0, 1, 2, 1 << 31, 1 << 32, 1 << 39),  # step
+            (0, 1, 2, 3, 4, 1 << 31, 1 << 32, 1 << 39, 1 << 40),  # step
             (0, 1, 2, 65535),  # substep
             (0, 1, 2, 255),  # stream
         )

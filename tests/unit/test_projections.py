@@ -168,7 +168,7 @@ def test_values_of_plain_python(of: str) -> None:
         while not 2.5 <= (x := 3 + draws.normal(s, int(rank), stream, attempt)) <= 3.4:
             attempt += 1
         again += attempt > 1
-        assert got[at] == pytest.approx(x, rel=1e-14)
+        assert got[at] == pytest.approx(x, rel=1e-6)
     assert again > 100
 
 
