@@ -47,11 +47,8 @@ class LeakyIAFDelta(NDComponent):
     update = """
         bool clamped = left > 0;
         real free = V + leak * (resting_potential + resistance * I - V) + jump;
-        V = clamped ? reset_potential : free;
-        left = fmax(left - 1, 0);
-        if (!clamped && V >= threshold) {
-            V = reset_potential;
-            left = refractory_steps;
-            spike_state = 1;
-        }
+        bool fires = !clamped & (free >= threshold);
+        V = clamped | fires ? reset_potential : free;
+        left = fires ? refractory_steps : clamped ? left - 1 : 0;
+        spike_state = fires ? 1 : 0;
     """

@@ -68,13 +68,10 @@ class LeakyIAFExpConductance(NDComponent):
     update = """
         bool clamped = left > 0;
         real open = clamped ? keep_input : 1;
-        V = clamped ? reset_potential : free;
-        left = fmax(left - 1, 0);
+        bool fires = !clamped & (free >= threshold);
+        V = clamped | fires ? reset_potential : free;
+        left = fires ? refractory_steps : clamped ? left - 1 : 0;
+        spike_state = fires ? 1 : 0;
         g_exc = decay_exc * g_exc + open * exc;
         g_inh = decay_inh * g_inh + open * inh;
-        if (!clamped && V >= threshold) {
-            V = reset_potential;
-            left = refractory_steps;
-            spike_state = 1;
-        }
     """

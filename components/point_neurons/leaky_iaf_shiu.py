@@ -48,13 +48,10 @@ class LeakyIAFShiu(LeakyIAFDelta):
     update = """
         bool clamped = left > 0;
         real free = V + leak * (resting_potential - V) + through * s + jump;
-        V = clamped ? reset_potential : free;
-        s = clamped ? 0 : s * decay + syn;
-        left = fmax(left - 1, 0);
-        if (!clamped && V >= threshold) {
-            V = reset_potential;
-            s = 0;
-            left = refractory_steps;
-            spike_state = 1;
-        }
+        bool fires = !clamped & (free >= threshold);
+        bool rests = clamped | fires;
+        V = rests ? reset_potential : free;
+        s = rests ? 0 : s * decay + syn;
+        left = fires ? refractory_steps : clamped ? left - 1 : 0;
+        spike_state = fires ? 1 : 0;
     """

@@ -186,7 +186,9 @@ class ComponentText:
     def write_events(self) -> list[str]:
         """Write the events of a tile, but no zeros over zeros, and note rows that are not silent.
 
-        Most slices have no event in most steps; their part of a row is not touched at all.
+        Most slices have no event in most steps; their part of a row is not touched at all. Nor are
+        the slices of a tile looked at one by one where it has none; the bits of a number are
+        compared, but for its sign, as they need not be packed.
         """
         lines = []
         for name in self.events:
@@ -198,20 +200,26 @@ class ComponentText:
             lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
             value = f"nd_out_{name}[nd_s + nd_l]"
             copy = [f"{lane} nd_new_{name}[nd_t + nd_s + nd_l] = {value};"]
+            word = "unsigned int" if self.shape.dtype == "float32" else "unsigned long long"
             slice_ = [
-                "int nd_here = 0;",
+                f"{word} nd_here = 0;",
                 "ND_SIMD_ANY",
-                f"{lane} nd_here |= {value} != 0;",
-                *block("if (nd_here | nd_old[nd_s / ND_LANES])", copy),
-                "nd_old[nd_s / ND_LANES] = (unsigned char)nd_here;",
-                "nd_any |= nd_here;",
+                f"{lane} nd_here |= nd_bits({value}) << 1;",
+                *block("if (nd_here != 0 || nd_old[nd_s / ND_LANES] != 0)", copy),
+                "nd_old[nd_s / ND_LANES] = nd_here != 0;",
             ]
             row = f"((nd_k + 1) % {depth} * {width} + {own}) / ND_LANES"
+            each = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
+            whole = "for (int nd_l = 0; nd_l < nd_m; ++nd_l)"
             tile = [
                 f"unsigned char *nd_old = {noted} + {row} + nd_t / ND_LANES;",
-                "int nd_any = 0;",
-                *block("for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)", slice_),
-                f"if (nd_any) nd_mark({active}, nd_k + 1, {depth});",
+                f"{word} nd_here = 0;",
+                "int nd_was = 0;",
+                "ND_SIMD_ANY",
+                f"{whole} nd_here |= nd_bits(nd_out_{name}[nd_l]) << 1;",
+                f"{each} nd_was |= nd_old[nd_s / ND_LANES];",
+                *block("if (nd_here != 0 || nd_was != 0)", block(each, slice_)),
+                f"if (nd_here != 0) nd_mark({active}, nd_k + 1, {depth});",
             ]
             lines += block("", tile)
         return lines
