@@ -5,17 +5,24 @@ from neurodriver.component import NDComponent, Parameter, State
 from .leaky_iaf_exp_conductance import LeakyIAFExpConductance
 
 
-def _quotient(x: str, top: str, bottom: str) -> str:
-    """Return the text of ``x / (exp(x) - 1)``, by its series where the two terms would cancel.
+def _quotient(x: str, top: str, bottom: str) -> tuple[str, str]:
+    """Return the texts of two numbers whose quotient is ``x / (exp(x) - 1)``.
 
-    Elsewhere it is ``x top / bottom``. The series is right within 3e-14 for |x| < 0.25.
+    They are ``x top`` and ``bottom``, or its series and 1 where the two terms of ``bottom`` would
+    cancel. The series is right within 3e-14 for |x| < 0.25.
     """
     square = f"{x} * {x}"
     series = (
-        f"1 - {x} / 2 + {square} * (1 / 12 - {square} * (1 / 720 - {square} * (1 / 30240 - "
-        f"{square} / 1209600)))"
+        f"1 - 0.5 * {x} + {square} * (1 / 12 - {square} * (1 / 720 - {square} * (1 / 30240 - "
+        f"{square} * (1 / 1209600))))"
     )
-    return f"(fabs({x}) < 0.25 ? {series} : {x} * {top} / ({bottom}))"
+    near = f"fabs({x}) < 0.25"
+    return f"({near} ? {series} : {x} * {top})", f"({near} ? 1 : {bottom})"
+
+
+_OPENING_M = _quotient("q_m", "1", "25.790339917193062 * (e5 * e20) - 1")
+_CLOSING_M = _quotient("p_m", "e5", "0.00033546262790251185 - e5")
+_OPENING_N = _quotient("q_n", "1", "20.085536923187668 * e5 - 1")
 
 
 class TraubMiles(NDComponent):
@@ -69,22 +76,30 @@ class TraubMiles(NDComponent):
         "decay_inh": "exp(-dt_ms / tau_inh)",
     }
     maximum_dt = 1e-4
-    # Three of the six rates are powers of one exponential; V is above V_T - 1000 mV or so.
+    # The rates of a gate are a / c and b / d, so it goes to rest = a d / (a d + b c) at the pace
+    # (a d + b c) / (c d); h and n take both from one division. Three of the six rates are powers of
+    # one exponential. V is above V_T - 1000 mV or so, V_T - 150 mV in single precision.
     terms = {
         "above": "V - V_T",
-        "e40": "exp(-above / 40)",
+        "e40": "exp(-0.025 * above)",
         "e20": "e40 * e40",
         "e10": "e20 * e20",
         "e5": "e10 * e10",
-        "q_m": "(13 - above) / 4",
-        "q_n": "(15 - above) / 5",
-        "p_m": "(above - 40) / 5",
-        "a_m": f"1.28 * {_quotient('q_m', '1', '25.790339917193062 * (e5 * e20) - 1')}",
-        "b_m": f"1.4 * {_quotient('p_m', 'e5', '0.00033546262790251185 - e5')}",
-        "a_h": "0.128 * exp((17 - above) / 18)",
-        "b_h": "4 / (1 + 2980.9579870417283 * e5)",
-        "a_n": f"0.16 * {_quotient('q_n', '1', '20.085536923187668 * e5 - 1')}",
-        "b_n": "0.6420127083438707 * e40",
+        "q_m": "0.25 * (13 - above)",
+        "q_n": "0.2 * (15 - above)",
+        "p_m": "0.2 * (above - 40)",
+        "c_m": _OPENING_M[1],
+        "d_m": _CLOSING_M[1],
+        "ad_m": f"1.28 * {_OPENING_M[0]} * d_m",
+        "both_m": f"ad_m + 1.4 * {_CLOSING_M[0]} * c_m",
+        "d_h": "1 + 2980.9579870417283 * e5",
+        "ad_h": "0.128 * exp(17 / 18 - (1 / 18) * above) * d_h",
+        "both_h": "ad_h + 4",
+        "per_h": "1 / (both_h * d_h)",
+        "c_n": _OPENING_N[1],
+        "a_n": f"0.16 * {_OPENING_N[0]}",
+        "both_n": "a_n + 0.6420127083438707 * e40 * c_n",
+        "per_n": "1 / (both_n * c_n)",
     }
     update = """
         bool last = substep == substeps - 1;
@@ -95,12 +110,12 @@ class TraubMiles(NDComponent):
         real goal = (g_L * E_L + sodium * E_Na + potassium * E_K + g_exc * E_exc + g_inh * E_inh
                      + I) / total;
         real V_new = goal + (V - goal) * exp(-per_capacitance * total);
-        real rest_m = a_m / (a_m + b_m);
-        real rest_h = a_h / (a_h + b_h);
-        real rest_n = a_n / (a_n + b_n);
-        m = rest_m + (m - rest_m) * exp(-dt_ms * (a_m + b_m));
-        h = rest_h + (h - rest_h) * exp(-dt_ms * (a_h + b_h));
-        n = rest_n + (n - rest_n) * exp(-dt_ms * (a_n + b_n));
+        real rest_m = ad_m / both_m;
+        real rest_h = ad_h * d_h * per_h;
+        real rest_n = a_n * c_n * per_n;
+        m = rest_m + (m - rest_m) * exp(-dt_ms * (both_m / (c_m * d_m)));
+        h = rest_h + (h - rest_h) * exp(-dt_ms * (both_h * both_h * per_h));
+        n = rest_n + (n - rest_n) * exp(-dt_ms * (both_n * both_n * per_n));
         g_exc = decay_exc * g_exc + (last ? exc : 0);
         g_inh = decay_inh * g_inh + (last ? inh : 0);
         if (V < threshold && V_new >= threshold) spike_state = 1;

@@ -194,8 +194,8 @@ def test_shiu_is_exact() -> None:
     [
         (mean_of_ramp("x"), lambda x: gammainc(2, x) / x**2 if x > 0 else of_ramp(x)),
         (mean_of_decay("x"), lambda x: gammainc(1, x) / x if x > 0 else math.nan),
-        (_quotient("x", "1", "exp(x) - 1"), lambda x: 1 / exprel(x)),
-        (_quotient("x", "exp(-x)", "1 - exp(-x)"), lambda x: 1 / exprel(x)),
+        (" / ".join(_quotient("x", "1", "exp(x) - 1")), lambda x: 1 / exprel(x)),
+        (" / ".join(_quotient("x", "exp(-x)", "1 - exp(-x)")), lambda x: 1 / exprel(x)),
     ],
     ids=["ramp", "decay", "quotient", "quotient by its inverse"],
 )
