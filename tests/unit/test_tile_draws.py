@@ -1,0 +1,108 @@
+"""Numbers drawn for a tile are those of the functions that define them, at every edge."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from neurodriver.backends.compiler import build
+from neurodriver.kernels.source import CPU, TILE, header, prelude
+
+Words = NDArray[np.uint32]
+ONES = 0xFFFFFFFF
+
+EXPORTS = """
+extern "C" void defined(long n, const unsigned *w, const real *mean, real *out)
+{ for (long i = 0; i < n; ++i) out[i] = (real)nd_poisson_of(w[i], (double)mean[i]); }
+extern "C" void drawn(long n, const unsigned *w, const real *mean, real *out)
+{
+    nd_thresholds t;
+    t.mean = -1;
+    for (long i = 0; i < n; i += ND_TILE)
+        nd_tile_poisson(w + i, mean + i, (int)(n - i < ND_TILE ? n - i : ND_TILE), &t, out + i);
+}
+extern "C" void block(const unsigned long long *key, unsigned long long seed, long long number,
+                      int stream, unsigned *one, unsigned *many)
+{
+    long long notes[2] = {0, 0};
+    nd_tile_blocks(key, seed, number, stream, many, notes, 0, 32, 32);
+    for (int i = 0; i < 32; ++i) {
+        const nd_block b = nd_draw(key[i], seed, number, 0, stream);
+        one[i] = b.w0, one[32 + i] = b.w1, one[64 + i] = b.w2, one[96 + i] = b.w3;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library() -> dict[str, ct.CDLL]:
+    """Return the functions for each working type."""
+    made = {}
+    for dtype in ("float64", "float32"):
+        head = prelude(["nd_seed"], dtype, CPU)
+        (made[dtype],) = build([("\n".join([*head, header("tile_draws.h"), EXPORTS]), ())])
+    return made
+
+
+def call(function: Any, words: Words, means: NDArray[Any], dtype: str) -> NDArray[Any]:
+    given, out = np.asarray(means, dtype), np.empty(words.size, dtype)
+    function(ct.c_long(words.size), *(ct.c_void_p(a.ctypes.data) for a in (words, given, out)))
+    return out
+
+
+def edges(library: ct.CDLL, mean: float, dtype: str) -> Words:
+    """Return the words around each step of the count, up to whole tiles."""
+    most = int(call(library.defined, np.array([ONES], np.uint32), [mean], dtype)[0])
+    j = np.arange(most)
+    low, high = np.full(most, -1, np.int64), np.full(most, 2**32 - 1, np.int64)
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        more = call(library.defined, middle.astype(np.uint32), np.full(most, mean), dtype) > j
+        high, low = np.where(more, middle, high), np.where(more, low, middle)
+    around = np.concatenate([high - 1, high, high + 1, [0, ONES]])
+    around = np.clip(around, 0, ONES).astype(np.uint32)
+    return np.resize(around, -(-around.size // TILE) * TILE)
+
+
+@pytest.mark.parametrize("mean", [1e-9, 1e-4, 0.3, 2.0, 2.1, 7.7, 15.99, 16.0, 16.01, 40.0, 1e3])
+def test_counts_at_their_edges(library: dict[str, ct.CDLL], mean: float, dtype: str) -> None:
+    """Thresholds of a tile of one mean, and sums of a tile of many, agree with the definition."""
+    one = library[dtype]
+    words = edges(one, mean, dtype)
+    same = np.full(words.size, mean)
+    expected = call(one.defined, words, same, dtype)
+    np.testing.assert_array_equal(call(one.drawn, words, same, dtype), expected)
+    mixed = same.copy()
+    mixed[::9] = 3.0
+    mixed[4::9] = 50.0
+    expected = call(one.defined, words, mixed, dtype)
+    np.testing.assert_array_equal(call(one.drawn, words, mixed, dtype), expected)
+
+
+def test_counts_of_random_words(library: dict[str, ct.CDLL], dtype: str) -> None:
+    """Tiles of one mean that follow each other, tiles of many, and means of every kind."""
+    rng = np.random.default_rng(8)
+    words = rng.integers(0, 2**32, 200 * TILE, dtype=np.uint32)
+    means = np.repeat(rng.choice([0.0, 0.5, 2.0, 11.0, 16.0, 17.0], 200), TILE)
+    means[100 * TILE :] = rng.gamma(0.5, 12.0, 100 * TILE)
+    means[150 * TILE :: 7] = -1.0
+    means[151 * TILE :: 1001] = np.nan
+    expected = call(library[dtype].defined, words, means, dtype)
+    np.testing.assert_array_equal(call(library[dtype].drawn, words, means, dtype), expected)
+    assert expected.max() > 40 and np.isfinite(expected).all()
+
+
+@pytest.mark.parametrize("number", [0, 5, 2**32 - 1, 2**32, 2**40 - 1])
+def test_blocks_of_a_slice(library: dict[str, ct.CDLL], number: int) -> None:
+    """Two slices at once have the words of single blocks."""
+    keys = np.random.default_rng(1).integers(0, 2**64, 32, dtype=np.uint64)
+    one, many = np.zeros(128, np.uint32), np.zeros(128, np.uint32)
+    key, first, second = (ct.c_void_p(a.ctypes.data) for a in (keys, one, many))
+    seed = ct.c_ulonglong(0xFEDCBA9876543210)
+    library["float64"].block(key, seed, ct.c_longlong(number), ct.c_int(201), first, second)
+    np.testing.assert_array_equal(many, one)
+    assert len(np.unique(one)) == 128
