@@ -193,11 +193,8 @@ class CPUBackend:
 
     def _integer(self, unit: Unit, key: str) -> int:
         kind, _, name = key.partition(":")
-        rings = self.program.memory.rings
-        if kind == "depth":
-            return rings[name].depth
-        if kind == "width":
-            return rings[name].width
+        if kind in ("depth", "width"):
+            return int(getattr(self.program.memory.rings[name], kind))
         if kind == "threads":
             return self.threads
         return int(unit.values[key]) & 0xFFFF_FFFF_FFFF_FFFF
@@ -253,11 +250,11 @@ class CPUBackend:
         self.exports = (Probe * max(len(exports), 1))(*exports)
         kernels = (_Kernel * max(len(self._bound), 1))(*self._bound)
         rows = (_Ring * max(len(rings), 1))(*rings)
-        tables: list[ct.Array[Any]] = [kernels, rows, self.inputs, self.probes, self.events]
-        tables.append(self.exports)
+        given = self.inputs, self.probes, self.events, self.exports
+        tables: list[ct.Array[Any]] = [kernels, rows, *given]
         self._keep += tables
-        counts = [self.threads, len(self._bound), len(rings), len(inputs), len(probes), len(events)]
-        counts += [len(exports), self.program.window]
+        sizes = [len(t) for t in (self._bound, rings, inputs, probes, events, exports)]
+        counts = [self.threads, *sizes, self.program.window]
         self._laps = Laps(self.threads, self.program.units, self._launched)
         times = ct.addressof(self._laps.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
