@@ -236,12 +236,11 @@ class CPUBackend:
         rings = []
         memory = self.program.memory
         for variable, ring in memory.rings.items():
-            data = memory.get_buffer(variable).ctypes.data
             notes = [
                 None if note is None else note.ctypes.data
                 for note in (memory.active.get(variable), memory.where.get(variable))
             ]
-            rings.append(_Ring(data, ring.depth, ring.width, *notes))
+            rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
         self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
