@@ -216,7 +216,7 @@ _DELTA = {"resting_potential": 0.0, "threshold": 20.0, "reset_potential": 0.0}
 _DELTA |= {"time_constant": 20.0}
 
 
-@pytest.mark.parametrize(("rule", "law"), zip(RULES, LAWS, strict=True))
+@pytest.mark.parametrize(("rule", "law"), list(zip(RULES, LAWS, strict=True)))
 def test_rules_are_kept_as_rules(rule: Rule, law: Value, tmp_path: Path) -> None:
     """Projections come back as what they are, and draw the same."""
     path = tmp_path / "rules.h5"

@@ -28,6 +28,7 @@ from neurodriver import (
     Projection,
     Uniform,
 )
+from neurodriver.circuit.distributions import Distribution
 from neurodriver.circuit.projections import Drawn
 
 sys.path.append(str(Path(__file__).parents[1] / "reference"))
@@ -284,7 +285,7 @@ def test_no_autapses(rule: Any) -> None:
         (Exponential(2.5), stats.expon(scale=2.5)),
         (Exponential(2.5, high=5.0), stats.truncexpon(2.0, scale=2.5)),
     ],
-    ids=str,
+    ids=lambda given: str(given) if isinstance(given, Distribution) else "",
 )
 def test_laws(law: Any, wanted: Any) -> None:
     """Numbers follow their law (Kolmogorov-Smirnov), and neighbours are independent."""
