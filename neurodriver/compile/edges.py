@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Connections, Group
 from .delays import steps_of
 from .gather import Edges
+from .sorting import stable_order
 
 if TYPE_CHECKING:
     from .program import Program
@@ -130,7 +131,7 @@ def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, program
     if order is not None:
         target = order[target]
     if (target[1:] < target[:-1]).any():
-        by_target = np.argsort(target, kind="stable")
+        by_target = stable_order(target)
         target, element = target[by_target], element[by_target]
         back = back[by_target] if back.ndim else back
         data = {n: c[by_target] if c.ndim else c for n, c in data.items()}

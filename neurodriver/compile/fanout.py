@@ -22,6 +22,7 @@ from .buffers import Blank, as_aligned
 from .delays import Spread, steps_of
 from .gather import Edges, Gather
 from .memory import LANES, padded
+from .sorting import stable_order
 from .target import Target
 from .whole import Units, is_whole
 
@@ -149,7 +150,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
     ahead = back - lag[source]
     width = padded(count)
-    order = np.lexsort((edges.target, source))
+    order = stable_order(source)  # targets ascend already
     source, place = source[order], edges.target[order].astype(np.int32)
     first = np.zeros(len(lag) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
