@@ -42,6 +42,7 @@ from .lpu import LPU as LPU
 from .plot import plot_recording as plot_recording
 from .recorders import HDF5Recorder as HDF5Recorder
 from .recorders import MemoryRecorder as MemoryRecorder
+from .results import Activity as Activity
 from .results import Events as Events
 from .results import Recording as Recording
 from .results import Variable as Variable
@@ -50,6 +51,7 @@ from .subunits import Reaction as Reaction
 from .subunits import Species as Species
 from .subunits import SubUnits as SubUnits
 from .view import Movie as Movie
+from .view.populations import plot_populations as plot_populations
 
 open = open_recording
 # After `from neurodriver import *`, open() is still Python's own.

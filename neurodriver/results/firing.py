@@ -1,0 +1,171 @@
+"""Spikes of populations -> how they fire: rate, irregularity, synchrony.
+
+The three numbers by which network models are compared (Potjans & Diesmann 2014, Cereb Cortex
+24:785-806, doi:10.1093/cercor/bhs358): mean rate, mean coefficient of variation of the intervals
+between spikes, and variance over mean of the number of spikes in bins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import NeurodriverError
+from .variable import TOLERANCE
+
+BIN = 3e-3
+"""Bin of the synchrony, s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """How a population fires.
+
+    Attributes
+    ----------
+    population : str
+    neurons : int
+    rate : float
+        Mean rate, spikes a second and neuron.
+    cv : float
+        Mean over the neurons of the coefficient of variation of their intervals; NaN where no
+        neuron has two intervals. 1 for a Poisson process without refractory period, 0 for a clock.
+    synchrony : float
+        Variance over mean of the population's number of spikes in a bin; 1 for independent
+        Poisson processes, NaN without spikes.
+    """
+
+    population: str
+    neurons: int
+    rate: float
+    cv: float
+    synchrony: float
+
+
+def activity(
+    time: ArrayLike,
+    index: ArrayLike,
+    populations: Mapping[str, ArrayLike],
+    stop: float,
+    start: float = 0.0,
+) -> list[Activity]:
+    """Return how each population fires from ``start`` on until before ``stop``.
+
+    Parameters
+    ----------
+    time : (m,) float
+        Times of the spikes, s, in any order.
+    index : (m,) int
+        Neuron of each spike.
+    populations : mapping of str to (n,) int
+        Neurons of each population, without repetition; spikes of those in none do not count.
+    stop, start : float
+        s.
+
+    Raises
+    ------
+    NeurodriverError
+        Where the window is empty, a population holds no neuron or one twice, or columns differ in
+        length.
+
+    Examples
+    --------
+    >>> activity([0.1, 0.2, 0.3], [0, 0, 0], {"all": range(2)}, stop=1.0)[0].rate
+    1.5
+    """
+    when, who = np.asarray(time, np.float64), np.asarray(index, np.int64)
+    if when.shape != who.shape or when.ndim != 1:
+        raise NeurodriverError(
+            f"spikes need one time and one neuron each, got {when.shape} times and "
+            f"{who.shape} neurons"
+        )
+    if not start < stop < math.inf:
+        raise NeurodriverError(f"a time window from {start:g} to {stop:g} s is empty or endless")
+    inside = (when >= start) & (when < stop)
+    when, who = when[inside], who[inside]
+    order = np.lexsort((when, who))
+    when, who = when[order], who[order]
+    out = []
+    for name, members in populations.items():
+        neurons = _neurons(name, members)
+        mine = np.isin(who, neurons, kind="table" if who.size else None)
+        train = when[mine]
+        out.append(
+            Activity(
+                name,
+                neurons.size,
+                train.size / neurons.size / (stop - start),
+                interval_cv(train, who[mine]),
+                count_dispersion(train, start, stop),
+            )
+        )
+    return out
+
+
+def _neurons(name: str, members: ArrayLike) -> NDArray[np.int64]:
+    """Return the neurons of a population, ascending."""
+    neurons = np.asarray(members)
+    if neurons.ndim != 1 or not neurons.size or neurons.dtype.kind not in "iu":
+        got = f"{neurons.dtype} of shape {neurons.shape}"
+        raise NeurodriverError(f"population {name!r}: needs numbers of neurons, got {got}")
+    once = np.unique(neurons)
+    if once.size < neurons.size:
+        twice = neurons.size - once.size
+        raise NeurodriverError(f"population {name!r}: {twice} of {neurons.size} numbers repeat")
+    return once.astype(np.int64)
+
+
+def interval_cv(time: NDArray[np.float64], index: NDArray[np.int64]) -> float:
+    """Return the mean coefficient of variation of the intervals of each neuron.
+
+    Parameters
+    ----------
+    time : (m,) float64
+        Times, s, ascending for each neuron.
+    index : (m,) int64
+        Neurons, ascending.
+
+    Returns
+    -------
+    float
+        Of the neurons with two intervals and more; NaN where there is none.
+    """
+    same = index[1:] == index[:-1]
+    _, neuron, number = np.unique(index[1:][same], return_inverse=True, return_counts=True)
+    interval = np.diff(time)[same]
+    mean = np.bincount(neuron, interval) / number
+    variance = np.bincount(neuron, (interval - mean[neuron]) ** 2) / number
+    enough = number >= 2
+    return float((np.sqrt(variance[enough]) / mean[enough]).mean()) if enough.any() else math.nan
+
+
+def count_dispersion(
+    time: NDArray[np.float64], start: float, stop: float, width: float = BIN
+) -> float:
+    """Return variance over mean of the number of spikes in the whole bins of a window.
+
+    Parameters
+    ----------
+    time : (m,) float64
+        Times within the window, s.
+    start, stop, width : float
+        The window and a bin, s.
+    """
+    bins = int((stop - start) / width + TOLERANCE)
+    bin_of = ((time - start) / width + TOLERANCE).astype(np.int64)
+    counts = np.bincount(bin_of, minlength=bins)[:bins]
+    return float(counts.var() / counts.mean()) if counts.any() else math.nan
+
+
+def described(activities: Iterable[Activity]) -> str:
+    """Return a line of text for each population, under a head."""
+    lines = [f"{'population':<12}{'neurons':>9}{'rate Hz':>9}{'CV':>7}{'synchrony':>11}"]
+    lines += [
+        f"{a.population:<12}{a.neurons:>9,}{a.rate:>9.2f}{a.cv:>7.2f}{a.synchrony:>11.2f}"
+        for a in activities
+    ]
+    return "\n".join(lines)
