@@ -39,6 +39,12 @@ CASES = (
     "lif_ampa",
     "generic",
     "projections",
+    "coba_lif",
+    "coba_hh",
+    "brunel",
+    "izhikevich",
+    "potjans",
+    "fly",
 )
 
 TABLE = (
@@ -53,8 +59,9 @@ TABLE = (
 )
 """Cases that run on any backend, with targets on the GPU."""
 
-COLUMNS = {"case": True, "us a step": True, "wall us": False, "seconds": True, "peer": True,
-           "ratio": True, "target": True, "met": False, "floor": True}  # fmt: skip
+COLUMNS = {"case": True, "us a step": True, "wall us": False, "float32 us": False,
+           "seconds": True, "peer": True, "ratio": True, "target": True, "met": False,
+           "activity": False, "floor": True}  # fmt: skip
 """Head of the table -> whether it stands there without a value."""
 
 
@@ -97,7 +104,7 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="the GPU's cases, on any backend")
     parser.add_argument("--small", action="store_true", help="small circuits in the table")
     parser.add_argument("--rounds", type=int, default=5, help="ours and the peer in turn, so often")
-    parser.add_argument("--peers", help="Python of the environment with Brian2 and Arbor")
+    parser.add_argument("--peers", help="Python of the environment with Brian2, NEST and Arbor")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/bench.json"))
     arguments = parser.parse_args()
     arguments.table |= arguments.backend == "cuda"

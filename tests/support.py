@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import networkx as nx
@@ -34,6 +38,16 @@ POWER = {"threshold": -55.0, "slope": 0.02, "power": 1.0, "saturation": 0.4}
 Record = Sequence[tuple[str, Sequence[str] | None]]
 Models = Iterable[type[NDComponent]]
 Recorded = dict[str, NDArray[Any]]
+
+
+def example(name: str) -> ModuleType:
+    """Return an example of ``examples/papers`` as a module."""
+    path = Path(__file__).parents[1] / "examples" / "papers" / f"{name}.py"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def model(name: str) -> type[NDComponent]:

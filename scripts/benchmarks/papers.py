@@ -1,16 +1,28 @@
-"""The examples named after papers, as modules, and what their cases share."""
+"""What the cases of published spiking networks share: the examples, ours and the peers in turn."""
 
 from __future__ import annotations
 
+import math
 import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
+import neurodriver as nd
+from neurodriver.results import Activity, activity
+
+from .measure import barrier, median, peer, triad
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
+THREADS = 2
 
 
 @cache
@@ -29,3 +41,163 @@ def brain(path: Path, neurons: int, kicked: int, seed: int) -> None:
     table = shiu.synthetic(neurons, seed=seed)
     columns = {"source": table.source, "target": table.target, "count": table.count}
     np.savez(path, **columns, neurons=neurons, kicked=shiu.some(table, kicked, seed))
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """How a simulator runs the case.
+
+    Attributes
+    ----------
+    script : str
+        In ``scripts/peers``.
+    arguments : tuple of str
+    seconds : float
+        Simulated; short where it is far behind, as its time a step is what counts.
+    """
+
+    script: str
+    arguments: tuple[str, ...]
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A network at one size.
+
+    Attributes
+    ----------
+    title, example : str
+    network : dict
+        Arguments of the example's ``network``.
+    peers : tuple of Peer
+    target : float
+        Times the fastest peer; 0 where only the time counts.
+    most_seconds : float
+        Target for a second of simulated time; infinite where only the ratio counts.
+    """
+
+    title: str
+    example: str
+    network: Mapping[str, Any]
+    peers: tuple[Peer, ...]
+    target: float = 0.0
+    most_seconds: float = math.inf
+    seed: int = 1
+
+
+def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
+    """Return the row of a case: ours in both precisions and the peers, each round in turn."""
+    module = example(case.example)
+    made = module.network(seed=case.seed, **case.network)
+    spent: dict[str, list[float]] = {"float64": [], "float32": []}
+    theirs: dict[tuple[Peer, int], list[float]] = {}
+    shifts = [(p, t) for p in case.peers for t in (1, 2)] if python else []
+    for turn in range(max(2, len(shifts))):
+        for dtype, found in spent.items():
+            found += [seconds_a_step(made, module.DT, dtype) for _ in range(max(1, rounds // 2))]
+        if turn < len(shifts):
+            one, threads = shifts[turn]
+            theirs[one, threads] = _timed(str(python), one, threads, case.seed, rounds)
+    mine = {dtype: median(found) for dtype, found in spent.items()}
+    spikes, own = fired(made, module)
+    events = _events(made[0], spikes) * module.DT
+    out = {
+        "case": f"{case.title}: {made[0]}, float64",
+        "us a step": mine["float64"] * 1e6,
+        "seconds": mine["float64"] / module.DT,
+        "float32 us": mine["float32"] * 1e6,
+        "target": _target(case),
+        "floor": _floor(made[0], mine["float64"], events),
+    }
+    if not theirs:
+        return out | {"peer": "not run (--peers)", "activity": _told(own, None)}
+    best = min(theirs, key=lambda key: median(theirs[key]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "spikes.npz")
+        more = (*best[0].arguments, "--spikes", str(path))
+        _run(str(python), Peer(best[0].script, more), best[1], case.seed, 1)
+        held = np.load(path)
+        other = activity(held["time"], held["index"], made[2], 1.0, module.START)
+    told = ", ".join(f"{_name(p)} {t}: {median(v) * 1e6:.3g} us" for (p, t), v in theirs.items())
+    ratio = median(theirs[best]) / mine["float64"]
+    return out | {"peer": told, "ratio": ratio, "activity": _told(own, other)}
+
+
+def seconds_a_step(made: Any, dt: float, dtype: str) -> float:
+    """Return the mean time of a step over the first simulated second."""
+    circuit, inputs, _ = made
+    steps = round(1.0 / dt)
+    with nd.LPU(circuit, dt, inputs, dtype=dtype, threads=THREADS, seed=1) as lpu:
+        begin = time.perf_counter()
+        lpu.advance(steps)
+        return (time.perf_counter() - begin) / steps
+
+
+def fired(made: Any, module: ModuleType) -> tuple[dict[str, Any], list[Activity]]:
+    """Return the spikes of the first second, and how the populations fire."""
+    circuit, inputs, populations = made
+    recorder = nd.MemoryRecorder([("spike_state", circuit.groups[0].uids)])
+    with nd.LPU(circuit, module.DT, inputs, [recorder], threads=THREADS, seed=1) as lpu:
+        lpu.run(duration=1.0)
+    spikes = recorder.get("spike_state")
+    return spikes, activity(**spikes, populations=populations, stop=1.0, start=module.START)
+
+
+def _timed(python: str, one: Peer, threads: int, seed: int, rounds: int) -> list[float]:
+    """Return the seconds of a step of each repetition."""
+    told = _run(python, one, threads, seed, rounds)
+    return [seconds / told["steps"] for seconds in told["run_all"]]
+
+
+def _run(python: str, one: Peer, threads: int, seed: int, repeat: int) -> dict[str, Any]:
+    given = {"bio": one.seconds, "threads": threads, "seed": seed, "repeat": repeat}
+    flags = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+    told = peer(python, one.script, *one.arguments, *flags)
+    print(f"{one.script} {threads}: {told['us_per_step']} us, others busy "
+          f"{told['others_busy_cores']} cores", flush=True)  # fmt: skip
+    return told
+
+
+def _name(one: Peer) -> str:
+    return "Brian2" if "brian2" in one.script else "NEST"
+
+
+def _target(case: Case) -> str:
+    parts = [f">= {case.target:g} x the best peer"] if case.target else []
+    if math.isfinite(case.most_seconds):
+        parts.append(f"<= {case.most_seconds:g} s")
+    return ", ".join(parts)
+
+
+def _events(circuit: nd.Circuit, spikes: Mapping[str, Any]) -> float:
+    """Return how many spikes arrive at a connection in a second."""
+    fan_out = np.zeros(circuit.count)
+    for links in circuit.connections:
+        fan_out += np.bincount(links.source, minlength=circuit.count)
+    return float(fan_out[spikes["index"]].sum())
+
+
+def _floor(circuit: nd.Circuit, spent: float, events: float) -> str:
+    """Return what a step has to do at least."""
+    states = sum(2 * 8 * len(g.model.states) * g.count for g in circuit.groups)
+    copied = states / triad(max(states, 1e6), "float64", THREADS)
+    rest = max(spent - copied, 0.0) / max(events, 1e-9)
+    return (
+        f"states {states / 1e6:.2g} MB: {copied * 1e6:.2g} us by triad; {events:.3g} arrivals a "
+        f"step, {rest * 1e9:.2g} ns each for all else; barrier {barrier(THREADS) * 1e6:.2g} us"
+    )
+
+
+def _told(own: Sequence[Activity], other: Sequence[Activity] | None) -> str:
+    """Return rates and irregularities, ours/the peer's, population by population."""
+
+    def both(mine: float, yours: float | None, form: str) -> str:
+        return f"{mine:{form}}" if yours is None else f"{mine:{form}}/{yours:{form}}"
+
+    parts = []
+    for i, a in enumerate(own):
+        b = None if other is None else other[i]
+        rate, cv = both(a.rate, b and b.rate, ".3g"), both(a.cv, b and b.cv, ".2f")
+        parts.append(f"{a.population} {rate} Hz CV {cv}")
+    return "; ".join(parts)
