@@ -1,9 +1,9 @@
 """Run Brian2 and NEST on the published networks with five seeds and write how they fire.
 
 ``data/reference/activity.json`` holds for each network, simulator and population the rates, the
-irregularities and the synchronies of the five seeds. The tests run the examples of ``examples/papers``
-at the same sizes and ask that theirs lie among them. The spikes come from the scripts in
-``scripts/peers``; neurodriver only counts them.
+irregularities and the synchronies of the five seeds. The tests run the examples in
+``examples/papers`` at the same sizes and ask that theirs lie among them. The spikes come from the
+scripts in ``scripts/peers``; neurodriver only counts them.
 
     python scripts/make_activity_reference.py --peers peers-venv/bin/python [--keep DIR] [CASE ...]
 """
@@ -76,7 +76,16 @@ def spikes(python: str, name: str, peer: str, seed: int, folder: Path) -> Path:
         brain(table, seed=seed, **case.network)
         more += ["--table", str(table)]
     script = HERE / "peers" / f"{name}_{peer}.py"
-    command = [python, str(script), "--seed", str(seed), "--bio", str(case.seconds), "--repeat", "1"]
+    command = [
+        python,
+        str(script),
+        "--seed",
+        str(seed),
+        "--bio",
+        str(case.seconds),
+        "--repeat",
+        "1",
+    ]
     print(f"{name} {peer} {seed}", flush=True)
     subprocess.run([*command, *more, "--spikes", str(path)], check=True, capture_output=True)
     return path

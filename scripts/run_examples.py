@@ -17,6 +17,15 @@ WITH_ARGUMENTS = {"02_moving_edge.py"}
 WITH_FILE = {"03_lamina.py": ROOT.parent / "shared" / "data" / "neurokernel" / "lamina.gexf.gz"}
 """Run with a file that the project does not ship, where it is there."""
 
+SMALL = {
+    "brette_2007_hh.py": ["--neurons", "1000", "--seconds", "0.2"],
+    "brunel_2000.py": ["--neurons", "1000", "--seconds", "0.2"],
+    "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],
+    "shiu_2024.py": ["--neurons", "2000", "--seconds", "0.2"],
+    "vogels_abbott_2005.py": ["--neurons", "1000", "--seconds", "0.2"],
+}
+"""Run in a small form; what a reader runs without arguments takes longer."""
+
 
 def run(title: str, command: list[str], text: str | None = None) -> bool:
     """Run one program in the project's root; print a line and, when it fails, all it said."""
@@ -50,7 +59,8 @@ def main() -> int:
         if file is not None and not file.exists():
             print(f"skip          {title}: {file.name} is not part of the project")
         elif path.name not in WITH_ARGUMENTS:
-            good &= run(title, [sys.executable, str(path), *([str(file)] if file else [])])
+            more = SMALL.get(path.name, []) + ([str(file)] if file else [])
+            good &= run(title, [sys.executable, str(path), *more])
     found = blocks(ROOT / "README.md")
     if not found:
         print("FAIL README.md has no Python block")

@@ -53,9 +53,7 @@ def network(neurons: int = 4_000, seed: int = 0) -> Network:
     return circuit, [], {"E": range(excitatory), "I": range(excitatory, neurons)}
 
 
-def joined(
-    rng: np.random.Generator, sources: range, targets: int, receptor: str
-) -> nd.Connections:
+def joined(rng: np.random.Generator, sources: range, targets: int, receptor: str) -> nd.Connections:
     """Return connections of each pair with its probability: gaps between them are geometric."""
     pairs, probability = len(sources) * targets, INPUTS / targets
     mean = pairs * probability

@@ -1,7 +1,7 @@
 """A sparse random network of excitatory and inhibitory integrate-and-fire neurons.
 
-Model A of the paper: four fifths of the neurons excite, each pair is joined with probability 0.1 (the
-paper draws exactly as many inputs for every neuron), and each neuron gets as many spikes from
+Model A of the paper: four fifths of the neurons excite, each pair is joined with probability 0.1
+(the paper draws exactly as many inputs for every neuron), and each neuron gets as many spikes from
 outside as would bring its mean potential to ``eta`` times the threshold. With g = 5 and eta = 2 the
 12,500 neurons of the paper fire asynchronously and irregularly: 37.7 Hz in its simulation, 38.0 in
 its theory. Other states: ``--g 3`` (synchronous, regular), ``--g 6 --eta 4`` (fast oscillation),
@@ -40,9 +40,7 @@ JUMP, DELAY, PROBABILITY = 0.1, 1.5e-3, 0.1
 """mV of an excitatory spike, s, of a pair."""
 
 
-def network(
-    neurons: int = 12_500, g: float = 5.0, eta: float = 2.0, seed: int = 0
-) -> Network:
+def network(neurons: int = 12_500, g: float = 5.0, eta: float = 2.0, seed: int = 0) -> Network:
     """Return the circuit; it has no inputs, as each neuron draws its own from outside.
 
     ``g`` is the strength of inhibition to that of excitation.
@@ -60,9 +58,7 @@ def network(
     return circuit, [], {"E": range(excitatory), "I": range(excitatory, neurons)}
 
 
-def joined(
-    rng: np.random.Generator, sources: range, targets: int, weight: float
-) -> nd.Connections:
+def joined(rng: np.random.Generator, sources: range, targets: int, weight: float) -> nd.Connections:
     """Return connections of each pair with its probability: gaps between them are geometric."""
     pairs = len(sources) * targets
     mean = pairs * PROBABILITY
@@ -84,7 +80,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
-    circuit, inputs, populations = network(arguments.neurons, arguments.g, arguments.eta, arguments.seed)
+    circuit, inputs, populations = network(
+        arguments.neurons, arguments.g, arguments.eta, arguments.seed
+    )
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
     with nd.LPU(circuit, DT, inputs, [recorder], seed=arguments.seed) as lpu:

@@ -3,8 +3,8 @@
 The paper's program: regular spiking to chattering cells that excite, fast and low-threshold spiking
 ones that inhibit, all joined to all with random weights, random input each millisecond, steps of
 1 ms. It fires at about 8 Hz, with episodes of alpha and gamma rhythm. ``--neurons`` makes the
-network of any size that benchmarks use: 100 random targets each, weights four times as large, delays
-of 1 to 20 ms, all equally likely.
+network of any size that benchmarks use: 100 random targets each, weights four times as large,
+delays of 1 to 20 ms, all equally likely.
 
 Izhikevich, E. M. Simple model of spiking neurons. IEEE Trans Neural Netw 14, 1569-1572 (2003).
 https://doi.org/10.1109/TNN.2003.820440
@@ -37,9 +37,7 @@ NOISE = (5.0, 2.0)
 """Standard deviation of the input of excitatory and inhibitory neurons."""
 
 
-def network(
-    neurons: int | None = None, seed: int = 0
-) -> Network:
+def network(neurons: int | None = None, seed: int = 0) -> Network:
     """Return the paper's circuit, or with ``neurons`` the one with delays.
 
     It has no inputs: each neuron draws its own.

@@ -1,7 +1,7 @@
 """The cortical microcircuit: eight populations under a square millimetre of cortex, at any scale.
 
-77,169 integrate-and-fire neurons and 0.3 G synapses in four layers, each neuron with a background of
-8 Hz from outside. ``--scale`` makes both sizes and in-degrees smaller; weights then grow by
+77,169 integrate-and-fire neurons and 0.3 G synapses in four layers, each neuron with a background
+of 8 Hz from outside. ``--scale`` makes both sizes and in-degrees smaller; weights then grow by
 1 / sqrt(scale), and a constant current makes up for the mean input that is lost, so that mean and
 variance of the input stay what they were (van Albada et al. 2015). Correlations do not.
 

@@ -1,16 +1,17 @@
-"""The whole brain of a fly: one leaky neuron for each of 138,639, one edge for each pair in contact.
+"""The whole brain of a fly: one leaky neuron for each of 138,639, one edge for each joined pair.
 
 Kicks, each enough for a spike, reach some neurons at random times; what they make others do is
 counted. Give the table of the connectome, ``Connectivity_783.parquet`` of the paper's data, and the
-numbers of the neurons to kick: the paper kicks the 21 sugar-sensing neurons of a side, and sees the motor
-neuron MN9 fire at 67 Hz for kicks at 100 Hz, at 93 Hz for 200 Hz. Without a table a *synthetic* one is
-drawn, which has the size and the degrees of a brain and none of its wiring: it shows speed, and
-nothing about flies.
+numbers of the neurons to kick: where the paper kicks the sugar-sensing neurons of one side, the
+motor neuron MN9 fires at 67 Hz for kicks at 100 Hz, at 93 Hz for 200 Hz.
 
-Shiu, P. K. et al. A Drosophila computational brain model reveals sensorimotor processing. Nature 634,
-210-219 (2024). https://doi.org/10.1038/s41586-024-07763-9
-Dorkenwald, S. et al. Neuronal wiring diagram of an adult brain. Nature 634, 124-138 (2024).
-https://doi.org/10.1038/s41586-024-07558-y
+Without a table a *synthetic* one is drawn, with the size and the degrees of a brain and none of its
+wiring: it shows speed, and nothing about flies.
+
+Shiu, P. K. et al. A Drosophila computational brain model reveals sensorimotor processing.
+Nature 634, 210-219 (2024). https://doi.org/10.1038/s41586-024-07763-9
+Dorkenwald, S. et al. Neuronal wiring diagram of an adult brain.
+Nature 634, 124-138 (2024). https://doi.org/10.1038/s41586-024-07558-y
 
     python examples/papers/shiu_2024.py [--table Connectivity_783.parquet --kick 3,14,15]
 """
@@ -32,6 +33,7 @@ Network = tuple[nd.Circuit, list[nd.Input], dict[str, np.ndarray]]
 
 DT = 1e-4
 START = 0.0
+"""Nothing has to settle, s."""
 
 NEURONS, DEGREE = 138_639, 109.0
 """Of the published brain: neurons, mean number of edges out of and into one."""
@@ -107,7 +109,9 @@ def quantiles(table: Table) -> str:
         values = "".join(f"{v:>8.0f}" for v in np.quantile(column, at))
         lines.append(f"{name:<20}{column.mean():>8.2f}{values}")
     many, inhibit = (np.abs(table.count) >= 5).mean(), (table.count < 0).mean()
-    lines.append(f"{100 * many:.1f} % of edges have 5 synapses or more; {100 * inhibit:.0f} % inhibit")
+    lines.append(
+        f"{100 * many:.1f} % of edges have 5 synapses or more; {100 * inhibit:.0f} % inhibit"
+    )
     return "\n".join(lines)
 
 

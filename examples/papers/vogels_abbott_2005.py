@@ -45,9 +45,7 @@ WEIGHTS = {"coba": {"exc": 6.0, "inh": 67.0}, "cuba": {"exc": 16.2, "inh": -90.0
 """nS, and pA: the review's 1.62 and -9 mV through 10 nS."""
 
 
-def network(
-    neurons: int = 4_000, currents: bool = False, seed: int = 0
-) -> Network:
+def network(neurons: int = 4_000, currents: bool = False, seed: int = 0) -> Network:
     """Return the circuit; it has no inputs."""
     rng = np.random.default_rng(seed)
     kind = "cuba" if currents else "coba"

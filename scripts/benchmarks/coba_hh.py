@@ -1,4 +1,4 @@
-"""Hodgkin-Huxley neurons that keep themselves active (Brette et al. 2007), beside Brian2 and NEST."""
+"""Active Hodgkin-Huxley neurons (Brette et al. 2007), beside Brian2 and NEST."""
 
 from __future__ import annotations
 

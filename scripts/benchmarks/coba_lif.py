@@ -1,4 +1,4 @@
-"""Leaky neurons with conductances that keep themselves active (Vogels & Abbott 2005), beside Brian2 and NEST."""
+"""Active leaky neurons with conductances (Vogels & Abbott 2005), beside Brian2 and NEST."""
 
 from __future__ import annotations
 
@@ -14,5 +14,7 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
         size = ("--n", str(neurons))
         peers = (Peer("coba_lif_brian2.py", size), Peer("coba_lif_nest.py", size, 0.05))
         network = {"neurons": neurons}
-        rows.append(row(Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0), rounds, python))
+        rows.append(
+            row(Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0), rounds, python)
+        )
     return rows

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support import example
 
@@ -34,9 +33,7 @@ def fired(entry: dict[str, Any], seed: int, **settings: Any) -> list[Activity]:
     with LPU(circuit, module.DT, inputs, [recorder], seed=seed, threads=1, **settings) as lpu:
         lpu.run(duration=entry["seconds"])
     spikes = recorder.get("spike_state")
-    return activity(
-        **spikes, populations=populations, stop=entry["seconds"], start=module.START
-    )
+    return activity(**spikes, populations=populations, stop=entry["seconds"], start=module.START)
 
 
 @pytest.mark.parametrize("name", REFERENCE)

@@ -1,0 +1,166 @@
+"""What the examples of published networks draw and read, against the published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from support import example
+
+from neurodriver import Circuit
+
+
+def drawn(name: str, **network: object) -> tuple[Circuit, dict[str, range]]:
+    """Return an example's circuit and populations."""
+    circuit, _, populations = example(name).network(seed=3, **network)
+    return circuit, populations
+
+
+@pytest.mark.parametrize(
+    ("name", "probability", "weights"),
+    [
+        ("brunel_2000", 0.1, (0.1, -0.5)),
+        ("vogels_abbott_2005", 0.05, (6.0, 67.0)),
+        ("brette_2007_hh", 0.05, (6.0, 67.0)),
+    ],
+)
+def test_each_pair_is_joined_once_with_its_probability(
+    name: str, probability: float, weights: tuple[float, float]
+) -> None:
+    """Numbers within four standard deviations in all, from each population and in each corner."""
+    neurons = 1600
+    circuit, populations = drawn(name, neurons=neurons)
+    for links, sources, weight in zip(
+        circuit.connections, populations.values(), weights, strict=True
+    ):
+        assert float(links.data["weight"]) == weight
+        assert links.source.min() >= sources.start and links.source.max() < sources.stop
+        pairs = links.source.astype(np.int64) * neurons + links.target
+        assert np.unique(pairs).size == pairs.size
+        low = links.source < sources.start + len(sources) // 2
+        left = links.target < neurons // 2
+        for corner in (low & left, low & ~left, ~low & left, ~low & ~left):
+            expected = len(sources) * neurons * probability / 4
+            assert abs(corner.sum() - expected) < 4 * np.sqrt(expected)
+
+
+def test_izhikevich_all_to_all_is_the_paper_s() -> None:
+    circuit, _ = drawn("izhikevich_2003")
+    (links,) = circuit.connections
+    weight = np.zeros((1000, 1000))
+    weight[links.source, links.target] = links.data["weight"]
+    assert len(links) == 1_000_000 and weight.all()
+    assert weight[:800].min() > 0 and weight[:800].max() < 0.5
+    assert weight[800:].min() > -1 and weight[800:].max() < 0
+    assert weight[:800].mean() == pytest.approx(0.25, rel=0.01)
+    assert weight[800:].mean() == pytest.approx(-0.5, rel=0.01)
+
+
+def test_izhikevich_with_delays_has_the_same_input() -> None:
+    """As much weight for each neuron as with all-to-all, and delays of all lengths."""
+    circuit, _ = drawn("izhikevich_2003", neurons=5000)
+    (links,) = circuit.connections
+    assert np.bincount(links.source).tolist() == [100] * 5000
+    number = np.bincount(np.rint(links.delay * 1e3).astype(int), minlength=21)
+    assert number[0] == 0 and abs(number[1:] / len(links) - 0.05).max() < 0.002
+    weight = links.data["weight"]
+    assert weight[links.source < 4000].mean() == pytest.approx(1.0, rel=0.01)
+    assert weight[links.source >= 4000].mean() == pytest.approx(-2.0, rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def column() -> ModuleType:
+    return example("potjans_diesmann_2014")
+
+
+def test_microcircuit_at_full_scale_is_the_published_one(column: ModuleType) -> None:
+    """77,169 neurons, 0.3 G synapses, the in-degrees that probabilities mean, no current."""
+    at = column.scaled(1.0)
+    assert at.sizes.sum() == 77_169
+    assert at.synapses.sum() == pytest.approx(2.99e8, rel=0.005)
+    joined = 1 - (1 - 1 / (20683 * 5834)) ** float(at.synapses[0, 1])
+    assert joined == pytest.approx(0.1689, rel=1e-6)
+    assert at.weight[0, 2] == 2 * 87.81 and at.weight[3, 5] == -4 * 87.81
+    assert not at.current.any() and at.drive_rate[6] == 2900 * 8
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.1, 0.5])
+def test_scale_keeps_mean_and_variance_of_the_input(column: ModuleType, scale: float) -> None:
+    """Of the currents of Poisson inputs with the rates of the full scale (Campbell's theorem)."""
+
+    def moments(at: object) -> tuple[np.ndarray, np.ndarray]:
+        tau = 0.5e-3
+        arrivals = at.synapses / at.sizes[:, None] * column.RATES  # type: ignore[attr-defined]
+        mean = tau * ((at.weight * arrivals).sum(1) + at.drive_weight * at.drive_rate)  # type: ignore[attr-defined]
+        square = (at.weight**2 * arrivals).sum(1) + at.drive_weight**2 * at.drive_rate  # type: ignore[attr-defined]
+        return mean + at.current, tau / 2 * square  # type: ignore[attr-defined]
+
+    full, small = moments(column.scaled(1.0)), moments(column.scaled(scale))
+    np.testing.assert_allclose(small[0], full[0], rtol=0.01, atol=1.0)
+    np.testing.assert_allclose(small[1], full[1], rtol=0.01)
+
+
+def test_microcircuit_s_synapses(column: ModuleType) -> None:
+    """Numbers, weights and delays of a pair of populations."""
+    circuit, populations = drawn("potjans_diesmann_2014", scale=0.05)
+    at = column.scaled(0.05)
+    links = circuit.connections[1]
+    assert links.access == "inh"
+    inside = [(e >= r.start) & (e < r.stop) for e, r in (
+        (links.source, populations["L4I"]), (links.target, populations["L4E"]))]  # fmt: skip
+    chosen = inside[0] & inside[1]
+    assert chosen.sum() == at.synapses[2, 3]
+    weight, late = links.data["weight"][chosen], links.delay[chosen]
+    assert weight.max() < 0
+    assert weight.mean() == pytest.approx(at.weight[2, 3], rel=0.01)
+    assert weight.std() == pytest.approx(-0.1 * at.weight[2, 3], rel=0.05)
+    assert late.min() >= 0.05e-3 and np.median(late) == pytest.approx(0.8e-3, rel=0.02)
+    assert all(len(r) == n for r, n in zip(populations.values(), at.sizes, strict=True))
+
+
+def test_a_synthetic_brain_has_the_published_quantiles() -> None:
+    """Mean degree, synapses of an edge, their tails; no edge twice, none onto itself."""
+    table = example("shiu_2024").synthetic(20_000, seed=2)
+    pairs = table.source.astype(np.int64) * 20_000 + table.target
+    assert np.unique(pairs).size == pairs.size and (table.source != table.target).all()
+    for end in (table.source, table.target):
+        degree = np.bincount(end, minlength=20_000)
+        assert degree.mean() == pytest.approx(109.0, rel=0.06)
+        assert 1_500 < degree.max() < 10_000 and np.median(degree) == pytest.approx(53, rel=0.1)
+    synapses = np.abs(table.count)
+    assert synapses.min() == 1 and synapses.max() > 500
+    assert synapses.mean() == pytest.approx(3.6, rel=0.02)
+    assert (synapses >= 5).mean() == pytest.approx(1 / 6, rel=0.02)
+    for sign in (-1, 1):  # each neuron excites or inhibits
+        assert (
+            np.sign(table.count)[table.source == table.source[table.count == sign][0]] == sign
+        ).all()
+
+
+def test_a_brain_is_read_from_the_columns_of_the_published_table(tmp_path: Path) -> None:
+    """Signed numbers of synapses become weights, other columns do not matter."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    shiu = example("shiu_2024")
+    columns = {
+        "Presynaptic_ID": [720575940600000000 + k for k in range(4)],
+        "Presynaptic_Index": [0, 5, 2, 5],
+        "Postsynaptic_Index": [5, 0, 3, 2],
+        "Connectivity": [4, 7, 1, 30],
+        "Excitatory": [1, -1, 1, -1],
+        "Excitatory x Connectivity": [4, -7, 1, -30],
+    }
+    parquet.write_table(arrow.table(columns), tmp_path / "table.parquet")
+    circuit, _, populations = shiu.brain(shiu.read(tmp_path / "table.parquet"), np.array([2, 3]))
+    assert circuit.groups[0].count == 6
+    links = circuit.connections[0]
+    found = zip(links.source, links.target, links.data["weight"], strict=True)
+    assert {(s, t): w for s, t, w in found} == pytest.approx(
+        {(0, 5): 1.1, (5, 0): -1.925, (2, 3): 0.275, (5, 2): -8.25}
+    )
+    assert float(links.delay) == 1.8e-3
+    assert populations["others"].tolist() == [0, 1, 4, 5]
+    assert circuit.groups[0].params["refractory_period"].tolist() == [2.2, 2.2, 0, 0, 2.2, 2.2]
+    kicks = circuit.connections[1]
+    assert kicks.target.tolist() == [2, 3] and float(kicks.data["weight"]) == 68.75

@@ -1,0 +1,57 @@
+"""The figure of populations: what is drawn where, and its mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.errors import NeurodriverError
+from neurodriver.results import activity
+from neurodriver.view import populations as view
+
+pytest.importorskip("matplotlib")
+
+SPIKES = {"time": np.array([0.1, 0.9, 0.95, 1.0]), "index": np.array([0, 3, 1, 2])}
+POPULATIONS = {"A": np.array([3, 1]), "B": range(2, 3)}
+
+
+def test_rows_and_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spikes of the last half second in the rows of their population; one bar each."""
+    from matplotlib.figure import Figure
+
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: drawn.append(self))
+    found = activity(**SPIKES, populations=POPULATIONS, stop=2.0)
+    nd.plot_populations(SPIKES, found, POPULATIONS, tmp_path / "figure.png", "title")
+    raster, rate, cv, synchrony = drawn[0].axes
+    marks = [tuple(mark) for line in raster.lines for mark in line.get_xydata().tolist()]
+    assert sorted(marks) == [(900.0, 1.0), (950.0, 0.0), (1000.0, 2.0)]
+    assert [t.get_text() for t in raster.get_yticklabels()] == ["A", "B"]
+    assert [bar.get_width() for bar in rate.patches] == [0.5, 0.5]
+    assert [a.get_title(loc="left") for a in (cv, synchrony)] == ["CV", "synchrony"]
+
+
+def test_a_large_population_shows_its_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 900 and 100 neurons 45 and 20 rows, where 50 are to be shown and 20 at least."""
+    from matplotlib.figure import Figure
+
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: drawn.append(self))
+    monkeypatch.setattr(view, "SHOWN", 50)
+    spikes = {"time": np.full(1000, 0.5), "index": np.arange(1000)}
+    both = {"large": range(900), "small": range(900, 1000)}
+    nd.plot_populations(
+        spikes, activity(**spikes, populations=both, stop=1.0), both, tmp_path / "f"
+    )
+    assert [len(line.get_xdata()) for line in drawn[0].axes[0].lines] == [45, 20]
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    found = activity(**SPIKES, populations=POPULATIONS, stop=2.0)
+    with pytest.raises(NeurodriverError, match="cannot be written"):
+        nd.plot_populations(SPIKES, found, POPULATIONS, tmp_path / "figure.nonsense")
