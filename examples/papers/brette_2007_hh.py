@@ -37,11 +37,10 @@ WEIGHTS = {"exc": 6.0, "inh": 67.0}
 def network(neurons: int = 4_000, seed: int = 0) -> Network:
     """Return the circuit; it has no inputs."""
     rng = np.random.default_rng(seed)
-    excite, inhibit = rng.normal(40.0, 15.0, neurons), rng.normal(200.0, 120.0, neurons)
     params = {
         "initV": rng.normal(-65.0, 5.0, neurons),
-        "initg_exc": np.maximum(excite, 0.0),
-        "initg_inh": np.maximum(inhibit, 0.0),
+        "initg_exc": rng.normal(40.0, 15.0, neurons),
+        "initg_inh": rng.normal(200.0, 120.0, neurons),
     }
     excitatory = 4 * neurons // 5
     links = [

@@ -84,13 +84,14 @@ def read(path: Path) -> Table:
 def synthetic(neurons: int = NEURONS, degree: float = DEGREE, seed: int = 0) -> Table:
     """Return random edges: degrees out and in are log-normal and independent."""
     rng = np.random.default_rng(seed)
-    spread = DEGREE_SPREAD
-    share = [rng.lognormal(0.0, spread, neurons) for _ in range(2)]
-    out, into = (np.cumsum(s) / s.sum() for s in share)
-    edges = round(neurons * degree)
-    key = np.searchsorted(out, np.sort(rng.random(edges))) * neurons
-    key += np.searchsorted(into, rng.random(edges))
-    source, target = np.divmod(np.unique(key), neurons)  # a pair that is drawn twice is one edge
+    ends = []
+    for _ in range(2):
+        share = rng.lognormal(0.0, DEGREE_SPREAD, neurons)
+        drawn = rng.multinomial(round(neurons * degree), share / share.sum())
+        ends.append(np.repeat(np.arange(neurons, dtype=np.int64), drawn))
+    pair = np.sort(ends[0] * neurons + rng.permutation(ends[1]))
+    pair = pair[np.append(True, np.diff(pair) > 0)]  # one that is drawn twice is one edge
+    source, target = np.divmod(pair, neurons)
     apart = source != target
     source, target = source[apart].astype(np.int32), target[apart].astype(np.int32)
     synapses = np.ceil(rng.lognormal(*SYNAPSES, source.size)).astype(np.int32)

@@ -67,12 +67,15 @@ def network(neurons: int = 4_000, currents: bool = False, seed: int = 0) -> Netw
 
 
 def first_conductances(rng: np.random.Generator, neurons: int) -> dict[str, np.ndarray]:
-    """Return potentials (mV) and conductances (nS) from which activity starts."""
-    excite, inhibit = rng.normal(40.0, 15.0, neurons), rng.normal(200.0, 120.0, neurons)
+    """Return potentials (mV) and conductances (nS) from which activity starts.
+
+    One inhibitory conductance of twenty is negative and excites, as in the review's program for
+    Brian. With 0 there, 6 of 40 networks of 4,000 neurons fall silent within 40 ms, else 1.
+    """
     return {
         "initV": rng.normal(-65.0, 5.0, neurons),
-        "initg_exc": np.maximum(excite, 0.0),
-        "initg_inh": np.maximum(inhibit, 0.0),
+        "initg_exc": rng.normal(40.0, 15.0, neurons),
+        "initg_inh": rng.normal(200.0, 120.0, neurons),
     }
 
 
