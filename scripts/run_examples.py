@@ -18,11 +18,11 @@ WITH_FILE = {"03_lamina.py": ROOT.parent / "shared" / "data" / "neurokernel" / "
 """Run with a file that the project does not ship, where it is there."""
 
 SMALL = {
-    "brette_2007_hh.py": ["--neurons", "1000", "--seconds", "0.2"],
+    "brette_2007_hh.py": ["--seconds", "0.2"],
     "brunel_2000.py": ["--neurons", "1000", "--seconds", "0.2"],
     "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],
     "shiu_2024.py": ["--neurons", "2000", "--seconds", "0.2"],
-    "vogels_abbott_2005.py": ["--neurons", "1000", "--seconds", "0.2"],
+    "vogels_abbott_2005.py": ["--seconds", "0.3"],
 }
 """Run in a small form; what a reader runs without arguments takes longer."""
 
