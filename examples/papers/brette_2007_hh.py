@@ -43,26 +43,20 @@ def network(neurons: int = 4_000, seed: int = 0) -> Network:
         "initg_inh": rng.normal(200.0, 120.0, neurons),
     }
     excitatory = 4 * neurons // 5
+    populations = {"E": range(excitatory), "I": range(excitatory, neurons)}
     links = [
-        joined(rng, range(excitatory), neurons, "exc"),
-        joined(rng, range(excitatory, neurons), neurons, "inh"),
+        joined(populations["E"], neurons, "exc"),
+        joined(populations["I"], neurons, "inh"),
     ]
     group = (shipped()["TraubMiles"], neurons, params, None)
-    circuit = nd.Circuit.from_arrays([group], links, name=f"coba_hh {neurons}")
-    return circuit, [], {"E": range(excitatory), "I": range(excitatory, neurons)}
+    circuit = nd.Circuit.from_arrays([group], links, name=f"coba_hh {neurons}", seed=seed)
+    return circuit, [], populations
 
 
-def joined(rng: np.random.Generator, sources: range, targets: int, receptor: str) -> nd.Connections:
-    """Return connections of each pair with its probability: gaps between them are geometric."""
-    pairs, probability = len(sources) * targets, INPUTS / targets
-    mean = pairs * probability
-    place = np.cumsum(rng.geometric(probability, int(mean + 8 * np.sqrt(mean) + 8))) - 1
-    place = place[place < pairs]
-    source, target = (a.astype(np.int32) for a in np.divmod(place, targets))
-    return nd.Connections(
-        "spike_state", receptor, source + np.int32(sources.start), target,
-        data={"weight": np.array(WEIGHTS[receptor])},
-    )  # fmt: skip
+def joined(sources: range, neurons: int, receptor: str) -> nd.Projection:
+    """Return the connections of a population with all neurons."""
+    rule, weight = nd.FixedProbability(INPUTS / neurons), WEIGHTS[receptor]
+    return nd.Projection("spike_state", receptor, sources, range(neurons), rule, weight=weight)
 
 
 def main() -> None:

@@ -49,26 +49,21 @@ def network(neurons: int = 12_500, g: float = 5.0, eta: float = 2.0, seed: int =
     excitatory = 4 * neurons // 5
     drive = {"drive_rate": eta * THRESHOLD / (JUMP * TIME_CONSTANT * 1e-3), "drive_weight": JUMP}
     params = NEURON | drive | {"initV": THRESHOLD * rng.random(neurons)}
+    populations = {"E": range(excitatory), "I": range(excitatory, neurons)}
     links = [
-        joined(rng, range(excitatory), neurons, JUMP),
-        joined(rng, range(excitatory, neurons), neurons, -g * JUMP),
+        joined(populations["E"], neurons, JUMP),
+        joined(populations["I"], neurons, -g * JUMP),
     ]
     group = (shipped()["LeakyIAFDeltaDriven"], neurons, params, None)
-    circuit = nd.Circuit.from_arrays([group], links, name=f"brunel {neurons}")
-    return circuit, [], {"E": range(excitatory), "I": range(excitatory, neurons)}
+    circuit = nd.Circuit.from_arrays([group], links, name=f"brunel {neurons}", seed=seed)
+    return circuit, [], populations
 
 
-def joined(rng: np.random.Generator, sources: range, targets: int, weight: float) -> nd.Connections:
-    """Return connections of each pair with its probability: gaps between them are geometric."""
-    pairs = len(sources) * targets
-    mean = pairs * PROBABILITY
-    place = np.cumsum(rng.geometric(PROBABILITY, int(mean + 8 * np.sqrt(mean) + 8))) - 1
-    place = place[place < pairs]
-    source, target = (a.astype(np.int32) for a in np.divmod(place, targets))
-    return nd.Connections(
-        "spike_state", "spike_state", source + np.int32(sources.start), target, np.array(DELAY),
-        {"weight": np.array(weight)},
-    )  # fmt: skip
+def joined(sources: range, neurons: int, weight: float) -> nd.Projection:
+    """Return the connections of a population with all neurons."""
+    rule = nd.FixedProbability(PROBABILITY)
+    ends = sources, range(neurons)
+    return nd.Projection("spike_state", "spike_state", *ends, rule, weight=weight, delay=DELAY)
 
 
 def main() -> None:

@@ -44,11 +44,13 @@ def network(neurons: int | None = None, seed: int = 0) -> Network:
     """
     rng = np.random.default_rng(seed)
     count = 1_000 if neurons is None else neurons
-    links = all_to_all(rng, count) if neurons is None else delayed(rng, count)
-    group = (shipped()["IzhikevichNoisy"], count, cells(rng, count), None)
-    circuit = nd.Circuit.from_arrays([group], [links], name=f"izhikevich {count}")
     excitatory = 4 * count // 5
-    return circuit, [], {"E": range(excitatory), "I": range(excitatory, count)}
+    populations = {"E": range(excitatory), "I": range(excitatory, count)}
+    joined = all_to_all if neurons is None else delayed
+    links = [joined(members, count, kind) for kind, members in populations.items()]
+    group = (shipped()["IzhikevichNoisy"], count, cells(rng, count), None)
+    circuit = nd.Circuit.from_arrays([group], links, name=f"izhikevich {count}", seed=seed)
+    return circuit, [], populations
 
 
 def cells(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
@@ -66,21 +68,19 @@ def cells(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
     }
 
 
-def all_to_all(rng: np.random.Generator, count: int) -> nd.Connections:
-    """Return a connection of each pair: U(0, 0.5) from excitatory, U(-1, 0) from others."""
-    source, target = np.divmod(np.arange(count**2), count)
-    weight = rng.random(count**2) * np.where(source < 4 * count // 5, 0.5, -1.0)
-    ends = source.astype(np.int32), target.astype(np.int32)
-    return nd.Connections("spike_state", "spike_state", *ends, data={"weight": weight})
+def all_to_all(sources: range, count: int, kind: str) -> nd.Projection:
+    """Return the paper's connections: U(0, 0.5) from excitatory, U(-1, 0) from others."""
+    weight = nd.Uniform(0.0, 0.5) if kind == "E" else nd.Uniform(-1.0, 0.0)
+    ends = sources, range(count)
+    return nd.Projection("spike_state", "spike_state", *ends, nd.AllToAll(), weight=weight)
 
 
-def delayed(rng: np.random.Generator, count: int) -> nd.Connections:
-    """Return random targets of each neuron with delays: U(0, 2) from excitatory, else U(-4, 0)."""
-    source = np.repeat(np.arange(count, dtype=np.int32), FAN_OUT)
-    target = rng.integers(0, count, source.size, dtype=np.int32)
-    weight = rng.random(source.size) * np.where(source < 4 * count // 5, 2.0, -4.0)
-    delay = rng.integers(1, LONGEST + 1, source.size) * 1e-3
-    return nd.Connections("spike_state", "spike_state", source, target, delay, {"weight": weight})
+def delayed(sources: range, count: int, kind: str) -> nd.Projection:
+    """Return connections with delays: U(0, 2) from excitatory, U(-4, 0) from others."""
+    weight = nd.Uniform(0.0, 2.0) if kind == "E" else nd.Uniform(-4.0, 0.0)
+    delay = nd.Uniform(0.5 * DT, (LONGEST + 0.5) * DT)  # in whole steps each is equally likely
+    ends, rule = (sources, range(count)), nd.FixedOutDegree(FAN_OUT)
+    return nd.Projection("spike_state", "spike_state", *ends, rule, weight=weight, delay=delay)
 
 
 def main() -> None:

@@ -116,46 +116,32 @@ def network(scale: float = 0.1, seed: int = 0) -> Network:
         "drive_weight": at.drive_weight,
     }
     group = (shipped()["LeakyIAFExpCurrentDriven"], count, params, None)
-    links = [drawn(rng, at, kind) for kind in ("exc", "inh")]
-    name = f"potjans_diesmann {scale:g}"
-    circuit = nd.Circuit.from_arrays([group], links, name=name)
-    current = nd.StepInput("I", circuit.uids, np.repeat(at.current, at.sizes))
     starts = np.cumsum(at.sizes) - at.sizes
     bounds = zip(NAMES, starts.tolist(), at.sizes.tolist(), strict=True)
     populations = {name: range(first, first + size) for name, first, size in bounds}
+    links = [
+        synapses(at, populations, target, source)
+        for target, source in np.argwhere(at.synapses).tolist()
+    ]
+    name = f"potjans_diesmann {scale:g}"
+    circuit = nd.Circuit.from_arrays([group], links, name=name, seed=seed)
+    current = nd.StepInput("I", circuit.uids, np.repeat(at.current, at.sizes))
     return circuit, [current] if scale < 1.0 else [], populations
 
 
-def drawn(rng: np.random.Generator, at: Scaled, kind: str) -> nd.Connections:
-    """Return the synapses from all excitatory or all inhibitory populations.
-
-    Each has a random source and a random target of its populations: pairs may have several.
-    """
-    ends = np.concatenate([[0], np.cumsum(at.sizes)])
-    first = ("exc", "inh").index(kind)
-    delay = DELAY[first]
-    columns = []
-    for target in range(8):
-        for source in range(first, 8, 2):
-            count, mean = at.synapses[target, source], at.weight[target, source]
-            columns.append((
-                rng.integers(ends[source], ends[source + 1], count, dtype=np.int32),
-                rng.integers(ends[target], ends[target + 1], count, dtype=np.int32),
-                above(rng, mean, SPREAD, 0.0, count),
-                above(rng, delay, DELAY_SPREAD, DT / 2, count),
-            ))  # fmt: skip
-    pre, post, weight, late = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return nd.Connections("spike_state", kind, pre, post, late, {"weight": weight})
-
-
-def above(
-    rng: np.random.Generator, mean: float, spread: float, least: float, count: int
-) -> np.ndarray:
-    """Return normal numbers of the sign of the mean; those below the least size are redrawn."""
-    out = rng.normal(1.0, spread, count)
-    while (low := np.flatnonzero(out < least / abs(mean))).size:
-        out[low] = rng.normal(1.0, spread, low.size)
-    return mean * out
+def synapses(at: Scaled, populations: dict[str, range], target: int, source: int) -> nd.Projection:
+    """Return the synapses of two populations; pairs may have several, as in the paper."""
+    mean, late = at.weight[target, source], DELAY[source % 2]
+    bounds = (0.0, np.inf) if mean > 0 else (-np.inf, 0.0)
+    return nd.Projection(
+        "spike_state",
+        ("exc", "inh")[source % 2],
+        populations[NAMES[source]],
+        populations[NAMES[target]],
+        nd.FixedTotal(int(at.synapses[target, source])),
+        weight=nd.Normal(mean, abs(mean) * SPREAD, *bounds),
+        delay=nd.Normal(late, late * DELAY_SPREAD, DT / 2, np.inf),
+    )
 
 
 def main() -> None:

@@ -57,13 +57,14 @@ def network(neurons: int = 4_000, currents: bool = False, seed: int = 0) -> Netw
         model = shipped()["LeakyIAFExpConductanceEuler"]
         params = NEURON | COBA | first_conductances(rng, neurons)
     excitatory = 4 * neurons // 5
+    populations = {"E": range(excitatory), "I": range(excitatory, neurons)}
     links = [
-        joined(rng, range(excitatory), neurons, "exc", WEIGHTS[kind]["exc"]),
-        joined(rng, range(excitatory, neurons), neurons, "inh", WEIGHTS[kind]["inh"]),
+        joined(populations["E"], neurons, "exc", WEIGHTS[kind]["exc"]),
+        joined(populations["I"], neurons, "inh", WEIGHTS[kind]["inh"]),
     ]
     group = (model, neurons, params, None)
-    circuit = nd.Circuit.from_arrays([group], links, name=f"{kind} {neurons}")
-    return circuit, [], {"E": range(excitatory), "I": range(excitatory, neurons)}
+    circuit = nd.Circuit.from_arrays([group], links, name=f"{kind} {neurons}", seed=seed)
+    return circuit, [], populations
 
 
 def first_conductances(rng: np.random.Generator, neurons: int) -> dict[str, np.ndarray]:
@@ -79,19 +80,10 @@ def first_conductances(rng: np.random.Generator, neurons: int) -> dict[str, np.n
     }
 
 
-def joined(
-    rng: np.random.Generator, sources: range, targets: int, receptor: str, weight: float
-) -> nd.Connections:
-    """Return connections of each pair with its probability: gaps between them are geometric."""
-    pairs, probability = len(sources) * targets, INPUTS / targets
-    mean = pairs * probability
-    place = np.cumsum(rng.geometric(probability, int(mean + 8 * np.sqrt(mean) + 8))) - 1
-    place = place[place < pairs]
-    source, target = (a.astype(np.int32) for a in np.divmod(place, targets))
-    return nd.Connections(
-        "spike_state", receptor, source + np.int32(sources.start), target,
-        data={"weight": np.array(weight)},
-    )  # fmt: skip
+def joined(sources: range, neurons: int, receptor: str, weight: float) -> nd.Projection:
+    """Return the connections of a population with all neurons."""
+    rule = nd.FixedProbability(INPUTS / neurons)
+    return nd.Projection("spike_state", receptor, sources, range(neurons), rule, weight=weight)
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def test_each_pair_is_joined_once_with_its_probability(
     for links, sources, weight in zip(
         circuit.connections, populations.values(), weights, strict=True
     ):
-        assert float(links.data["weight"]) == weight
+        assert np.unique(links.data["weight"]).tolist() == [weight]
         assert links.source.min() >= sources.start and links.source.max() < sources.stop
         pairs = links.source.astype(np.int64) * neurons + links.target
         assert (np.diff(np.sort(pairs)) > 0).all()
@@ -48,26 +48,27 @@ def test_each_pair_is_joined_once_with_its_probability(
 
 def test_izhikevich_all_to_all_is_the_paper_s() -> None:
     circuit, _ = drawn("izhikevich_2003")
-    (links,) = circuit.connections
     weight = np.zeros((1000, 1000))
-    weight[links.source, links.target] = links.data["weight"]
-    assert len(links) == 1_000_000 and weight.all()
-    assert weight[:800].min() > 0 and weight[:800].max() < 0.5
-    assert weight[800:].min() > -1 and weight[800:].max() < 0
+    for links in circuit.connections:
+        weight[links.source, links.target] = links.data["weight"]
+    assert circuit.edges == 1_000_000 and np.count_nonzero(weight) > 999_900
+    assert weight[:800].min() >= 0 and weight[:800].max() <= 0.5
+    assert weight[800:].min() >= -1 and weight[800:].max() <= 0
     assert weight[:800].mean() == pytest.approx(0.25, rel=0.01)
     assert weight[800:].mean() == pytest.approx(-0.5, rel=0.01)
 
 
 def test_izhikevich_with_delays_has_the_same_input() -> None:
     """As much weight for each neuron as with all-to-all, and delays of all lengths."""
-    circuit, _ = drawn("izhikevich_2003", neurons=5000)
-    (links,) = circuit.connections
-    assert np.bincount(links.source).tolist() == [100] * 5000
-    number = np.bincount(np.rint(links.delay * 1e3).astype(int), minlength=21)
-    assert number[0] == 0 and abs(number[1:] / len(links) - 0.05).max() < 0.002
-    weight = links.data["weight"]
-    assert weight[links.source < 4000].mean() == pytest.approx(1.0, rel=0.01)
-    assert weight[links.source >= 4000].mean() == pytest.approx(-2.0, rel=0.02)
+    circuit, populations = drawn("izhikevich_2003", neurons=5000)
+    means = (1.0, -2.0)
+    for links, members, mean in zip(circuit.connections, populations.values(), means, strict=True):
+        assert np.bincount(links.source)[members.start :].tolist() == [100] * len(members)
+        steps = np.rint(np.broadcast_to(links.delay, len(links)) * 1e3).astype(int)
+        number = np.bincount(steps, minlength=21)
+        assert number.size == 21 and number[0] == 0
+        assert abs(number[1:] / len(links) - 0.05).max() < 0.004
+        assert links.data["weight"].mean() == pytest.approx(mean, rel=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -106,18 +107,21 @@ def test_microcircuit_s_synapses(column: ModuleType) -> None:
     """Numbers, weights and delays of a pair of populations."""
     circuit, populations = drawn("potjans_diesmann_2014", scale=0.05)
     at = column.scaled(0.05)
-    links = circuit.connections[1]
-    assert links.access == "inh"
-    inside = [(e >= r.start) & (e < r.stop) for e, r in (
-        (links.source, populations["L4I"]), (links.target, populations["L4E"]))]  # fmt: skip
-    chosen = inside[0] & inside[1]
-    assert chosen.sum() == at.synapses[2, 3]
-    weight, late = links.data["weight"][chosen], links.delay[chosen]
+    assert circuit.edges == at.synapses.sum()
+    assert all(len(r) == n for r, n in zip(populations.values(), at.sizes, strict=True))
+    source, target = populations["L4I"], populations["L4E"]
+    (links,) = [c for c in circuit.connections
+                if c.source[0] in source and c.target[0] in target]  # fmt: skip
+    assert links.access == "inh" and len(links) == at.synapses[2, 3]
+    for ends, members in ((links.source, source), (links.target, target)):
+        assert ends.min() >= members.start and ends.max() < members.stop
+        assert np.unique(ends).size > 0.99 * len(members)
+    weight, late = links.data["weight"], np.asarray(links.delay)
     assert weight.max() < 0
     assert weight.mean() == pytest.approx(at.weight[2, 3], rel=0.01)
     assert weight.std() == pytest.approx(-0.1 * at.weight[2, 3], rel=0.05)
-    assert late.min() >= 0.05e-3 and np.median(late) == pytest.approx(0.8e-3, rel=0.02)
-    assert all(len(r) == n for r, n in zip(populations.values(), at.sizes, strict=True))
+    assert late.min() >= 0.05e-3 and np.median(late) == pytest.approx(0.8e-3, rel=0.05)
+    assert late.std() == pytest.approx(0.36e-3, rel=0.1)  # of 0.4, as the least are redrawn
 
 
 def test_a_synthetic_brain_has_the_published_quantiles() -> None:
