@@ -74,11 +74,14 @@ class Table:
 
 def read(path: Path) -> Table:
     """Return the edges of a published table."""
-    from pyarrow import parquet
-
-    table = parquet.read_table(path, columns=list(COLUMNS))
-    source, target, count = (table[name].to_numpy().astype(np.int32) for name in COLUMNS)
-    return Table(source, target, count, int(max(source.max(), target.max())) + 1)
+    source, target, count = COLUMNS
+    made = nd.Circuit.from_tables(
+        path, model="LeakyIAFShiu", source=source, target=target, weight=count,
+        receptor="syn", index=True,
+    )  # fmt: skip
+    (links,) = made.connections
+    synapses = np.asarray(links.data["weight"]).astype(np.int32)
+    return Table(links.source, links.target, synapses, made.count)
 
 
 def synthetic(neurons: int = NEURONS, degree: float = DEGREE, seed: int = 0) -> Table:

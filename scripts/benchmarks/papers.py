@@ -102,8 +102,9 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
     mine = {dtype: median(found) for dtype, found in spent.items()}
     spikes, own = fired(made, module)
     events = _events(made[0], spikes) * module.DT
+    neurons = made[0].groups[0].count
     out = {
-        "case": f"{case.title}: {made[0]}, float64",
+        "case": f"{case.title}, {neurons:,} neurons, {made[0].edges:,} connections, float64",
         "us a step": mine["float64"] * 1e6,
         "seconds": mine["float64"] / module.DT,
         "float32 us": mine["float32"] * 1e6,
