@@ -58,3 +58,12 @@ def test_rates_and_irregularity_are_those_of_the_peer(name: str) -> None:
                 told = f"{mean:.4g}, not in {low:.4g} to {high:.4g}; seeds {np.round(ours, 3)}"
                 outside.append(f"{population}, {quantity}: {told}")
     assert not outside, outside
+
+
+def test_each_brain_answers_kicks_as_in_the_peer() -> None:
+    """Seed by seed, as both read one table: the rate that kicks cause is the same within 8 %."""
+    entry = REFERENCE["fly"]
+    theirs = entry["peers"][PEER]["populations"]["others"]["rate"]
+    ours = [fired(entry, seed)[1].rate for seed in entry["seeds"]]
+    np.testing.assert_allclose(ours, theirs, rtol=0.08)
+    assert max(theirs) > 1.5 * min(theirs)
