@@ -160,6 +160,7 @@ class RecorderFeed:
         self._buffers: dict[str, Any] = {}
         self._spare: dict[str, _Spare] = {}
         self._heads: dict[str, tuple[int, int, int, bool]] = {}
+        self._rises: dict[str, bool] = {}
         for variable, uids in recorder.record:
             columns = recorded_columns(program, variable, uids, scope, recorder.lenient)
             self._add(program, variable, columns)
@@ -177,6 +178,7 @@ class RecorderFeed:
         straight = bool((np.diff(place) == 1).all())
         self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
         self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
+        self._rises[variable] = bool((np.diff(place) > 0).all())
 
     def connect(self) -> None:
         """Make ``probes`` and ``events``."""
@@ -184,7 +186,7 @@ class RecorderFeed:
             variable, count = columns.variable, len(columns.uids)
             head = self._heads[variable]
             if columns.events:
-                self.events.append(Events(*head, 0, None, None, None))
+                self.events.append(Events(*head, 0, None, None, None, self._rises[variable]))
             else:
                 self._spare[variable] = _Spare(count, self._dtype)
                 self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))

@@ -51,7 +51,8 @@ class _Kernel(ct.Structure):
 
 
 class _Ring(ct.Structure):
-    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr), ("where", _ptr)]
+    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
+    _fields_ += [(name, _ptr) for name in ("active", "noted", "where")]
 
 
 class _Plan(ct.Structure):
@@ -238,7 +239,7 @@ class CPUBackend:
         for variable, ring in memory.rings.items():
             notes = [
                 None if note is None else note.ctypes.data
-                for note in (memory.active.get(variable), memory.where.get(variable))
+                for note in (m.get(variable) for m in (memory.active, memory.noted, memory.where))
             ]
             rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)

@@ -36,6 +36,7 @@ struct nd_ring {
     real *data;
     integer depth, width;
     integer *active;                /* last step at which a row was not all zero, or null */
+    const unsigned char *noted;     /* whether 16 elements of a row may hold an event, or null */
     integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
 };
 
@@ -63,6 +64,7 @@ struct nd_events {                  /* non-zero elements of one variable at ever
     integer capacity;               /* of each thread */
     int32_t *step, *index;          /* (threads, capacity) */
     integer *found;                 /* (threads) */
+    integer ascending;              /* whether the elements are in order */
 };
 
 struct nd_times {                   /* of a profiled run, in ticks (see `tick`) */
@@ -350,6 +352,17 @@ struct Simulation {
         for (integer i = 0; i < plan.exports; ++i) copy(thread, plan.exported[i], k, k - first - 1);
     }
 
+    /* Whether some columns lie side by side where nothing is noted. */
+    bool silent(const nd_events &e, integer k, integer c, integer size) const
+    {
+        const nd_ring &ring = plan.ring[e.ring];
+        const integer b = e.contiguous ? e.elements[0] + c : e.elements[c];
+        const integer l = e.contiguous ? b + size - 1 : e.elements[c + size - 1];
+        if (!ring.noted || l - b != size - 1) return false;
+        const unsigned char *note = ring.noted + k % ring.depth * (ring.width / 16);
+        return !note[b / 16] && !note[l / 16];
+    }
+
     void scan(integer thread, integer k, integer phase)
     {
         for (integer i = 0; i < plan.events; ++i) {
@@ -360,6 +373,7 @@ struct Simulation {
             integer n = e.found[thread];
             for (integer c = mine.begin; c < mine.end; c += 16) {
                 const integer size = c + 16 < mine.end ? 16 : mine.end - c;
+                if (e.ascending && silent(e, k, c, size)) continue;
                 uint32_t set = 0;
                 if (e.contiguous) {
                     const real *x = from + e.elements[0] + c;

@@ -25,4 +25,5 @@ class Events(ct.Structure):
     """Buffers for the events of one recorded variable."""
 
     _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
-                ("capacity", _i64), ("step", _ptr), ("index", _ptr), ("found", _ptr)]  # fmt: skip
+                ("capacity", _i64), ("step", _ptr), ("index", _ptr), ("found", _ptr),
+                ("ascending", _i64)]  # fmt: skip

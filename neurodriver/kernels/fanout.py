@@ -15,7 +15,34 @@ class FanoutText(SumText):
     that they find the sum of a step in their slots. It is the only one that writes these.
     """
 
-    loops = True
+    may_skip = True
+
+    @property
+    def loops(self) -> bool:
+        """Whether sums wait for several sub-steps; a single one takes them from the slots."""
+        return self.component.shape.substeps > 1
+
+    def direct(self, component: str, lane: str) -> str:
+        """Return the expression of the finished sum inside the loop over components."""
+        if self.loops:
+            return super().direct(component, lane)
+        return "0" if self.silent else self.finished(f"nd_at_{self.access.name}[{lane}]", component)
+
+    def tile(self) -> list[str]:
+        """Declare where a tile's slots are, and whether something reached them."""
+        name = self.access.name
+        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
+        return [
+            f"nd_slot_{name} *__restrict nd_at_{name} = nd_slots_{name} + nd_now_{name} + nd_t;",
+            f"unsigned char *nd_note_{name} = {note};",
+            f"const int nd_notes_{name} = (nd_m + ND_LANES - 1) / ND_LANES;",
+            f"const bool nd_silent_{name} = !nd_noted(nd_note_{name}, nd_notes_{name});",
+            f"if (!nd_silent_{name}) nd_forget(nd_note_{name}, nd_notes_{name});",
+        ]
+
+    def after(self) -> list[str]:
+        """Clear the slot of a component."""
+        return [] if self.loops or self.silent else [f"nd_at_{self.access.name}[nd_i] = 0;"]
 
     def head(self) -> list[str]:
         """Declare the slots."""
@@ -64,14 +91,17 @@ class FanoutText(SumText):
         deal = [
             "const int nd_count = nd_spikes(nd_row_b[nd_e]);",
             f"const long long *nd_part = nd_parts_{name} + nd_source * ({threads} + 1) + nd_u;",
-            *(["if (nd_count == 0) continue;"]),
             *self._edges(),
         ]
         slice_ = [
-            "if (!nd_note[nd_s]) continue;",
+            "unsigned nd_bits = nd_nonzero(nd_row_b + nd_s * ND_LANES);",
             *block(
-                "for (long long nd_e = nd_s * ND_LANES; nd_e < (nd_s + 1) * ND_LANES; ++nd_e)",
-                ["const long long nd_source = nd_of[3] + nd_e - nd_of[1];", *deal],
+                "for (; nd_bits; nd_bits &= nd_bits - 1)",
+                [
+                    "const long long nd_e = nd_s * ND_LANES + __builtin_ctz(nd_bits);",
+                    "const long long nd_source = nd_of[3] + nd_e - nd_of[1];",
+                    *deal,
+                ],
             ),
         ]
         every = [
@@ -88,6 +118,7 @@ class FanoutText(SumText):
             "for (long long nd_i = nd_of[1]; nd_i < nd_of[2]; ++nd_i)",
             [
                 f"const long long nd_e = nd_listed_{name}[nd_i];",
+                "if (nd_row_b[nd_e] == 0) continue;",
                 "const long long nd_source = nd_of[3] + nd_i - nd_of[1];",
                 *deal,
             ],
@@ -134,18 +165,11 @@ class FanoutText(SumText):
         name = self.access.name
         each = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
         take = [
-            f"nd_slot_{name} *nd_at = nd_slots_{name} + nd_now_{name} + nd_t + nd_i;",
-            f"nd_sum_{name}[nd_i] = {self.finished('*nd_at', 'nd_t + nd_i')};",
-            "*nd_at = 0;",
-        ]
-        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
-        some = [
-            f"for (int nd_s = 0; nd_s * ND_LANES < nd_m; ++nd_s) ({note})[nd_s] = 0;",
-            "ND_SIMD",
-            *block(each, take),
+            f"nd_sum_{name}[nd_i] = {self.finished(f'nd_at_{name}[nd_i]', 'nd_t + nd_i')};",
+            f"nd_at_{name}[nd_i] = 0;",
         ]
         return [
             f"real nd_sum_{name}[ND_TILE];",
-            *block(f"if (nd_noted({note}, (nd_m + ND_LANES - 1) / ND_LANES))", some),
+            *block(f"if (!nd_silent_{name})", ["ND_SIMD", *block(each, take)]),
             f"else {each} nd_sum_{name}[nd_i] = 0;",
         ]

@@ -73,6 +73,11 @@ ND_FN bool nd_noted(const unsigned char *note, int count)
     return nd_next(note, 0, count) < count;
 }
 
+ND_FN void nd_forget(unsigned char *note, int count)
+{
+    for (int s = 0; s < count; ++s) note[s] = 0;
+}
+
 /* Which thread's share of the components begins at `begin`. */
 ND_FN int nd_mine(const long long *cuts, long long threads, long long begin)
 {
@@ -127,6 +132,14 @@ ND_FN int nd_spikes(real x)
 {{
     x = x > -1023 ? x : -1023;
     return (int)nd_floor((x < 1023 ? x : 1023) + (real)0.5);
+}}
+
+/* Which of `ND_LANES` values are not zero, as bits. */
+ND_FN unsigned nd_nonzero(const real *x)
+{{
+    unsigned set = 0;
+    for (int l = 0; l < ND_LANES; ++l) set |= (unsigned)(x[l] != 0) << l;
+    return set;
 }}
 
 /* First place from `begin` on whose target is not below `least`; targets ascend. */

@@ -145,6 +145,14 @@ class SumText:
         """Whether the sum needs a loop of its own before the components are updated."""
         return self.gather.form in ("sliced", "lattice")
 
+    def tile(self) -> list[str]:
+        """Declare what belongs to one tile."""
+        return []
+
+    def after(self) -> list[str]:
+        """Return what follows when a component's sum has been used."""
+        return []
+
     def data(self, place: str) -> list[str]:
         """Load the connection data of one stored connection."""
         name = self.access.name
@@ -262,7 +270,7 @@ def variants(sums: list[SumText], write: Callable[[], list[str]]) -> list[str]:
 
 def tile_sums(sums: list[SumText]) -> list[str]:
     """Return the loops of all accesses that need one, in the order of declaration."""
-    lines: list[str] = []
+    lines = [line for one in sums for line in one.tile()]
     for i, one in enumerate(sums):
         if one.loops:
             lines += one.loop(sums[:i])

@@ -67,6 +67,7 @@ def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
             "const int substep = 0;",
         ]
         body += ["(void)substep;", *component.mathematics(), *component.store(at)]
+        body += [line for s in sums for line in s.after()]
         return ["ND_SIMD", *block(_LOOP, body)]
     return tile_substeps(component, sums)
 
