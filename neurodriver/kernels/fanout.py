@@ -149,14 +149,15 @@ class FanoutText(SumText):
             more = "nd_more"
         else:
             more = f"(nd_slot_{name}){more} * nd_count"
-        place = [f"int nd_q = nd_code_{name}[nd_p];"]
+        place = [f"unsigned nd_q = nd_code_{name}[nd_p];"]
         if gather.limits["depth"] > 1:
             place = [
-                f"int nd_q = nd_now_{name} + nd_code_{name}[nd_p];",
+                f"unsigned nd_q = nd_now_{name} + nd_code_{name}[nd_p];",
                 f"nd_q -= nd_q >= nd_end_{name} ? nd_end_{name} : 0;",
             ]
-            lines.append(f"const int nd_end_{name} = nd_turns_{name} * nd_ahead_{name};")
-        loop = "for (long long nd_p = nd_part[0]; nd_p < nd_part[1]; ++nd_p)"
+            lines.append(f"const unsigned nd_end_{name} = nd_turns_{name} * nd_ahead_{name};")
+        lines.append("const long long nd_past_last = nd_part[1];")
+        loop = "for (long long nd_p = nd_part[0]; nd_p < nd_past_last; ++nd_p)"
         add = [f"nd_slots_{name}[nd_q] += {more};", f"nd_touched_{name}[nd_q / ND_LANES] = 1;"]
         return [*lines, *block(loop, [*place, *add])]
 
