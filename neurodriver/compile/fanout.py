@@ -38,6 +38,10 @@ COST = 0.01
 LONGEST_WINDOW = 32
 """Steps that a tile of components is advanced by at most before the next tile."""
 
+NOTED = 1 << 15
+"""Targets from which it is noted which slots something reached: they do not fit into a near cache,
+and few threads write notes into one cache line."""
+
 MOST_PLACES = 2**31 - 1
 """Slots of all targets of an access at most: a place is 4 bytes."""
 
@@ -181,7 +185,8 @@ def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, un
     made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
     made.limits["wide"] = int(wide)
     made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
-    made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
+    if width >= NOTED:
+        made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
 
 

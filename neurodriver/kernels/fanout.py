@@ -15,7 +15,10 @@ class FanoutText(SumText):
     that they find the sum of a step in their slots. It is the only one that writes these.
     """
 
-    may_skip = True
+    @property
+    def may_skip(self) -> bool:
+        """Whether it is noted which slots something reached."""
+        return "touched" in self.gather.blanks
 
     @property
     def loops(self) -> bool:
@@ -32,8 +35,11 @@ class FanoutText(SumText):
         """Declare where a tile's slots are, and whether something reached them."""
         name = self.access.name
         note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
+        slots = f"nd_slot_{name} *__restrict nd_at_{name} = nd_slots_{name} + nd_now_{name} + nd_t;"
+        if not self.may_skip:
+            return [slots]
         return [
-            f"nd_slot_{name} *__restrict nd_at_{name} = nd_slots_{name} + nd_now_{name} + nd_t;",
+            slots,
             f"unsigned char *nd_note_{name} = {note};",
             f"const int nd_notes_{name} = (nd_m + ND_LANES - 1) / ND_LANES;",
             f"const bool nd_silent_{name} = !nd_noted(nd_note_{name}, nd_notes_{name});",
@@ -53,12 +59,18 @@ class FanoutText(SumText):
             *self.units(),
             f"nd_slot_{name} *__restrict nd_slots_{name} = "
             f"{self._pointer('slots', f'nd_slot_{name}')};",
-            f"unsigned char *__restrict nd_touched_{name} = "
-            f"{self._pointer('touched', 'unsigned char')};",
+            *self._notes(),
             f"const int nd_ahead_{name} = {self._limit('ahead')};",
             f"const int nd_turns_{name} = {self._limit('depth')};",
             f"const int nd_now_{name} = (int)(nd_k % nd_turns_{name}) * nd_ahead_{name};",
         ]
+
+    def _notes(self) -> list[str]:
+        name = self.access.name
+        if not self.may_skip:
+            return []
+        notes = self._pointer("touched", "unsigned char")
+        return [f"unsigned char *__restrict nd_touched_{name} = {notes};"]
 
     def deal(self) -> list[str]:
         """Return the lines that deal out the spikes that are due at step ``nd_k``."""
@@ -158,7 +170,9 @@ class FanoutText(SumText):
             lines.append(f"const unsigned nd_end_{name} = nd_turns_{name} * nd_ahead_{name};")
         lines.append("const long long nd_past_last = nd_part[1];")
         loop = "for (long long nd_p = nd_part[0]; nd_p < nd_past_last; ++nd_p)"
-        add = [f"nd_slots_{name}[nd_q] += {more};", f"nd_touched_{name}[nd_q / ND_LANES] = 1;"]
+        add = [f"nd_slots_{name}[nd_q] += {more};"]
+        if self.may_skip:
+            add.append(f"nd_touched_{name}[nd_q / ND_LANES] = 1;")
         return [*lines, *block(loop, [*place, *add])]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
@@ -169,6 +183,8 @@ class FanoutText(SumText):
             f"nd_sum_{name}[nd_i] = {self.finished(f'nd_at_{name}[nd_i]', 'nd_t + nd_i')};",
             f"nd_at_{name}[nd_i] = 0;",
         ]
+        if not self.may_skip:
+            return [f"real nd_sum_{name}[ND_TILE];", "ND_SIMD", *block(each, take)]
         return [
             f"real nd_sum_{name}[ND_TILE];",
             *block(f"if (!nd_silent_{name})", ["ND_SIMD", *block(each, take)]),

@@ -78,8 +78,12 @@ def only(program: Program) -> Any:
 
 @pytest.mark.parametrize("weights", list(WEIGHTS))
 @pytest.mark.parametrize("delays", [(1, 1), (1, 20), (15, 15), (4, 9)])
-def test_bits_of_a_gather(weights: str, delays: tuple[int, int], dtype: str) -> None:
+def test_bits_of_a_gather(
+    weights: str, delays: tuple[int, int], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By source or by target, on any number of threads, in calls of any length."""
+    if delays[0] < 10:  # as in large circuits
+        monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
     made = circuit(weights, delays)
     assert only(compile_circuit(made, DT, dtype)).form == "fanout"
     assert only(compile_circuit(made, DT, dtype, plans=False)).form == "sliced"
@@ -141,8 +145,10 @@ def test_rows_are_kept_until_the_first_spike_is_due() -> None:
     assert program.memory.rings["spike_state"].depth == 10
 
 
-def test_windows_of_several_steps(dtype: str) -> None:
+@pytest.mark.parametrize("noted", [1, 1 << 15])
+def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
+    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", noted)
     made = circuit("any", (7, 20), n=2111)
     program = compile_circuit(made, DT, dtype)
     assert program.window == 7
