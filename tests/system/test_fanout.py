@@ -76,8 +76,10 @@ def only(program: Program) -> Any:
     return program.gathers[0, "spike_state"]
 
 
-@pytest.mark.parametrize("weights", list(WEIGHTS))
-@pytest.mark.parametrize("delays", [(1, 1), (1, 20), (15, 15), (4, 9)])
+@pytest.mark.parametrize(
+    ("weights", "delays"),
+    [*((w, (1, 20)) for w in WEIGHTS), ("any", (1, 1)), ("one", (15, 15)), ("multiples", (4, 9))],
+)
 def test_bits_of_a_gather(
     weights: str, delays: tuple[int, int], dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ from neurodriver.errors import NeurodriverError
 
 Capture = pytest.CaptureFixture[str]
 QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 BIG = 5000
 """Components or connections whose columns take several forms of storage."""
@@ -455,7 +455,7 @@ def test_fuzzed(make: Callable[[], Circuit], tmp_path: Path) -> None:
     whole = path.read_bytes()
     rng = np.random.default_rng(1)
     refused = 0
-    for trial in range(400):
+    for trial in range(250):
         data = bytearray(whole)
         if trial % 4:
             for at in rng.integers(0, len(data), int(rng.integers(1, 4))):

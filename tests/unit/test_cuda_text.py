@@ -146,7 +146,15 @@ def program(model: type[NDComponent], form: str, dtype: str) -> Program:
 MODELS = sorted(shipped())
 
 
-@pytest.mark.parametrize("name", MODELS)
+BOTH = ("HodgkinHuxley2", "LeakyIAFDelta", "MorrisLecar")
+"""Models that are compiled in either precision; others in one, by turns: seconds each."""
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, ("float64", "float32")[i % 2]) for i, name in enumerate(MODELS)]
+    + [(name, ("float32", "float64")[MODELS.index(name) % 2]) for name in BOTH],
+)
 def test_every_model_with_every_form(name: str, dtype: str) -> None:
     """Divided and whole steps, shared and varied parameters, in one text."""
     model = shipped()[name]
