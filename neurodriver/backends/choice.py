@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import settings
@@ -70,7 +70,9 @@ class Choice:
     @property
     def target(self) -> Target:
         """What the compiler has to know of it."""
-        return TARGETS[self.name]
+        target = TARGETS[self.name]
+        # a shadow starts steps again from values: what is on its way to slots has none
+        return replace(target, events=False) if target.threads and settings.validates() else target
 
 
 def depths(

@@ -271,6 +271,36 @@ class Rows:
         function(ct.byref(self._rule), *arguments)
 
 
+@phased("draw connections")
+def near_first(
+    first: NDArray[np.int64],
+    width: int,
+    code: NDArray[np.int32],
+    multiple: NDArray[np.signedinteger[Any]] | None,
+    count: NDArray[np.int64],
+) -> None:
+    """Move the connections of each row whose codes are below ``width`` to its front.
+
+    Parameters
+    ----------
+    first : (rows + 1,) int64
+        Where each row begins.
+    width : int
+    code : int32
+    multiple : int8, int16 or int32, optional
+        Moves with the codes.
+    count : (rows,) int64
+        Takes how many connections of each row are at its front.
+    """
+    size = 0 if multiple is None else multiple.itemsize
+    other = np.empty(0, np.int8) if multiple is None else multiple
+    threads, rows = len(os.sched_getaffinity(0)), len(count)
+    numbers = (_integer(n) for n in (threads, rows, width, size))
+    _library().nd_near_first(
+        *numbers, *(_array(a.ctypes.data) for a in (first, code, other, count))
+    )
+
+
 def _lattice(rule: Rule) -> tuple[_Lattice, list[NDArray[Any]]]:
     """Return a filter with the cells of its targets in order, and what has to be kept for it."""
     columns = rule.columns

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Port
+from ..circuit.projections import Drawn
 from ..custom.plan import needs_instance
 from ..errors import CircuitError
 from .buffers import Blank, as_aligned
@@ -24,9 +25,10 @@ from .gather import Edges, Gather
 from .memory import LANES, padded
 from .sorting import stable_order
 from .target import Target
-from .whole import Units, is_whole
+from .whole import MOST_MULTIPLE, Units, is_whole
 
 if TYPE_CHECKING:
+    from .injection import Slots
     from .program import Program
     from .projected import Placed
 
@@ -41,6 +43,9 @@ LONGEST_WINDOW = 32
 NOTED = 1 << 15
 """Targets from which it is noted which slots something reached: they do not fit into a near cache,
 and few threads write notes into one cache line."""
+
+PIECE = 128
+"""Connections that the threads of a warp deal a spike out to at once, on a GPU."""
 
 MOST_PLACES = 2**31 - 1
 """Slots of all targets of an access at most: a place is 4 bytes."""
@@ -82,7 +87,7 @@ class Parts:
         return out
 
 
-def spread_accesses(circuit: Circuit, target: Target) -> Spread:
+def spread_accesses(circuit: Circuit, target: Target, slots: Slots) -> Spread:
     """Return (group number, access) of the accesses that spikes reach by this plan."""
     if not target.events:
         return frozenset()
@@ -93,7 +98,39 @@ def spread_accesses(circuit: Circuit, target: Target) -> Spread:
         for access in group.model.accesses:
             if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
                 found.add((number, access.name))
-    return frozenset(found)
+    return frozenset(found - _from_elsewhere(circuit, slots) if target.threads else found)
+
+
+def _from_elsewhere(circuit: Circuit, slots: Slots) -> set[Key]:
+    """Return what spikes reach, too, that no kernel of a component sends on: inputs', ports'."""
+    silent = [
+        range(int(circuit.starts[g]), int(circuit.starts[g + 1]))
+        for g, group in enumerate(circuit.groups)
+        if group.model is Port or group.model.sub_units is not None or needs_instance(group)
+    ]
+    found: set[Key] = set()
+    for links in slots.connections:
+        found |= {(g, links.access) for g in _reached(circuit, links.target)}
+    for links in circuit.connections if silent else ():
+        if isinstance(links, Drawn):
+            ends = links.ends.source
+            if any(ends.start < s.stop and s.start < ends.stop for s in silent):
+                to = np.arange(links.ends.target.start, links.ends.target.stop)
+                found |= {(g, links.access) for g in _reached(circuit, to)}
+            continue
+        mine = np.zeros(len(links), dtype=bool)
+        for s in silent:
+            mine |= (links.source >= s.start) & (links.source < s.stop)
+        found |= {(g, links.access) for g in _reached(circuit, links.target[mine])}
+    return found
+
+
+def _reached(circuit: Circuit, target: NDArray[Any]) -> list[int]:
+    """Return the groups of some components."""
+    groups: list[int] = np.unique(
+        np.searchsorted(circuit.starts, target, side="right") - 1
+    ).tolist()
+    return groups
 
 
 def _silent_at_first(circuit: Circuit, variable: str) -> bool:
@@ -146,35 +183,61 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     Sources of one group are one block: a range of elements. Others make a block for each latency
     that is their least, of elements that are listed. The spikes of row k - lag are dealt out at
     step k, where the lag is the least latency of a block, less one; so a slot lies
-    ``latency - 1 - lag`` steps ahead.
+    ``latency - 1 - lag`` steps ahead. On a GPU they are dealt out without a lag, as soon as they
+    are known.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
     back = np.broadcast_to(edges.back, edges.element.shape)
+    threads = program.memory.target.threads
     blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
-    ahead = back - lag[source]
+    ahead = back if threads else back - lag[source]
     width = padded(count)
-    order = stable_order(source)  # targets ascend already
+    # targets ascend already; on a GPU, first those whose spikes are due at once
+    order = stable_order(2 * source + (back > 0) if threads else source)
     source, place = source[order], edges.target[order].astype(np.int32)
     first = np.zeros(len(lag) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
     made = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
     made.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
-    add_slots(made, first, int(ahead.max()) + program.window, width, units)
+    add_slots(made, program, first, int(ahead.max()), width, units)
+    if threads:
+        add_near(made, np.bincount(source[back[order] == 0], minlength=len(lag)))
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
-    _store_multiples(made, multiple, source, first)
+    _store_multiples(made, multiple, source, first, threads)
     made.cost = per_slice(np.bincount(edges.target, minlength=count))
     return made
 
 
-def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, units: Units) -> None:
+def add_slots(
+    made: Gather,
+    program: Program,
+    first: NDArray[np.int64],
+    ahead: int,
+    width: int,
+    units: Units,
+) -> None:
     """Give the plan the slots of all targets, and each thread its share of the connections.
+
+    Parameters
+    ----------
+    made : Gather
+    program : Program
+    first : (sources + 1,) int64
+        Where the connections of each source begin.
+    ahead : int
+        Steps that a slot lies ahead at most.
+    width : int
+        Slots of a step.
+    units : Units
 
     Raises
     ------
     CircuitError
         Where places of slots do not fit into 4 bytes.
     """
+    threads = program.memory.target.threads
+    depth = ahead + program.window + threads  # a thread may write while another still reads
     if depth * width > MOST_PLACES:
         raise CircuitError(
             f"{width:,} components that spikes reach up to {depth:,} steps later need "
@@ -185,9 +248,26 @@ def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, un
     made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
     made.limits["wide"] = int(wide)
     made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
+    if threads:
+        made.arrays["begin"] = first
+        return
     if width >= NOTED:
         made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
+
+
+def add_near(made: Gather, count: NDArray[np.int64]) -> None:
+    """Tell of each source how many connections come first whose spikes are due at once.
+
+    And how many pieces the connections make (see `kernels.mail`).
+    """
+    first = made.arrays["begin"].astype(np.int64)
+    made.arrays["near"] = first[:-1] + count
+    degree = np.diff(first)
+    made.limits["most"] = int(degree.max())
+    made.limits["pieces"] = int((-(-degree // PIECE)).sum())
+    made.limits["near"] = int(count.sum())
+    made.limits["far"] = int((degree - count).sum())
 
 
 def smallest(most: float) -> type[np.signedinteger[Any]]:
@@ -202,17 +282,27 @@ def per_slice(degree: NDArray[np.int64]) -> NDArray[np.float64]:
     return out
 
 
+def shared_by(most: float, threads: bool) -> bool:
+    """Whether a multiple may be stored once: on a GPU its product with spikes takes 4 bytes."""
+    return not threads or most <= MOST_MULTIPLE
+
+
 def _store_multiples(
-    made: Gather, multiple: NDArray[Any], source: NDArray[np.int64], first: NDArray[np.int64]
+    made: Gather,
+    multiple: NDArray[Any],
+    source: NDArray[np.int64],
+    first: NDArray[np.int64],
+    threads: bool,
 ) -> None:
     """Store one multiple for all, for each source, or for each connection, in few bytes."""
-    kind = smallest(float(np.abs(multiple).max()))
-    if (multiple == multiple[0]).all():
+    most = float(np.abs(multiple).max())
+    kind, once = smallest(most), shared_by(most, threads)
+    if once and (multiple == multiple[0]).all():
         made.uniform["weight"] = float(multiple[0])
         return
     of_source = np.zeros(len(first) - 1, dtype=kind)
     of_source[source] = multiple
-    if (of_source[source] == multiple).all():
+    if once and (of_source[source] == multiple).all():
         made.arrays["of_source"] = of_source
     else:
         made.arrays["multiple"] = as_aligned(multiple.astype(kind))

@@ -16,6 +16,7 @@ from ..kernels.component import Shape
 from ..kernels.fused import fused_kernel
 from ..kernels.kernel import Kernel
 from ..kernels.language import used
+from ..kernels.mail import fan_kernel, fan_values
 from ..kernels.reactions import one_by_one, reaction_kernel
 from ..kernels.thread_reactions import thread_reactions
 from ..kernels.threads import spread, thread_kernel
@@ -36,7 +37,7 @@ from .ordering import by_target
 from .projected import Placed, looked_back, place_drawn
 from .random_keys import component_keys
 from .subunits import place
-from .target import CPU, CUDA, Target
+from .target import CPU, Target
 from .whole import add_units, is_whole, whole_weights
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
@@ -65,6 +66,8 @@ class Unit:
         Whether threads share a component, on a GPU.
     idle : bool
         Whether what they share is nothing at most steps.
+    sources : dict of (variable, group number) to int
+        Whose events it deals out -> the first of its sources, on a GPU.
     """
 
     kernel: Kernel
@@ -76,6 +79,7 @@ class Unit:
     grain: int = LANES
     spread: bool = False
     idle: bool = False
+    sources: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass
@@ -102,6 +106,8 @@ class Program:
         Steps for which threads need not meet.
     placed : dict of (group number, access) to Placed
         Connections that are drawn already, before they have their plan.
+    fans : list of Unit
+        What deals out spikes on a GPU; they have no components.
     """
 
     circuit: Circuit
@@ -118,6 +124,7 @@ class Program:
     spread: Spread = frozenset()
     window: int = 1
     placed: dict[tuple[int, str], Placed] = field(default_factory=dict)
+    fans: list[Unit] = field(default_factory=list)
 
     def places(self, number: int) -> int:
         """Return how many components of a group are computed, as far as they are stored."""
@@ -172,8 +179,8 @@ def compile_circuit(
     slots = make_slots(full, targets)
     merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
     full, slots = merged.circuit, merged.slots
-    spread = spread_accesses(full, target) if plans else frozenset()
-    placed = place_drawn(full, spread, slots, dt, dtype)
+    spread = spread_accesses(full, target, slots) if plans else frozenset()
+    placed = place_drawn(full, spread, slots, dt, dtype, target.threads)
     known = looked_back(full, placed)
     depths = longest(full, dt, spread, known)
     steps = window(full, dt, spread, placed, known) if not slots.count and not depth else 1
@@ -194,7 +201,8 @@ def compile_circuit(
         assert fused.gather.place is not None
         program.positions[fused.synapse] = fused.gather.place
     if plans and target.threads:
-        program.positions = by_target(full) | merged.positions
+        drawn = [links for one in placed.values() for links in one.drawn]
+        program.positions = by_target(full, drawn) | merged.positions
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if group.model is Port or number in members:
@@ -205,7 +213,25 @@ def compile_circuit(
             program.units.append(_fused_unit(program, number, fusions[number], plans))
         else:
             program.units.append(_unit(program, number, plans))
+    program.fans = fans(program)
     return program
+
+
+def fans(program: Program) -> list[Unit]:
+    """Return what deals out the spikes of each access, on a GPU."""
+    out = []
+    for (number, access), gather in program.gathers.items():
+        if gather.form != "fanout" or not program.memory.target.threads:
+            continue
+        model = program.circuit.groups[number].model
+        ring = program.memory.rings[model.access(access).variable]
+        owner = {s.start: int(name) for name, s in ring.segments.items() if name != "inputs"}
+        blocks = gather.arrays["block"].tolist()
+        sources = {(ring.variable, owner[begin]): first for _, begin, _, first, _ in blocks}
+        kernel = fan_kernel(f"{model.__name__} {access}", gather)
+        values, cost = fan_values(gather), np.zeros(0)
+        out.append(Unit(kernel, (number,), 0, values, cost, sources=sources))
+    return out
 
 
 def _unit(program: Program, number: int, plans: bool) -> Unit:
@@ -213,7 +239,7 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
     values: dict[str, Any] = {}
     shape = _shape(program, number, count, values, "", plans)
     cost = _work(shape, count)
-    if program.memory.target is CUDA:
+    if program.memory.target.threads:
         if shape.model.sub_units is None:
             kernel, alone = thread_kernel(shape), spread(shape)
             idle = all(access.variable in EVENT_VARIABLES for access in shape.model.accesses)

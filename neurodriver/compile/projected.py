@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Port
 from ..circuit.distributions import Law
+from ..circuit.drawing import near_first
 from ..circuit.projections import Drawn
 from .buffers import aligned
-from .fanout import add_slots, per_slice, smallest
+from .fanout import add_near, add_slots, per_slice, shared_by, smallest
 from .gather import Gather
 from .memory import padded
 from .whole import ALIKE, Bounds, Reals, Units, units_of
@@ -39,6 +40,8 @@ class Placed:
         By the first of their targets; those of one source lie one after the other.
     dt : float
     dtype : str
+    threads : bool
+        Whether this is for a GPU, where spikes are dealt out as soon as they are known.
 
     Attributes
     ----------
@@ -49,9 +52,15 @@ class Placed:
     """
 
     def __init__(
-        self, circuit: Circuit, number: int, drawn: list[Drawn], dt: float, dtype: str
+        self,
+        circuit: Circuit,
+        number: int,
+        drawn: list[Drawn],
+        dt: float,
+        dtype: str,
+        threads: bool = False,
     ) -> None:
-        self.drawn, self.dt = drawn, dt
+        self.drawn, self.dt, self.threads = drawn, dt, threads
         start, self.count = int(circuit.starts[number]), circuit.groups[number].count
         wanted = range(start, start + self.count)
         self._rows = [links.rows(wanted) for links in drawn]
@@ -101,7 +110,8 @@ class Placed:
             ]
             if least:
                 self.lags[g] = min(least)
-                self._lag[self._begin[i] : self._begin[i + 1]] = min(least)
+                if not self.threads:
+                    self._lag[self._begin[i] : self._begin[i + 1]] = min(least)
         self.ahead = max(
             int((high - 1 - self._lag[source])[high > 0].max(initial=0))
             for (_, high), source in zip(spans, self._sources, strict=True)
@@ -140,11 +150,15 @@ class Placed:
         made = Gather("fanout", self.edges, {}, None)
         made.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
         made.arrays["code"] = self._code
-        add_slots(made, self.first, self.ahead + program.window, width, self.units)
+        add_slots(made, program, self.first, self.ahead, width, self.units)
         multiple = self._multiples(made)
         for rows, source in zip(self._rows, self._sources, strict=True):
             lag = np.ascontiguousarray(self._lag[source])
             rows.encode(self._code, multiple, self.dt, width, lag, self.units.unit)
+        if self.threads:
+            near = np.zeros(len(self.first) - 1, dtype=np.int64)
+            near_first(self.first, width, self._code, multiple, near)
+            add_near(made, near)
         made.cost = per_slice(self._degree)
         return made
 
@@ -153,7 +167,8 @@ class Placed:
         kind = smallest(self._largest)
         unit = self.units.unit[0]
         values = [law and constant(law) for law in self._laws]
-        if None not in values and (self.units.unit == unit).all():
+        once = shared_by(self._largest, self.threads)
+        if once and None not in values and (self.units.unit == unit).all():
             each = [round(float(v or 0.0) / unit) for v in values]
             if len(set(each)) == 1:
                 made.uniform["weight"] = float(each[0])
@@ -179,7 +194,7 @@ def constant(law: Law) -> float | None:
 
 
 def place_drawn(
-    circuit: Circuit, spread: Spread, slots: Slots, dt: float, dtype: str
+    circuit: Circuit, spread: Spread, slots: Slots, dt: float, dtype: str, threads: bool = False
 ) -> dict[tuple[int, str], Placed]:
     """Draw the connections of the accesses that nothing but projections reaches.
 
@@ -189,7 +204,7 @@ def place_drawn(
     for number, access in sorted(spread):
         drawn = reaching(circuit, slots, number, access)
         if drawn and _ascend(drawn) and not _has_port(circuit, drawn):
-            out[number, access] = Placed(circuit, number, drawn, dt, dtype)
+            out[number, access] = Placed(circuit, number, drawn, dt, dtype, threads)
             if not out[number, access].edges:
                 del out[number, access]
     return out

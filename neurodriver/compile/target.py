@@ -44,6 +44,6 @@ CPU = Target(
 )
 CUDA = Target(
     "cuda", fuses=False, keeps_rows=False, powers_of_two=True, threads=True, hosted=False,
-    events=False,
+    events=True,
 )  # fmt: skip
 TARGETS = {target.name: target for target in (CPU, CUDA)}

@@ -11,7 +11,7 @@
 
 struct nd_item { int what, first, end, which; };
 
-enum { ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4 };
+enum { ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DEAL = -5 };
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
 enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* who meets at the barrier */
 
@@ -107,8 +107,32 @@ static __device__ void nd_scan(const nd_item &item, long long k)
     }
 }
 
+#if ND_MAIL
+/* Deal out the spikes of a turn, as one of `end` warps that do. */
+static __device__ void nd_deal_list(const nd_item &item, long long turn)
+{
+    const uint4 *list = nd_mail.pieces + (turn & 1) * nd_mail.capacity;
+    uint4 piece = __ldcg(list + item.first);    /* asked for before it is known that there is one */
+    const unsigned number = __ldcg(nd_mail.number + (turn & 3));
+    for (unsigned i = (unsigned)item.first; i < number;) {
+        i += (unsigned)item.end;
+        const uint4 next = i < number ? __ldcg(list + i) : piece;
+        const long long begin = (long long)(piece.y & 0xffu) << 32 | piece.x;
+        nd_deal_piece((int)(piece.y >> 16), begin, (int)(piece.y >> 8 & 0xffu), piece.z, (int)piece.w);
+        piece = next;
+    }
+    if (item.first == 0 && nd_lane() == 0) __stcg(nd_mail.number + ((turn + 2) & 3), 0u);
+}
+#else
+ND_FN void nd_deal_list(const nd_item &, long long) {}
+#endif
+
 static __device__ __noinline__ void nd_do_other(const nd_item &item, long long k, long long last)
 {
+    if (item.what == ND_DEAL) {
+        if (!ND_WINDOW) nd_deal_list(item, k - 1);
+        return;
+    }
     if (item.what == ND_SAMPLE) nd_sample(item, k);
     else if (item.what == ND_EVENTS) nd_scan(item, k);
     else if (item.what == ND_EXPORT) nd_publish(item, k);
@@ -135,7 +159,7 @@ ND_FN void nd_dawdle(long long k)
 
 /* Cycles of the parts of the steps, in a profile: the units, then these. Each row is added up by
  * some of the warps; whole numbers, so their order means nothing. Else there is no code at all. */
-enum { ND_RECORDING = ND_UNITS, ND_INPUTS, ND_BARRIER, ND_PARTS };
+enum { ND_SPIKES = ND_UNITS, ND_RECORDING, ND_INPUTS, ND_BARRIER, ND_PARTS };
 #if ND_LAPS
 extern "C" { __device__ unsigned long long nd_laps[ND_LAPS][ND_PARTS]; }
 #endif
@@ -161,7 +185,8 @@ struct nd_timer {
 #endif
     ND_MEMBER void lap(const nd_item &item)
     {
-        lap(item.what >= 0 ? item.what : item.what == ND_INJECT ? (int)ND_INPUTS : (int)ND_RECORDING);
+        const int rest = item.what == ND_DEAL ? ND_SPIKES : item.what == ND_INJECT ? ND_INPUTS : ND_RECORDING;
+        lap(item.what >= 0 ? item.what : rest);
     }
 };
 
@@ -204,13 +229,43 @@ struct nd_loop {
             timer.lap(items[i]);
         }
     }
+
+    /* How many items are components; they come first. */
+    ND_MEMBER int components() const
+    {
+        int i = 0;
+        while (i < count && items[i].what >= 0) ++i;
+        return i;
+    }
+
+    /* Where the turn of step k ends, in this launch. */
+    ND_MEMBER long long until(long long k) const
+    {
+        const long long next = ND_WINDOW ? (k / (ND_WINDOW + !ND_WINDOW) + 1) * ND_WINDOW : k + 1;
+        return next < last ? next : last;
+    }
+
+    /* What follows when the components have done steps k .. until - 1. */
+    ND_MEMBER void finish(int from, long long k, long long until)
+    {
+        if (ND_WINDOW) {
+            meet();
+            for (int i = from; i < count; ++i)
+                if (items[i].what == ND_DEAL) {
+                    nd_deal_list(items[i], nd_turn(until));
+                    timer.lap(items[i]);
+                }
+        }
+        for (; k < until; ++k) others(from, k);
+        meet();
+    }
 };
 
-template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k)
+template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, long long until)
 {
     Unit unit;
     unit.load(k, item.first, item.end);
-    unit.step(k);
+    for (; k < until; ++k) unit.step(k);
     unit.save(k);
 }
 
@@ -219,12 +274,12 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     Unit unit;
     const nd_item item = loop.items[0];
     unit.load(loop.first, item.first, item.end);
-    for (long long k = loop.first; k < loop.last; ++k) {
+    for (long long k = loop.first; k < loop.last;) {
+        const long long begin = k, until = loop.until(k);
         if (nd_given.fuzz) nd_dawdle(k);
-        unit.step(k);
+        for (; k < until; ++k) unit.step(k);
         loop.timer.lap(item);
-        loop.others(1, k);
-        loop.meet();
+        loop.finish(1, begin, until);
     }
     unit.save(loop.last);
     loop.timer.lap(item);

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from ..compile.fanout import PIECE
+from ..component import EVENT_VARIABLES
 from .kernel import Kernel, block
+from .mail import Sent, sender
 from .source import Dialect, header, prelude
 
 DEVICE = Dialect(
@@ -108,11 +111,17 @@ class Part:
     integers : tuple of int or None
         The kernel's integers, which become part of the text: rows are found in fewer instructions.
         None for what is looked up in the table.
+    fan : bool
+        Whether it deals out spikes, and has no components.
+    sends : mapping of str to sequence
+        Variable -> what its events are sent by, see `mail.sender`.
     """
 
     kernel: Kernel
     own: int = 1
     integers: tuple[int | None, ...] = ()
+    fan: bool = False
+    sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,9 @@ class Shape:
         Largest ``record`` of the kernels.
     laps : bool
         Whether warps count the cycles of the parts of the steps, for a profile.
+    window : int
+        Steps that warps go without each other; then they meet, deal out the spikes and meet again.
+        0: they meet once a step, and deal out the spikes of the one before meanwhile.
     """
 
     threads: int = 256
@@ -141,11 +153,18 @@ class Shape:
     ahead: int = 16
     record: int = 8
     laps: bool = False
+    window: int = 0
 
     @property
     def team(self) -> int:
         """Bytes a thread of what the threads of a warp share."""
         return (2 * self.ahead // 16 + 1) * self.record
+
+    def meetings(self, first: int, last: int) -> int:
+        """Return how often warps meet in steps ``first`` to ``last - 1``."""
+        if not self.window or last <= first:
+            return last - first
+        return 2 * ((last - 1) // self.window - first // self.window + 1)
 
     def scratch(self, word: int) -> int:
         """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
@@ -176,18 +195,26 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
         f"#define ND_LAPS {LAP_ROWS * shape.laps}",
-        f"#define ND_UNITS {len(parts)}",
+        f"#define ND_UNITS {sum(not part.fan for part in parts)}",
+        f"#define ND_WINDOW {shape.window}",
+        f"#define ND_MAIL {int(any(part.fan for part in parts))}",
+        f"#define ND_PIECE {PIECE}",
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
-    for number, part in enumerate(parts):
-        lines += _unit(number, part)
+    fans = [number for number, part in enumerate(parts) if part.fan]
+    numbers = [number for number, part in enumerate(parts) if not part.fan]
+    lines.append(header("mail.cuh"))
+    for number in [*fans, *numbers]:
+        lines += _unit(number, parts[number])
+    if fans:
+        lines += _dealing([n for n in fans if parts[n].kernel.deals])
     lines.append(header("device.cuh"))
-    numbers = range(len(parts))
-    stream = [f"case {i}: nd_stream<nd_unit_{i}::unit>(item, k); break;" for i in numbers]
-    lines += _choice("ND_FN void nd_do_unit(const nd_item &item, long long k)", "item", stream)
+    stream = [f"case {i}: nd_stream<nd_unit_{i}::unit>(item, k, until); break;" for i in numbers]
+    head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
+    lines += _choice(head, "item", stream)
     if shape.holds:
         hold = [f"case {i}: nd_hold<nd_unit_{i}::unit>(loop); break;" for i in numbers]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.items[0]", hold)
@@ -216,9 +243,18 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
     return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
 
 
+def _dealing(fans: list[int]) -> list[str]:
+    """Return the function that deals out a piece of whichever fan."""
+    given = "begin, length, now, more"
+    cases = [f"case {n}: nd_unit_{n}::nd_deal({given}); break;" for n in fans]
+    head = "ND_FN void nd_deal_piece(int fan, long long begin, int length, unsigned now, int more)"
+    return block(head, block("switch (fan)", [*cases, "default: break;"]))
+
+
 def _unit(number: int, part: Part) -> list[str]:
     """Return a kernel in a namespace of its own, with its table of arguments."""
     kernel = part.kernel
+    sends = [v for v in sorted(EVENT_VARIABLES) if f"nd_send_{v}(" in kernel.text]
     sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
     inside = [
         f"enum {{ ND_OWN = {part.own} }};",
@@ -226,6 +262,8 @@ def _unit(number: int, part: Part) -> list[str]:
         f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
         f"#define nd_steady (&{table_name(number)})",
+        f"enum {{ ND_FAN = {number} }};",
+        *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
         with_integers(kernel.text, part.integers),
         "#undef nd_steady",
     ]

@@ -19,25 +19,31 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
         if (loop.count && loop.items[0].what >= 0) {
             nd_hold_unit(loop);
         } else {
-            for (long long k = first; k < last; ++k) {
+            for (long long k = first; k < last; k = loop.until(k)) {
                 if (nd_given.fuzz) nd_dawdle(k);
-                loop.others(0, k);
-                loop.meet();
+                loop.finish(0, k, loop.until(k));
             }
         }
 #else
-        for (long long k = first; k < last; ++k) {
+        for (long long k = first; k < last;) {
+            const long long until = loop.until(k);
             const unsigned turn = nd_given.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
             if (nd_given.fuzz) nd_dawdle(k);
             for (int i = 0; i < loop.count; ++i) {
                 const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
                 const nd_item item = loop.items[at];
-                if (item.what >= 0) nd_do_unit(item, k);
-                else nd_do_other(item, k, end);
+                if (item.what >= 0) nd_do_unit(item, k, until);
+                else if (!ND_WINDOW) nd_do_other(item, k, end);
                 loop.timer.lap(item);
             }
-            loop.meet();
+            if (ND_WINDOW) loop.finish(loop.components(), k, until);
+            else loop.meet();
+            k = until;
         }
+#endif
+#if ND_MAIL && ND_WINDOW
+        if (blockIdx.x + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
+            __stcg(nd_mail.number + (nd_turn(last) & 3), 0u);
 #endif
     }
     if (parts & ND_AFTER) {

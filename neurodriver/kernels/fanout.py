@@ -53,9 +53,8 @@ class FanoutText(SumText):
     def head(self) -> list[str]:
         """Declare the slots."""
         name = self.access.name
-        slot = "long long" if self.gather.limits["wide"] else "int"
         return [
-            f"typedef {slot} nd_slot_{name};",
+            f"typedef {self.slot} nd_slot_{name};",
             *self.units(),
             f"nd_slot_{name} *__restrict nd_slots_{name} = "
             f"{self._pointer('slots', f'nd_slot_{name}')};",

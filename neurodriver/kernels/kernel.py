@@ -22,7 +22,7 @@ class Kernel:
         ``width:V``, ``segment:V``, ``back:<access>``, ...; scalars: ``param:x``, ``constant:x``,
         ``data:<access>:<name>``, ``dt_ms``.
     deals : bool
-        Whether ``nd_deal`` comes before each update.
+        Whether ``nd_deal`` comes before each update; on a GPU, whether it deals out pieces.
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
     """

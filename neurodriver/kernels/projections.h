@@ -530,3 +530,36 @@ extern "C" void nd_encode(const nd_rule *r, const nd_rows *rows, double dt, inte
             row[i] += (int)((nd_steps(own.real[i], dt) - 1 - lag[s]) * width);
     });
 }
+
+/* The codes below `width` of a row, and what belongs to them, before the others; else in order. */
+template <typename T> static void nd_part(const int *code, integer count, integer width, T *values,
+                                          std::vector<T> &kept)
+{
+    kept.clear();
+    T *to = values;
+    for (integer i = 0; i < count; ++i)
+        if (code[i] < width) *to++ = values[i];
+        else kept.push_back(values[i]);
+    std::copy(kept.begin(), kept.end(), to);
+}
+
+/* For each row; `number` of it gets how many come first. */
+extern "C" void nd_near_first(integer threads, integer rows, integer width, integer bytes,
+                              const integer *first, int *code, void *multiple, integer *number)
+{
+    nd_shared(threads, (rows + ND_ROWS - 1) / ND_ROWS, [&](integer part, integer) {
+        std::vector<signed char> one;
+        std::vector<short> two;
+        std::vector<int> four;
+        for (integer s = part * ND_ROWS; s < std::min(rows, (part + 1) * ND_ROWS); ++s) {
+            const integer begin = first[s], count = first[s + 1] - begin;
+            int *row = code + begin;
+            number[s] = std::count_if(row, row + count, [=](int c) { return c < width; });
+            if (number[s] == 0 || number[s] == count) continue;
+            if (bytes == 1) nd_part(row, count, width, (signed char *)multiple + begin, one);
+            if (bytes == 2) nd_part(row, count, width, (short *)multiple + begin, two);
+            if (bytes == 4) nd_part(row, count, width, (int *)multiple + begin, four);
+            nd_part(row, count, width, row, four);
+        }
+    });
+}

@@ -38,6 +38,11 @@ class SumText:
         key = self.component.key(f"{self.access.name}:{array}")
         return self.component.arguments.pointer(key, kind)
 
+    @property
+    def slot(self) -> str:
+        """Type of a slot, in the form ``fanout``."""
+        return "long long" if self.gather.limits["wide"] else "int"
+
     def head(self) -> list[str]:
         """Declare the row or the ring that is read, and the arrays of the form."""
         return [*self._values(), *self.storage()] if self.gather.form != "none" else []

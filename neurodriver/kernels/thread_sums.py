@@ -102,6 +102,9 @@ class ThreadSum:
         if self.form == "rows":
             places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in self.places]
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
+        if self.form == "fanout":
+            units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
+            return [f"{self.s.slot} nd_b_{name}[ND_OWN];", *units]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
             for c, kind in self.columns if self.kept else ():
@@ -114,6 +117,8 @@ class ThreadSum:
         name = self.name
         if self.form == "single":
             return [f"nd_k_{c}_{name}[nd_i] = nd_{c}_{name}[nd_at];" for c, _ in self.columns]
+        if self.form == "fanout" and "unit" in self.s.gather.arrays:
+            return [f"nd_w_{name}[nd_i] = nd_unit_{name}[nd_at];"]
         place = {"lattice": "nd_at / ND_LANES", "rows": "nd_at"}.get(self.form)
         if place:
             ends = (("a", ""), ("z", " + 1"))
@@ -155,6 +160,10 @@ class ThreadSum:
     def sum(self) -> list[str]:
         """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         name = self.name
+        if self.form == "fanout":
+            unit = f"nd_w_{name}[nd_i]" if "unit" in self.s.gather.arrays else f"nd_one_{name}"
+            return [f"nd_b_{name}[nd_i] = __ldcg(nd_slots_{name} + nd_at);",
+                    f"nd_x_{name}[nd_i] = (real)nd_b_{name}[nd_i] * {unit};"]  # fmt: skip
         value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
         if self.form == "single":
             value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
@@ -165,6 +174,15 @@ class ThreadSum:
         body += block(silent, [*self.before(), *self.write()])
         done = self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
+
+    def clear(self) -> list[str]:
+        """Return the lines that set to zero what was taken, when all has been asked for."""
+        name = self.name
+        if self.form != "fanout":
+            return []
+        return ["__syncwarp();",  # where a warp shares a component, all its threads have it by then
+                f"if (nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
+                f"__stcg(nd_slots_{name} + nd_at, ({self.s.slot})0);"]  # fmt: skip
 
     def write(self) -> list[str]:
         """Return the lines that add all connections to ``nd_acc``."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from .component import ComponentText, Shape
 from .kernel import Arguments, Kernel, block
+from .mail import SlotText
 from .sums import SumText
 from .thread_sums import ThreadSum
 from .update import finish_with
@@ -52,7 +53,10 @@ class ThreadText:
         self.arguments = Arguments()
         self.component = ComponentText(shape, self.arguments)
         self.model = shape.model
-        self.sums = [SumText(self.component, access) for access in shape.model.accesses]
+        self.sums = [
+            (SlotText if shape.gathers[a.name].form == "fanout" else SumText)(self.component, a)
+            for a in shape.model.accesses
+        ]
         self.varied = [n for n in self.component.numbers if n not in shape.uniform]
         self.reads = [
             ThreadSum(self.component, self.sums, i, self.varied) for i in range(len(self.sums))
@@ -134,6 +138,8 @@ class ThreadText:
         lines = [*self.head(), *heads, *self.old_events()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
         lines += self._each([line for r in self.reads for line in r.sum()])
+        cleared = [line for r in self.reads for line in r.clear()]
+        lines += self._each(cleared) if cleared else []
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += self._each(flags) if flags else []
@@ -201,7 +207,10 @@ class ThreadText:
         if self.spread:  # warps share a slice, so there are no notes on it
             store = [f"nd_new_{name}[nd_at] = nd_value;", f"if (nd_value != 0) {mark}"]
             value = f"const real nd_value = {self.component.output(name)};"
-            return block("if (nd_live[nd_i])", [value, *store])
+            if self.model.sub_units is not None:
+                return block("if (nd_live[nd_i])", [value, *store])
+            bits = "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);"
+            return block("", [value, *block("if (nd_live[nd_i])", store), bits, self._send(name)])
         changed = [
             f"nd_new_{name}[nd_at] = nd_value;",
             f"if (nd_at % ND_LANES == 0) {self._note(name)} = (unsigned char)nd_here;",
@@ -212,7 +221,12 @@ class ThreadText:
             "const bool nd_here = (nd_bits >> (nd_lane() & ND_LANES)) & 0xffffu;",
             *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{name}[nd_i]))", changed),
             f"if (nd_bits && nd_lane() == 0) {mark}",
+            self._send(name),
         ])  # fmt: skip
+
+    @staticmethod
+    def _send(name: str) -> str:
+        return f"if (nd_bits) nd_send_{name}(nd_k + 1, nd_bits, nd_at, nd_value);"
 
     def save(self) -> list[str]:
         """Put states back that have no row."""

@@ -14,7 +14,7 @@ from ...compile.program import Program
 from ...custom.instances import Instances
 from ...custom.on_device import DevicePlace
 from ...errors import NeurodriverError
-from ...kernels.device import Part, device_text
+from ...kernels.device import device_text
 from ...profiling.phases import current
 from ..tables import Events, InputTable, Probe
 from . import schedule
@@ -24,6 +24,7 @@ from .device import Device, Loaded
 from .executors import EXECUTORS, Launches
 from .lane import Lane
 from .laps import Laps, peak_bandwidth
+from .mail import mail_of, parts_of
 from .staging import Staging
 from .transfers import Records, Twins
 
@@ -72,14 +73,12 @@ class CUDABackend:
         self.ring_address = self.binding.ring_address
         self.active_address = self.binding.active_address
         place = DevicePlace(self.binding)
+        self.mail = mail_of(program, executor == "stepwise")
         with self.device.current():
-            self.binding.allocate(place.wanted())
+            self.binding.allocate(place.wanted() | self.mail.wanted())
             place.fill()
             self.instances = Instances(program, place)  # adds the kernels of templates
-        chosen = plan or schedule.choose(
-            program.units, self.device.processors, self.device.clusters, self.dtype.itemsize
-        )
-        self.plan = schedule.with_ahead(chosen, program.units, self.dtype.itemsize)
+        self.plan = self._planned(plan)
         self.threads = self.plan.warps
         self.device_seconds = 0.0
         self._done = 0
@@ -110,15 +109,23 @@ class CUDABackend:
         self._landed = 0
         self._open = True
 
+    def _planned(self, given: schedule.Plan | None) -> schedule.Plan:
+        """Return how wide the circuit runs."""
+        units, device, word = self.program.units, self.device, self.dtype.itemsize
+        plan = given or schedule.choose(
+            units, device.processors, device.clusters, word, self.mail.load
+        )
+        plan = replace(plan, shape=replace(plan.shape, window=self.mail.window))
+        return schedule.with_ahead(plan, units, word)
+
     def _built(self) -> Loaded:
         """Compile the text of the circuit; in a profile it counts what its parts take."""
-        parts = [
-            Part(u.kernel, own, self.binding.known(u))
-            for u, own in zip(self.program.units, self.plan.own, strict=True)
-        ]
+        parts = parts_of(self.program, self.plan, self.binding)
         shape = replace(self.plan.shape, laps=current().on)
         text = device_text(parts, self.dtype.name, shape)
-        return Loaded(self.device, compile_cubin(text, self.device.arch))
+        code = Loaded(self.device, compile_cubin(text, self.device.arch))
+        self.mail.bring(self.device, code, self.binding.pool)
+        return code
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -171,7 +178,9 @@ class CUDABackend:
         with self.device.current():
             self._staging = Staging(self, inputs, probes, events, self.exports)
             self._stages = [self._staging, *(lane.records for lane in self._lanes)]
-            self._launches.deal(self.program.units, self._staging.pieces)
+            given, *rest = self._staging.pieces
+            dealing = [self.mail.dealers(self.plan, self.program.units)]
+            self._launches.deal(self.program.units, [given, dealing, *rest])
 
     @property
     def longest(self) -> int:

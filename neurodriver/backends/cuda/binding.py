@@ -38,7 +38,14 @@ class Binding:
 
     def __init__(self, device: Device, program: Program) -> None:
         self.device, self.program, self.dtype = device, program, program.dtype
+        self._blanks: dict[int, str] = {}
         program.memory.allocate(_HOST_MEMORY)
+
+    def named(self) -> list[tuple[str, Unit]]:
+        """Return the units in the order of the text, what deals out spikes last, with names."""
+        program = self.program
+        fans = [(f"fan {number}", fan) for number, fan in enumerate(program.fans)]
+        return [*((str(number), unit) for number, unit in enumerate(program.units)), *fans]
 
     def allocate(self, more: Mapping[str, int]) -> None:
         """Take the memory.
@@ -55,16 +62,16 @@ class Binding:
         memory = self.program.memory
         wanted = {f"ring:{v}": n for v, n in memory.nbytes().items()}
         wanted |= {f"active:{v}": a.nbytes for v, a in memory.active.items()}
-        for number, unit in enumerate(self.program.units):
+        for name, unit in self.named():
             for key in unit.kernel.pointers:
                 value = unit.values.get(key)
-                if isinstance(value, Blank):
-                    wanted[f"{number}:{key}"] = value.nbytes
+                if isinstance(value, Blank):  # one unit reads its numbers, another one writes them
+                    wanted[self._blanks.setdefault(id(value), f"{name}:{key}")] = value.nbytes
                 elif isinstance(value, np.ndarray):
                     real = value.dtype.kind == "f"
                     size = self.dtype.itemsize if real else value.itemsize
-                    wanted[f"{number}:{key}"] = value.size * size
-            wanted[f"{number}:table"] = 8 * sum(_sizes(unit))
+                    wanted[f"{name}:{key}"] = value.size * size
+            wanted[f"{name}:table"] = 8 * sum(_sizes(unit))
         wanted["tables"] = 8 * max(len(self.program.units) + len(self.program.custom), 1)
         return wanted
 
@@ -81,15 +88,17 @@ class Binding:
     def _row_bytes(self, variable: str) -> int:
         return self.program.memory.rings[variable].width * self.dtype.itemsize
 
-    def _address(self, number: int, key: str) -> int:
+    def _address(self, name: str, unit: Unit, key: str) -> int:
         if key.startswith("ring:"):
             return self.ring_address(key[5:])
         if key.startswith("active:"):
             return self.active_address(key[7:])
-        value: Any = self.program.units[number].values.get(key)
+        value: Any = unit.values.get(key)
         if hasattr(value, "gpudata"):  # an instance holds it, too
             return int(value.gpudata)
-        return self.pool.address[f"{number}:{key}"]
+        if isinstance(value, Blank):
+            return self.pool.address[self._blanks[id(value)]]
+        return self.pool.address[f"{name}:{key}"]
 
     # -- arguments ------------------------------------------------------------------------------
 
@@ -104,9 +113,9 @@ class Binding:
             return int(getattr(self.program.memory.rings[name], kind))
         return int(unit.values[key]) & 0xFFFF_FFFF_FFFF_FFFF
 
-    def _table(self, number: int, unit: Unit) -> NDArray[np.uint64]:
+    def _table(self, name: str, unit: Unit) -> NDArray[np.uint64]:
         """Return a unit's arguments as they lie in constant memory."""
-        pointers = [self._address(number, key) for key in unit.kernel.pointers] or [0]
+        pointers = [self._address(name, unit, key) for key in unit.kernel.pointers] or [0]
         integers = [self._integer(unit, key) for key in unit.kernel.integers] or [0]
         scalars = np.array([float(unit.values[k]) for k in unit.kernel.scalars] or [0.0])
         whole = np.array([*pointers, *integers], dtype=np.uint64)
@@ -122,18 +131,18 @@ class Binding:
         code : Loaded
             Its text.
         """
-        device, units = self.device, self.program.units
+        device, named = self.device, self.named()
         for variable in self.program.memory.rings:
             device.upload(self.ring_address(variable), self._host_row(variable))
         for variable, notes in self.program.memory.active.items():
             device.upload(self.active_address(variable), notes)
-        for number, unit in enumerate(units):
-            self._upload_unit(number, unit)
-        tables = [self.pool.address[f"{i}:table"] for i in range(len(units))]
+        for name, unit in named:
+            self._upload_unit(name, unit)
+        tables = [self.pool.address[f"{i}:table"] for i in range(len(self.program.units))]
         device.upload(self.pool.address["tables"], np.array(tables or [0], np.uint64))
         self._call_once(code, _CONSTANTS)
-        for number, unit in enumerate(units):
-            self._take_constants(code, number, unit)
+        for number, (name, unit) in enumerate(named):
+            self._take_constants(code, number, name, unit)
         self._call_once(code, _ROW_ZERO)
 
     def spread(self) -> None:
@@ -142,18 +151,18 @@ class Binding:
             self.device.download(self.ring_address(variable), self._host_row(variable))
             self._spread(variable)
 
-    def _upload_unit(self, number: int, unit: Unit) -> None:
+    def _upload_unit(self, name: str, unit: Unit) -> None:
         for key in unit.kernel.pointers:
             value = unit.values.get(key)
             if isinstance(value, np.ndarray):
                 column = value.astype(self.dtype) if value.dtype.kind == "f" else value
-                self.device.upload(self._address(number, key), column)
-        self.device.upload(self.pool.address[f"{number}:table"], self._table(number, unit))
+                self.device.upload(self._address(name, unit, key), column)
+        self.device.upload(self.pool.address[f"{name}:table"], self._table(name, unit))
 
-    def _take_constants(self, code: Loaded, number: int, unit: Unit) -> None:
+    def _take_constants(self, code: Loaded, number: int, name: str, unit: Unit) -> None:
         """Bring the shared constants, computed on the device, into constant memory."""
         table = np.empty(sum(_sizes(unit)), np.uint64)
-        self.device.download(self.pool.address[f"{number}:table"], table)
+        self.device.download(self.pool.address[f"{name}:table"], table)
         for key, value in zip(unit.kernel.scalars, table[-_sizes(unit)[2] :], strict=False):
             unit.values[key] = float(value.view(np.float64))
         self.device.upload(code.address(table_name(number)), table)
@@ -194,8 +203,9 @@ class Binding:
 
     def state(self, number: int, key: str) -> NDArray[Any]:
         """Return a copy of the array of a state of a kernel."""
-        out = np.empty(len(self.program.units[number].values[key]), self.dtype)
-        self.device.download(self._address(number, key), out)
+        unit = self.program.units[number]
+        out = np.empty(len(unit.values[key]), self.dtype)
+        self.device.download(self._address(str(number), unit, key), out)
         return out
 
     def free(self) -> None:

@@ -18,7 +18,7 @@ _BEFORE, _STEPS, _AFTER = 1, 2, 4
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
 Pieces = Sequence[Sequence[schedule.Items]]
-"""Items of each table of what is injected, sampled, scanned for events, exported."""
+"""Items of each table of what is injected, dealt out, sampled, scanned for events, exported."""
 
 
 class Executor(Protocol):
@@ -167,5 +167,6 @@ class Launches:
         threads = self.plan.shape.threads
         launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)
         if width == "grid":
-            meetings = (last - first) * bool(parts & _STEPS) + bool(parts & _BEFORE)
+            steps = self.plan.shape.meetings(first, last) if parts & _STEPS else 0
+            meetings = steps + bool(parts & _BEFORE)
             self._arrivals = (self._arrivals + blocks * meetings) & 0xFFFF_FFFF

@@ -13,7 +13,7 @@ from ...kernels.device import LAP_ROWS
 from .device import Device, Loaded
 from .probe import copy_bandwidth
 
-REST = ("recording", "inputs", "barrier")
+REST = ("spikes", "recording", "inputs", "barrier")
 """Parts of a step beside the units, in the order of the columns on the device."""
 
 _COPY = 1 << 31

@@ -27,7 +27,16 @@ SHARED = 200 << 10
 BLOCK_WARPS = 22
 """Warps of a block whose threads keep their components in registers: there are some 90 for each."""
 
-INJECT, SAMPLE, EVENTS, EXPORT = -1, -2, -3, -4
+DEALERS = 4
+"""Warps of a block that deal out spikes while the others compute."""
+
+LONG_DEALERS = 16
+"""Warps of a block, at least, where all of them deal at once."""
+
+WIDE = 1 << 20
+"""Connections of spikes from which the whole device deals."""
+
+INJECT, SAMPLE, EVENTS, EXPORT, DEAL = -1, -2, -3, -4, -5
 WIDTHS = ("alone", "block", "cluster", "grid")
 
 Items = NDArray[np.int32]
@@ -102,7 +111,33 @@ def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
     return replace(plan, shape=shape)
 
 
-def choose(units: Sequence[Unit], processors: int, clusters: bool, word: int = 8) -> Plan:
+@dataclass(frozen=True)
+class Load:
+    """What spikes need of a launch.
+
+    Attributes
+    ----------
+    edges : int
+        Connections that they are dealt out to.
+    listed : bool
+        Whether warps take them from a list.
+    window : int
+        See `kernels.device.Shape`.
+    """
+
+    edges: int = 0
+    listed: bool = False
+    window: int = 0
+
+    def warps(self, busy: int) -> int:
+        """Return the warps of a block that has ``busy`` ones with components."""
+        least = LONG_DEALERS if self.listed and self.window else 4
+        return max(busy + (DEALERS if self.listed else 1), least)
+
+
+def choose(
+    units: Sequence[Unit], processors: int, clusters: bool, word: int = 8, load: Load | None = None
+) -> Plan:
     """Return how wide a circuit runs: one block, a cluster of blocks, or the whole device.
 
     Parameters
@@ -114,19 +149,22 @@ def choose(units: Sequence[Unit], processors: int, clusters: bool, word: int = 8
         Whether the device has clusters of 16 blocks.
     word : int
         Bytes of a number.
+    load : Load, optional
     """
+    load = load or Load()
     ones = tuple(1 for _ in units)
-    small = _pairs(units, BLOCK_WARPS)
-    if _total(units, small) <= BLOCK_WARPS:
-        threads = max(_total(units, small) + 1, 4) * WARP
-        return Plan("block", 1, Shape(threads, 1, True), small)
-    wide = _pairs(units, CLUSTER * BLOCK_WARPS)
-    if clusters and _total(units, wide) <= CLUSTER * BLOCK_WARPS:
-        each = -(-(_total(units, wide) + CLUSTER) // CLUSTER)
+    most = BLOCK_WARPS - (DEALERS - 1 if load.listed else 0)
+    few = load.edges < WIDE
+    small = _pairs(units, most)
+    if few and _total(units, small) <= most:
+        return Plan("block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small)
+    wide = _pairs(units, CLUSTER * most)
+    if few and clusters and _total(units, wide) <= CLUSTER * most:
+        each = load.warps(-(-_total(units, wide) // CLUSTER))
         return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
-    own = _pairs(units, processors * BLOCK_WARPS)
-    if _total(units, own) <= processors * BLOCK_WARPS:
-        each = max(-(-_total(units, own) // processors) + 1, 4)
+    own = _pairs(units, processors * most)
+    if _total(units, own) <= processors * most:
+        each = load.warps(-(-_total(units, own) // processors))
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
     if any(unit.kernel.record for unit in units):
         return Plan("grid", processors, Shape(384, 1, False), ones)
@@ -176,6 +214,13 @@ def pieces(what: int, which: int, count: int, warps: int) -> Items:
     first = np.arange(0, count, size)
     end = np.minimum(first + size, count)
     whole = [np.full_like(first, what), first, end, np.full_like(first, which)]
+    return np.stack(whole, axis=1).astype(np.int32)
+
+
+def dealing(warps: int) -> Items:
+    """Return the items of warps that deal out spikes: which one, and how many there are."""
+    number = np.arange(warps)
+    whole = [np.full_like(number, DEAL), number, np.full_like(number, warps), np.zeros_like(number)]
     return np.stack(whole, axis=1).astype(np.int32)
 
 
