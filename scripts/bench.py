@@ -4,6 +4,7 @@
     python scripts/bench.py lif optic_lobe         some
     python scripts/bench.py hh_alpha --peers peers-venv/bin/python
     python scripts/bench.py --backend cuda         the table of the GPU, with its ceilings
+    python scripts/bench.py --backend cuda potjans fly        rows of that table
     python scripts/bench.py --table --small        the same cases, small, on the CPU
 
 Prints a table and writes JSON with machine and commit. The peers' scripts are in
@@ -17,6 +18,7 @@ import json
 import math
 import sys
 import traceback
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,12 +58,20 @@ TABLE = (
     "lif",
     "recording",
     "start",
+    "coba_lif",
+    "coba_hh",
+    "brunel",
+    "izhikevich",
+    "fly",
+    "projections",
+    "potjans",
 )
 """Cases that run on any backend, with targets on the GPU."""
 
 COLUMNS = {"case": True, "us a step": True, "wall us": False, "float32 us": False,
-           "seconds": True, "peer": True, "ratio": True, "target": True, "met": False,
-           "activity": False, "floor": True}  # fmt: skip
+           "ms a second": False, "spikes a second": False, "build s": False, "seconds": True,
+           "peer": True, "ratio": True, "target": True, "met": False, "activity": False,
+           "floor": True}  # fmt: skip
 """Head of the table -> whether it stands there without a value."""
 
 
@@ -82,18 +92,17 @@ def markdown(rows: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def measured(name: str, arguments: argparse.Namespace) -> list[dict[str, object]]:
-    """Return the rows of a case; one that fails in a table is a row of its own."""
+def measured(name: str, arguments: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Yield the rows of a case; in a table the failure of one is a row, too."""
     module = import_module(f"benchmarks.{name}")
     if not arguments.table and hasattr(module, "run"):
-        rows: list[dict[str, object]] = module.run(arguments.rounds, arguments.peers)
-        return rows
+        yield from module.run(arguments.rounds, arguments.peers)
+        return
     try:
-        rows = module.table(Table(arguments.backend, arguments.rounds, arguments.small))
+        yield from module.table(Table(arguments.backend, arguments.rounds, arguments.small))
     except Exception as error:
         traceback.print_exc()
-        rows = [{"case": f"{name}: failed", "met": "no", "floor": f"{error!s:.200}"}]
-    return rows
+        yield {"case": f"{name}: failed", "met": "no", "floor": f"{error!s:.200}"}
 
 
 def main() -> int:
@@ -114,11 +123,14 @@ def main() -> int:
         parser.error(f"unknown case {unknown[0]}; known are {', '.join(possible)}")
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     result: dict[str, Any] = {"machine": machine(arguments.backend), "rows": []}
+    head = ""
     for name in arguments.cases or (TABLE if arguments.table else CASES):
-        found = measured(name, arguments)
-        print(markdown(found), flush=True)
-        result["rows"] += found
-        arguments.output.write_text(json.dumps(result, indent=1))
+        for row in measured(name, arguments):
+            lines = markdown([row]).splitlines()
+            print("\n".join(lines[-1:] if lines[0] == head else lines), flush=True)
+            head = lines[0]
+            result["rows"].append(row)
+            arguments.output.write_text(json.dumps(result, indent=1))
     if arguments.table:
         print(markdown(result["rows"]))
     print(json.dumps(result["machine"]), arguments.output, sep="\n")

@@ -87,10 +87,12 @@ def read(path: Path) -> Table:
 def synthetic(neurons: int = NEURONS, degree: float = DEGREE, seed: int = 0) -> Table:
     """Return random edges: degrees out and in are log-normal and independent."""
     rng = np.random.default_rng(seed)
+    # of the same stream, but frozen: Generator's multinomial draws other numbers since NumPy 2.5
+    frozen = np.random.RandomState(rng.bit_generator)
     ends = []
     for _ in range(2):
         share = rng.lognormal(0.0, DEGREE_SPREAD, neurons)
-        drawn = rng.multinomial(round(neurons * degree), share / share.sum())
+        drawn = frozen.multinomial(round(neurons * degree), share / share.sum())
         ends.append(np.repeat(np.arange(neurons, dtype=np.int64), drawn))
     pair = np.sort(ends[0] * neurons + rng.permutation(ends[1]))
     pair = pair[np.append(True, np.diff(pair) > 0)]  # one that is drawn twice is one edge

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .papers import Case, Peer, row
+from .seconds import Network, rows
+from .table import Row, Table
 
 
 def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
@@ -19,3 +22,14 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
         case = Case("coba_hh", "brette_2007_hh", {"neurons": neurons}, peers, target)
         rows.append(row(case, rounds, python))
     return rows
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield the rows of both sizes."""
+    few, many = {"neurons": 4_000}, {"neurons": 100_000}
+    name = "brette_2007_hh"
+    return rows(
+        table,
+        Network("coba_hh", name, few, {"neurons": 1_000}, 25.0, peer="GeNN 5.4.0: 114 ms"),
+        Network("coba_hh", name, many, {"neurons": 2_000}, 80.0, peer="GeNN 5.4.0: 1,146 ms"),
+    )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .papers import Case, Peer, row
+from .seconds import Network, rows
+from .table import Row, Table
 
 
 def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
@@ -18,3 +21,14 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
             row(Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0), rounds, python)
         )
     return rows
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield the rows of both sizes."""
+    few, many = {"neurons": 4_000}, {"neurons": 20_000}
+    name = "vogels_abbott_2005"
+    return rows(
+        table,
+        Network("coba_lif", name, few, few, 20.0, peer="GeNN 5.4.0: 99 ms"),
+        Network("coba_lif", name, many, {"neurons": 5_000}, 30.0, peer="GeNN 5.4.0: 193 ms"),
+    )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .papers import Case, Peer, row
+from .seconds import Network, rows
+from .table import Row, Table
 
 
 def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
@@ -16,3 +19,10 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
     )
     case = Case("potjans_diesmann", "potjans_diesmann_2014", {"scale": 0.1}, peers, 3.0)
     return [row(case, rounds, python)]
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield the rows of the full scale."""
+    told, name = "GeNN 5.4.0: 217 ms", "potjans_diesmann_2014"
+    full, small = {"scale": 1.0}, {"scale": 0.02}
+    return rows(table, Network("potjans_diesmann", name, full, small, 100.0, 40.0, told))

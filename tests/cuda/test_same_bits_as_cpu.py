@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -42,8 +41,6 @@ from neurodriver.circuits import optic_lobe
 from neurodriver.inputs import BernoulliInput, NoiseInput, PoissonInput, PulseInput, RampInput
 
 STEPS = 200
-SEEDS = int(os.environ.get("NEURODRIVER_TEST_SEEDS", "20"))
-"""Orders of work that are tried."""
 
 
 def same(cpu: Recorded, gpu: Recorded) -> None:
@@ -150,7 +147,7 @@ def test_sampled_recordings(interval: int, chunk: int, executor: str) -> None:
     same(*found)
 
 
-# ---- widths and orders of work ----------------------------------------------------------------
+# ---- widths ----------------------------------------------------------------------------------
 
 
 def wide(width: str) -> Callable[..., schedule.Plan]:
@@ -183,14 +180,6 @@ def test_any_width(monkeypatch: pytest.MonkeyPatch, dtype: str, width: str, exec
         for backend in ("cpu", "cuda")
     ]  # fmt: skip
     same(*found)
-
-
-@pytest.mark.parametrize("name", ["random delays", "converging", "optic lobe"])
-def test_any_order_of_work(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Warps that dawdle and take their work in other orders read nothing that is being written."""
-    for seed in range(1, SEEDS + 1):
-        monkeypatch.setenv("NEURODRIVER_FUZZ", str(seed))
-        same(on_cpu(name, "float64"), run(name, "float64", chunk=50))
 
 
 def test_a_shadow_agrees(

@@ -1,7 +1,8 @@
 """A job of three ranks in which something goes wrong: ``faulty_job.py KIND FOLDER REPEATS SEED``.
 
 ``a`` and ``b`` send each other spikes, ``c`` is connected to nobody, ``m`` is a Module that looks
-at ``a``. Each rank prints a line of JSON for each run, and one when its script ends.
+at ``a``. Each rank writes a line of JSON for each run, and one when its script ends, into a file of
+its own, as ``mpiexec`` may cut the output of ranks within lines when it joins them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ CULPRITS = {"two": "ab", "unconnected": "c", "slow_peer": "b"}.get(KIND, "a")
 
 
 def say(**told: Any) -> None:
-    """Print a line that lines of other ranks cannot split."""
-    line = json.dumps({"rank": world().rank, "time": time.time(), **told}) + "\n"
-    os.write(1, line.encode())
+    """Write a line; it stays when the process is killed."""
+    rank = world().rank
+    line = json.dumps({"rank": rank, "time": time.time(), **told}) + "\n"
+    with open(FOLDER / f"said_{rank}.jsonl", "ab", buffering=0) as file:
+        file.write(line.encode())
 
 
 class Trouble(UserInput):
@@ -163,7 +166,7 @@ def around(man: Manager, here: int) -> None:
         say(what="fault")
         man.stop()
     if KIND == "sigint":
-        say(what="ready")
+        os.write(1, b"ready\n")
 
 
 def one(number: int) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -71,7 +70,8 @@ def job(kind: str, folder: Path, repeats: int = 1, seed: int = 0) -> Ended:
         out, errors = process.communicate()
         pytest.fail(f"{kind} {seed}: no end\n{out}\n{errors}")
     at = time.time()
-    said = [json.loads(text) for text in re.findall(r"^\{.*\}$", out, re.MULTILINE)]
+    lines = [line for path in folder.glob("said_*.jsonl") for line in path.read_text().splitlines()]
+    said = sorted(map(json.loads, lines), key=lambda one: one["time"])
     if kind == "sigint":
         said.append({"what": "fault", "time": began, "rank": -1})
     return Ended(process.returncode, said, errors, at, folder)

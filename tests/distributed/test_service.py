@@ -161,6 +161,26 @@ def test_helpers_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not list(tmp_path.glob("neurodriver_*"))
 
 
+@pytest.mark.parametrize("there", ["", "ssh", "rsh"])
+def test_one_host_needs_no_remote_shell(
+    there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open MPI is given a program in its place where there is none; a user's choice stays."""
+    from neurodriver.compat.tools.mpi_run import _environment
+
+    name = "OMPI_MCA_plm_rsh_agent"
+    for program in filter(None, ("true", there)):
+        (tmp_path / program).write_text("#!/bin/sh\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    monkeypatch.delenv(name, raising=False)
+    assert _environment([""]).get(name) == (None if there else str(tmp_path / "true"))
+    monkeypatch.setenv(name, "mine")
+    assert _environment([""])[name] == "mine"
+    assert "OMPI_COMM_WORLD_RANK" not in _environment([""])
+
+
 def helper() -> int:
     """Return a number."""
     return 1

@@ -293,11 +293,11 @@ def test_strong_fan_in_stays_exact() -> None:
 
 
 def test_more_threads_than_slices() -> None:
-    """Threads without a component deal nothing out."""
+    """Threads of the CPU without a component deal nothing out."""
     made = circuit("any", n=20, fan_in=7)
     record = [("V", None), ("spike_state", None)]
     one = simulate(made, DT, 100, (), record, threads=1)
-    with started(made, DT, (), record, threads=5) as lpu:
+    with started(made, DT, (), record, threads=5, backend="cpu") as lpu:
         lpu.run(steps=100)
         assert 0 in lpu.simulation.backend.worked()
     assert_same_bits(one, simulate(made, DT, 100, (), record, threads=5))

@@ -18,6 +18,9 @@ from ...errors import NeurodriverError
 _KEPT = ("OMPI_", "PMIX_", "PRTE_", "SLURM")
 """Variables of a launcher that another launcher must not see."""
 
+_REMOTE = "OMPI_MCA_plm_rsh_agent"
+"""Names the remote shell of Open MPI."""
+
 _ALIASES = """\
 from importlib.util import find_spec
 if find_spec("neurodriver.compat.aliases"):
@@ -138,8 +141,7 @@ def _run(text: str, path: list[str] | None, delete: bool, ranks: int) -> str:
     handle, name = tempfile.mkstemp(suffix=".py", prefix="neurodriver_")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
-    own = {k: v for k, v in os.environ.items() if not k.startswith(_KEPT)}
-    own["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in path or sys.path)
+    own = _environment(path or sys.path)
     command = [*_launcher(ranks), sys.executable, "-m", "neurodriver.network.service", name]
     try:
         done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
@@ -149,6 +151,16 @@ def _run(text: str, path: list[str] | None, delete: bool, ranks: int) -> str:
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def _environment(path: list[str]) -> dict[str, str]:
+    """Return the environment of a job on this host."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith(_KEPT) or k == _REMOTE}
+    own["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in path)
+    if _REMOTE not in own and not any(map(shutil.which, ("ssh", "rsh"))):
+        # Open MPI 4 does not start without one, also where nothing is remote
+        own[_REMOTE] = shutil.which("true") or ""
+    return own
 
 
 def _launcher(ranks: int) -> list[str]:

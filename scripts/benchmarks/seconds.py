@@ -1,0 +1,95 @@
+"""Published networks in the table of any backend: a second of simulated time, spikes recorded."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import neurodriver as nd
+
+from .measure import median
+from .papers import example
+from .table import Row, StepTime, Table, one_run
+
+WORD = {"float32": 4, "float64": 8}
+EDGE = 4
+"""Bytes that are read of an edge at least when a spike arrives by it: where it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network at one size.
+
+    Attributes
+    ----------
+    title, example : str
+    arguments, small : dict
+        Arguments of the example's ``network``; those to try it with where there is no GPU.
+    target, then : float
+        Milliseconds a second of simulated time; a second target, infinite where there is none.
+    peer : str
+        Who else was measured on the same GPU, and what.
+    """
+
+    title: str
+    example: str
+    arguments: Mapping[str, Any]
+    small: Mapping[str, Any]
+    target: float
+    then: float = math.inf
+    peer: str = ""
+
+
+def rows(table: Table, *networks: Network) -> Iterator[Row]:
+    """Yield a row for each network and precision as soon as it is measured."""
+    for network in networks:
+        module = example(network.example)
+        begin = time.perf_counter()
+        made = module.network(seed=1, **(network.small if table.small else network.arguments))
+        spent = time.perf_counter() - begin
+        for dtype in WORD:
+            yield _row(table, network, made, module.DT, dtype, spent)
+
+
+def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawing: float) -> Row:
+    """Return the row of a precision; the targets are those of float32."""
+    circuit, inputs, _ = made
+    neurons = circuit.groups[0]
+    steps = round((0.1 if table.small else 1.0) / dt)
+    recorder = nd.MemoryRecorder([("spike_state", neurons.uids)])
+    begin = time.perf_counter()
+    with table.lpu(circuit, dt, inputs, [recorder], dtype=dtype, seed=1) as lpu:
+        lpu.start((table.rounds + 1) * steps)
+        built = time.perf_counter() - begin
+        found = [one_run(lpu, steps) for _ in range(table.rounds + 1)]
+        lpu.finish()
+        rate = _fired(recorder, circuit.name, steps * dt, table.rounds)
+        arrivals = rate * dt * circuit.edges / circuit.count
+        states = sum(g.count * len(g.model.states) for g in circuit.groups)
+        floor = table.floor(lpu, 2 * WORD[dtype] * states + EDGE * arrivals)
+    spent = StepTime(median([f.wall for f in found[1:]]), median([f.device for f in found[1:]]))
+    size = f"{neurons.count:,} neurons, {circuit.edges:,} connections"
+    row = table.row(f"{network.title}, {size}, {dtype}", spent, None, "")
+    ms = spent.seconds / dt * 1e3
+    row |= {"ms a second": ms, "build s": drawing + built, "spikes a second": rate}
+    row["floor"] = f"{arrivals:.3g} arrivals a step; {floor}"
+    if dtype == "float64":
+        return row
+    told = f"<= {network.target:g} ms"
+    told += f", then {network.then:g}" if math.isfinite(network.then) else ""
+    return row | {"peer": network.peer} | table.judged(told, ms <= network.target)
+
+
+def _fired(recorder: nd.MemoryRecorder, name: str, window: float, rounds: int) -> float:
+    """Return the spikes a second of all windows after the first, none of them silent."""
+    times = recorder.get("spike_state")["time"]
+    counts = np.histogram(times, window * np.arange(1, rounds + 2))[0]
+    if not counts.all():
+        raise RuntimeError(f"{name}: no spikes in a run; in the runs there were {counts.tolist()}")
+    rate: float = counts.mean() / window
+    return rate
