@@ -159,7 +159,8 @@ def brain(table: Table, kicked: np.ndarray, rate: float = 100.0) -> Network:
     data = {"weight": np.array(KICK * WEIGHT)}
     links = [
         nd.Connections("spike_state", "syn", table.source, table.target, late, {"weight": weight}),
-        nd.Connections("spike_state", "kick", sources, kicked.astype(np.int32), data=data),
+        # late, too: a Poisson process is none the worse, and no connection is shorter than others
+        nd.Connections("spike_state", "kick", sources, kicked.astype(np.int32), late, data),
     ]
     populations = {"kicked": kicked, "others": np.setdiff1d(np.arange(n), kicked)}
     return nd.Circuit.from_arrays(groups, links, name="fly brain"), [], populations

@@ -237,7 +237,9 @@ def add_slots(
         Where places of slots do not fit into 4 bytes.
     """
     threads = program.memory.target.threads
-    depth = ahead + program.window + threads  # a thread may write while another still reads
+    depth = ahead + program.window
+    if threads:  # one may write what is due later while another one reads; a power of two
+        depth = 1 << depth.bit_length()
     if depth * width > MOST_PLACES:
         raise CircuitError(
             f"{width:,} components that spikes reach up to {depth:,} steps later need "

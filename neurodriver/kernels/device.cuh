@@ -9,7 +9,7 @@
  * written by the generator. All fields of the tables are 8 bytes wide, as the host packs them.
  */
 
-struct nd_item { int what, first, end, which; };
+struct nd_item { int what, first, end, which; };   /* which: table, and step of a window << 16 */
 
 enum { ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DEAL = -5 };
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
@@ -54,9 +54,13 @@ __constant__ nd_run nd_given;
 __device__ unsigned nd_arrived;
 }
 
+/* An item that is done at one step of a window tells in its upper half at which. */
+ND_FN int nd_table_of(const nd_item &item) { return item.which & 0xffff; }
+ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
+
 static __device__ void nd_inject(const nd_item &item, long long k)
 {
-    const nd_input &in = nd_given.input[item.which];
+    const nd_input &in = nd_given.input[nd_table_of(item)];
     const int action = in.action[k - nd_given.first];
     const long long row = k - in.back;
     if (action == -2 || row < 0) return;
@@ -71,17 +75,28 @@ static __device__ void nd_inject(const nd_item &item, long long k)
     if (in.active && any) nd_mark(in.active, row, in.depth);
 }
 
+enum { ND_BATCH = 4 };      /* values of a thread that are asked for at once */
+
 static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long k, int slot)
 {
     const real *from = p.ring + nd_place(k, p.depth) * p.width + p.start;
     real *to = p.rows + slot * p.count;
-    for (int i = item.first + nd_lane(); i < item.end; i += 32)
-        to[i] = from[p.elements ? p.elements[i] : i];
+    for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
+        real x[ND_BATCH];
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j) {
+            const int mine = i + 32 * j < item.end ? i + 32 * j : i;
+            x[j] = from[p.elements ? p.elements[mine] : mine];
+        }
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j)
+            if (i + 32 * j < item.end) to[i + 32 * j] = x[j];
+    }
 }
 
 static __device__ void nd_sample(const nd_item &item, long long k)
 {
-    const nd_probe &p = nd_given.probe[item.which];
+    const nd_probe &p = nd_given.probe[nd_table_of(item)];
     const int late = (int)(k - nd_given.first - p.offset), interval = (int)p.interval;
     if (late >= 0 && late % interval == 0) nd_copy(p, item, k, late / interval);
 }
@@ -90,20 +105,28 @@ static __device__ void nd_sample(const nd_item &item, long long k)
 static __device__ void nd_publish(const nd_item &item, long long k)
 {
     if (k > nd_given.first)
-        nd_copy(nd_given.exported[item.which], item, k, (int)(k - nd_given.first) - 1);
+        nd_copy(nd_given.exported[nd_table_of(item)], item, k, (int)(k - nd_given.first) - 1);
 }
 
 static __device__ void nd_scan(const nd_item &item, long long k)
 {
-    const nd_events &e = nd_given.event[item.which];
+    const nd_events &e = nd_given.event[nd_table_of(item)];
     const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
     unsigned *to = e.bits + (k - nd_given.first) * e.words;
     const bool silent = nd_silent(e.active, k, e.depth);
-    for (int i = item.first; i < item.end; i += 32) {
-        const int mine = i + nd_lane();
-        const bool here = !silent && mine < item.end && from[e.elements ? e.elements[mine] : mine] != 0;
-        const unsigned bits = nd_ballot(here);
-        if (nd_lane() == 0) to[i / 32] = bits;
+    for (int i = item.first; i < item.end; i += 32 * ND_BATCH) {
+        real x[ND_BATCH];   /* asked for before it is known that the row is not silent */
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j) {
+            const int at = i + 32 * j + nd_lane(), mine = at < item.end ? at : item.first;
+            x[j] = from[e.elements ? e.elements[mine] : mine];
+        }
+        ND_UNROLL
+        for (int j = 0; j < ND_BATCH; ++j) {
+            const int at = i + 32 * j;
+            const unsigned bits = nd_ballot(!silent && at + nd_lane() < item.end && x[j] != 0);
+            if (nd_lane() == 0 && at < item.end) to[at / 32] = bits;
+        }
     }
 }
 
@@ -250,13 +273,15 @@ struct nd_loop {
     {
         if (ND_WINDOW) {
             meet();
-            for (int i = from; i < count; ++i)
-                if (items[i].what == ND_DEAL) {
-                    nd_deal_list(items[i], nd_turn(until));
-                    timer.lap(items[i]);
-                }
+            for (int i = from; i < count; ++i) {
+                const long long step = k + nd_late(items[i]);
+                if (items[i].what == ND_DEAL) nd_deal_list(items[i], nd_turn(until));
+                else if (step < until) nd_do_other(items[i], step, end);
+                timer.lap(items[i]);
+            }
+        } else {
+            others(from, k);
         }
-        for (; k < until; ++k) others(from, k);
         meet();
     }
 };

@@ -246,7 +246,7 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
 def _dealing(fans: list[int]) -> list[str]:
     """Return the function that deals out a piece of whichever fan."""
     given = "begin, length, now, more"
-    cases = [f"case {n}: nd_unit_{n}::nd_deal({given}); break;" for n in fans]
+    cases = [f"case {n}: nd_deal<nd_unit_{n}::fan>({given}); break;" for n in fans]
     head = "ND_FN void nd_deal_piece(int fan, long long begin, int length, unsigned now, int more)"
     return block(head, block("switch (fan)", [*cases, "default: break;"]))
 

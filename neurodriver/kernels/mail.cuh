@@ -1,7 +1,14 @@
-/* Spikes on their way to the slots of their targets: a list of pieces of connections, written by
- * whoever computes the spikes of a turn, and read by all warps that deal. A turn is a step, or a
- * window of ND_WINDOW steps. Two lists take turns, and four numbers of pieces: one is written, one
- * is read, one is set to zero. */
+/* Spikes on their way to the slots of their targets.
+ *
+ * A `Fan` holds the connections of one access by their sources (see mail.py): `letter(source,
+ * count)` tells where those of a source lie, those at whose targets a spike is due at once before
+ * the others; `code(p)` how far ahead of a row of slots a connection's slot lies; `value(p, more)`
+ * what is added to it.
+ *
+ * The other connections go by a list of pieces, written by whoever computes the spikes of a turn,
+ * and read by all warps that deal. A turn is a step, or a window of ND_WINDOW steps. Two lists take
+ * turns, and four numbers of pieces: one is written, one is read, one is set to zero.
+ */
 
 /* The turn in which a row is written: row k + 1 in step k. */
 ND_FN long long nd_turn(long long row)
@@ -10,6 +17,12 @@ ND_FN long long nd_turn(long long row)
 }
 
 #if ND_MAIL
+struct nd_letter {
+    long long begin;        /* first connection */
+    int near, far;          /* how many are due at once, how many are not */
+    int more;               /* spikes, times the source's own multiple */
+};
+
 struct nd_mailbox {
     uint4 *pieces;          /* (2, capacity) */
     unsigned *number;       /* (4,) */
@@ -18,21 +31,109 @@ struct nd_mailbox {
 
 extern "C" { __constant__ nd_mailbox nd_mail; }
 
-/* List connections begin .. end - 1 of a fan, by a warp. */
-ND_FN void nd_list_pieces(long long row, int fan, long long begin, long long end, unsigned now, int more)
+enum { ND_ROUNDS = ND_PIECE / 32 };
+
+template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+
+/* Connections begin .. begin + length - 1, by a warp; ND_PIECE of them at most. */
+template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned now, int more)
 {
-    const long long turn = nd_turn(row);
-    const int number = (int)((end - begin + ND_PIECE - 1) / ND_PIECE);
-    if (number <= 0) return;
-    unsigned at = 0;
-    if (nd_lane() == 0) at = atomicAdd(nd_mail.number + (turn & 3), (unsigned)number);
-    at = __shfl_sync(0xffffffffu, at, 0);
-    uint4 *to = nd_mail.pieces + (turn & 1) * nd_mail.capacity + at;
-    for (int i = nd_lane(); i < number; i += 32) {
-        const long long p = begin + (long long)i * ND_PIECE;
-        const unsigned length = end - p < ND_PIECE ? (unsigned)(end - p) : ND_PIECE;
-        const unsigned high = (unsigned)(p >> 32) | length << 8 | (unsigned)fan << 16;
-        __stcg(to + i, make_uint4((unsigned)p, high, now, (unsigned)more));
+    unsigned q[ND_ROUNDS];
+    typename Fan::slot v[ND_ROUNDS];
+    ND_UNROLL
+    for (int j = 0; j < ND_ROUNDS; ++j) {
+        const int i = j * 32 + nd_lane();
+        const long long p = begin + (i < length ? i : 0);
+        q[j] = now + Fan::code(p);
+        v[j] = Fan::value(p, more);
     }
+    ND_UNROLL
+    for (int j = 0; j < ND_ROUNDS; ++j)
+        if (j * 32 + nd_lane() < length) Fan::add(q[j], v[j]);
+}
+
+ND_FN int nd_sum_up_to_here(int x)
+{
+    ND_UNROLL
+    for (int d = 1; d < 32; d *= 2) {
+        const int other = __shfl_up_sync(0xffffffffu, x, d);
+        x += nd_lane() >= d ? other : 0;
+    }
+    return x;
+}
+
+/* What is due at once: the connections of all letters of a warp one after the other. */
+template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &letter)
+{
+    const unsigned have = nd_ballot(letter.near > 0);
+    if (have == 0) return;
+    if ((have & (have - 1)) == 0) {
+        const int from = __ffs((int)have) - 1;
+        const long long begin = nd_from(letter.begin, from);
+        const int count = nd_from(letter.near, from), more = nd_from(letter.more, from);
+        for (int i = 0; i < count; i += ND_PIECE)
+            nd_deal<Fan>(begin + i, count - i < ND_PIECE ? count - i : ND_PIECE, now, more);
+        return;
+    }
+    const int end = nd_sum_up_to_here(letter.near), total = nd_from(end, 31);
+    const long long begin = letter.begin - (end - letter.near);
+    for (int base = 0; base < total; base += ND_PIECE) {
+        unsigned q[ND_ROUNDS];
+        typename Fan::slot v[ND_ROUNDS];
+        ND_UNROLL
+        for (int j = 0; j < ND_ROUNDS; ++j) {
+            const int mine = base + j * 32 + nd_lane(), i = mine < total ? mine : total - 1;
+            int from = 0;   /* first letter that ends after connection i */
+            ND_UNROLL
+            for (int d = 16; d; d /= 2) from += nd_from(end, from + d - 1) <= i ? d : 0;
+            const long long p = nd_from(begin, from) + i;
+            q[j] = now + Fan::code(p);
+            v[j] = Fan::value(p, nd_from(letter.more, from));
+        }
+        ND_UNROLL
+        for (int j = 0; j < ND_ROUNDS; ++j)
+            if (base + j * 32 + nd_lane() < total) Fan::add(q[j], v[j]);
+    }
+}
+
+ND_FN uint4 nd_piece(int fan, long long begin, long long end, unsigned now, int more)
+{
+    const unsigned length = end - begin < ND_PIECE ? (unsigned)(end - begin) : ND_PIECE;
+    const unsigned high = (unsigned)(begin >> 32) | length << 8 | (unsigned)fan << 16;
+    return make_uint4((unsigned)begin, high, now, (unsigned)more);
+}
+
+/* What is due later: pieces, one after the other, or those of one letter side by side. */
+template <class Fan> ND_FN void nd_send_far(long long row, unsigned now, const nd_letter &letter)
+{
+    const unsigned have = nd_ballot(letter.far > 0);
+    if (have == 0) return;
+    const int count = (letter.far + ND_PIECE - 1) / ND_PIECE;
+    const bool alone = (have & (have - 1)) == 0;
+    const int from = __ffs((int)have) - 1;
+    const int end = alone ? count : nd_sum_up_to_here(count);
+    const int total = nd_from(end, alone ? from : 31);
+    const long long turn = nd_turn(row);
+    unsigned at = 0;
+    if (nd_lane() == 0) at = atomicAdd(nd_mail.number + (turn & 3), (unsigned)total);
+    uint4 *to = nd_mail.pieces + (turn & 1) * nd_mail.capacity + nd_from(at, 0);
+    const long long first = letter.begin + letter.near, last = first + letter.far;
+    if (alone) {
+        const long long begin = nd_from(first, from), stop = nd_from(last, from);
+        const int more = nd_from(letter.more, from);
+        for (int i = nd_lane(); i < total; i += 32)
+            __stcg(to + i, nd_piece(Fan::number, begin + (long long)i * ND_PIECE, stop, now, more));
+        return;
+    }
+    for (int i = 0; i < count; ++i)
+        __stcg(to + end - count + i,
+               nd_piece(Fan::number, first + (long long)i * ND_PIECE, last, now, letter.more));
+}
+
+/* All connections of a source, by a thread of its own. */
+template <class Fan> ND_FN void nd_send_own(unsigned now, const nd_letter &letter)
+{
+    const long long end = letter.begin + letter.near + letter.far;
+    for (long long p = letter.begin; p < end; ++p) Fan::add(now + Fan::code(p), Fan::value(p, letter.more));
 }
 #endif

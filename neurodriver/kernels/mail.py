@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..compile.fanout import PIECE
-from .kernel import Arguments, Kernel, block
+from .kernel import Arguments, Kernel, block, indent
 from .sums import SumText
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ Sent = tuple[int, int, bool]
 """Number of a fan, a group's first source there, whether threads deal out their own."""
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
-_ROUNDS = PIECE // 32
-_UNROLL = "ND_UNROLL"
 
 
 def few(gather: Gather) -> bool:
@@ -36,7 +33,7 @@ def few(gather: Gather) -> bool:
 
 
 def fan_kernel(name: str, gather: Gather) -> Kernel:
-    """Return what deals out the spikes that reach one access.
+    """Return what tells where the connections of an access are: a struct ``fan``.
 
     Parameters
     ----------
@@ -44,121 +41,57 @@ def fan_kernel(name: str, gather: Gather) -> Kernel:
     gather : Gather
         Of the form ``fanout``, as it is for a GPU.
     """
-    text = FanText(gather)
-    lines = [*text.add(), *(text.send_few() if few(gather) else [*text.deal(), *text.send()])]
-    a = text.arguments
+    a = Arguments()
+    lines = ["struct fan {", *indent(_members(gather, a)), "};"]
     tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
     return Kernel(name, "\n".join(lines), *tables, deals=not few(gather))
 
 
-class FanText:
-    """Writes the functions that deal out the spikes that reach one access.
+def _members(gather: Gather, arguments: Arguments) -> list[str]:
+    """Return the functions of a fan."""
+    wide = gather.limits["wide"]
+    slot, word = ("long long", "unsigned long long") if wide else ("int", "int")
 
-    Parameters
-    ----------
-    gather : Gather
-    """
+    def array(name: str, place: str) -> str:
+        kind = {"begin_of": "long long", "near": "long long", "code": "int"}.get(name)
+        kind = kind or _C_TYPES[gather.arrays[name].dtype.name]
+        return f"__ldg({arguments.pointer(name, f'const {kind}')} + {place})"
 
-    def __init__(self, gather: Gather) -> None:
-        self.gather, self.arguments = gather, Arguments()
-        self.slot = "long long" if gather.limits["wide"] else "int"
-
-    def _array(self, name: str, kind: str) -> str:
-        return f"ND_FIXED({kind}) nd_{name} = {self.arguments.pointer(name, f'const {kind}')};"
-
-    def _head(self, *names: str) -> list[str]:
-        kinds = {"begin_of": "long long", "near": "long long", "code": "int"}
-        kinds |= {n: _C_TYPES[self.gather.arrays[n].dtype.name] for n in ("multiple", "of_source")
-                  if n in self.gather.arrays}  # fmt: skip
-        used = [self._array(n, kinds[n]) for n in names if n in kinds]
-        return ["const nd_args *nd_a = nd_steady;", *used]
-
-    def _more(self) -> str:
-        """Return what a source's spikes are worth at each connection, but for its own multiple."""
-        if "of_source" in self.gather.arrays:
-            return "nd_count * (int)nd_of_source[nd_source]"
-        if "multiple" in self.gather.arrays:
-            return "nd_count"
-        return f"nd_count * (int){self.arguments.scalar('weight')}"
-
-    def add(self) -> list[str]:
-        """Return the function that adds to a slot, and the one that finds a row of slots."""
-        turns, ahead = self.arguments.integer("turns"), self.arguments.integer("ahead")
-        wide = "unsigned long long" if self.gather.limits["wide"] else "int"
-        slots = self.arguments.pointer("slots", self.slot)
-        body = [
-            "const nd_args *nd_a = nd_steady;",
+    own = "1"
+    if "of_source" in gather.arrays:
+        own = f"(int){array('of_source', 'nd_source')}"
+    elif "multiple" not in gather.arrays:
+        own = f"(int){arguments.scalar('weight')}"
+    each = (
+        f"(slot){array('multiple', 'nd_p')} * nd_more" if "multiple" in gather.arrays else "nd_more"
+    )
+    turns, ahead = arguments.integer("turns"), arguments.integer("ahead")
+    slots = arguments.pointer("slots", slot)
+    functions = {
+        "unsigned now_at(long long nd_row)": [
+            f"return (unsigned)(int)(nd_row & ({turns} - 1)) * (unsigned){ahead};",
+        ],
+        "nd_letter letter(long long nd_source, int nd_count)": [
+            f"const long long nd_begin = {array('begin_of', 'nd_source')};",
+            f"const long long nd_end = {array('begin_of', 'nd_source + 1')};",
+            f"const long long nd_due = ND_WINDOW ? nd_begin : {array('near', 'nd_source')};",
+            "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
+            f"nd_count * {own}}};",
+        ],
+        "unsigned code(long long nd_p)": [f"return (unsigned){array('code', 'nd_p')};"],
+        "slot value(long long nd_p, int nd_more)": [f"return {each};"],
+        "void add(unsigned nd_q, slot nd_more)": [
             f"const unsigned nd_end = (unsigned)({turns} * {ahead});",
             "nd_q -= nd_q >= nd_end ? nd_end : 0;",
-            f"atomicAdd(({wide} *){slots} + nd_q, ({wide})nd_more);",
-        ]
-        now = [
-            "const nd_args *nd_a = nd_steady;",
-            f"return (unsigned)(int)(nd_row % {turns}) * (unsigned){ahead};",
-        ]
-        return [
-            f"typedef {self.slot} nd_slot_t;",
-            *block("ND_FN void nd_add(unsigned nd_q, nd_slot_t nd_more)", body),
-            *block("ND_FN unsigned nd_now_at(long long nd_row)", now),
-        ]
-
-    def _value(self) -> str:
-        if "multiple" in self.gather.arrays:
-            return "(nd_slot_t)nd_multiple[nd_p] * nd_more"
-        return "nd_more"
-
-    def deal(self) -> list[str]:
-        """Return the function by which a warp deals out a piece."""
-        each = f"for (int nd_j = 0; nd_j < {_ROUNDS}; ++nd_j)"
-        ask = [
-            "const int nd_i = nd_j * 32 + nd_lane();",
-            "const long long nd_p = nd_begin + (nd_i < nd_length ? nd_i : 0);",
-            "nd_q[nd_j] = nd_now + (unsigned)nd_code[nd_p];",
-            f"nd_v[nd_j] = {self._value()};",
-        ]
-        add = ["if (nd_j * 32 + nd_lane() < nd_length) nd_add(nd_q[nd_j], nd_v[nd_j]);"]
-        body = [
-            *self._head("code", "multiple"),
-            f"unsigned nd_q[{_ROUNDS}];",
-            f"nd_slot_t nd_v[{_ROUNDS}];",
-            _UNROLL, *block(each, ask), _UNROLL, *block(each, add),
-        ]  # fmt: skip
-        head = "ND_FN void nd_deal(long long nd_begin, int nd_length, unsigned nd_now, int nd_more)"
-        return block(head, body)
-
-    def send(self) -> list[str]:
-        """Return the function by which a warp sends the spikes of one source."""
-        near = [
-            f"const int nd_length = nd_near_end - nd_p < {PIECE} ? (int)(nd_near_end - nd_p) : "
-            f"{PIECE};",
-            "nd_deal(nd_p, nd_length, nd_now, nd_more);",
-        ]
-        body = [
-            *self._head("begin_of", "near", "of_source"),
-            "const long long nd_begin = nd_begin_of[nd_source], nd_end = nd_begin_of[nd_source + 1];",
-            "const long long nd_near_end = ND_WINDOW ? nd_begin : nd_near[nd_source];",
-            "const unsigned nd_now = nd_now_at(nd_row);",
-            f"const int nd_more = {self._more()};",
-            *block(f"for (long long nd_p = nd_begin; nd_p < nd_near_end; nd_p += {PIECE})", near),
-            "nd_list_pieces(nd_row, ND_FAN, nd_near_end, nd_end, nd_now, nd_more);",
-        ]
-        return block(
-            "ND_FN void nd_send(long long nd_row, long long nd_source, int nd_count)", body
-        )
-
-    def send_few(self) -> list[str]:
-        """Return the function by which a thread sends the spikes of its own source."""
-        each = "for (long long nd_p = nd_begin_of[nd_source]; nd_p < nd_end; ++nd_p)"
-        body = [
-            *self._head("begin_of", "code", "multiple", "of_source"),
-            "const long long nd_end = nd_begin_of[nd_source + 1];",
-            "const unsigned nd_now = nd_now_at(nd_row);",
-            f"const int nd_more = {self._more()};",
-            *block(each, [f"nd_add(nd_now + (unsigned)nd_code[nd_p], {self._value()});"]),
-        ]
-        return block(
-            "ND_FN void nd_send(long long nd_row, long long nd_source, int nd_count)", body
-        )
+            f"atomicAdd(({word} *){slots} + nd_q, ({word})nd_more);",
+        ],
+    }  # fmt: skip
+    lines = [f"typedef {slot} slot;", "enum { number = ND_FAN };"]
+    for head, body in functions.items():
+        needs = any("nd_a->" in line for line in body)
+        table = ["const nd_args *nd_a = nd_steady;"] if needs else []
+        lines += block(f"static ND_MEMBER {head}", [*table, *body])
+    return lines
 
 
 class SlotText(SumText):
@@ -170,35 +103,32 @@ class SlotText(SumText):
         a, key = self.component.arguments, self.component.key
         turns, ahead = a.integer(key(f"{name}:depth")), a.integer(key(f"{name}:ahead"))
         slots = self._pointer("slots", self.slot)
-        now = f"(long long)((int)(nd_k % {turns}) * (int){ahead})"
+        now = f"(long long)((int)(nd_k & ({turns} - 1)) * (int){ahead})"
         return [f"{self.slot} *nd_slots_{name} = {slots} + {now};", *self.units()]
 
 
 def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
-    """Return the function by which a group's warps send their spikes.
+    """Return the function by which the threads of a warp send the spikes of their components.
 
     Parameters
     ----------
     variable : str
     fans : sequence of Sent
     """
-    count = "const int nd_count = nd_spikes({});"
-    own = [f"nd_unit_{n}::nd_send(nd_row, {first}ll + nd_at, nd_count);"
-           for n, first, alone in fans if alone]  # fmt: skip
-    shared = [f"nd_unit_{n}::nd_send(nd_row, {first}ll + nd_place, nd_count);"
-              for n, first, alone in fans if not alone]  # fmt: skip
-    lines = []
-    if own:
-        mine = "if (nd_bits >> nd_lane() & 1)"
-        lines += block(mine, [count.format("nd_value"), *own])
-    if shared:
-        each = [
-            "const int nd_from = __ffs((int)nd_bits) - 1;",
-            "const int nd_place = __shfl_sync(0xffffffffu, nd_at, nd_from);",
-            count.format("__shfl_sync(0xffffffffu, nd_value, nd_from)"),
-            *shared,
-        ]
-        lines += block("for (; nd_bits; nd_bits &= nd_bits - 1)", each)
+    lines = ["const bool nd_mine = nd_bits >> nd_lane() & 1;"]
+    lines += ["const int nd_count = nd_mine ? nd_spikes(nd_value) : 0;"] if fans else []
+    for n, first, _ in fans:  # all are asked for before the first one is used
+        lines += [f"nd_letter nd_letter_{n} = {{0, 0, 0, 0}};",
+                  f"if (nd_mine) nd_letter_{n} = "
+                  f"nd_unit_{n}::fan::letter({first}ll + nd_at, nd_count);",
+                  f"const unsigned nd_now_{n} = nd_unit_{n}::fan::now_at(nd_row);"]  # fmt: skip
+    for n, _, alone in fans:
+        given = f"nd_unit_{n}::fan>", f"nd_now_{n}", f"nd_letter_{n}"
+        if alone:
+            lines += [f"nd_send_own<{given[0]}({given[1]}, {given[2]});"]
+        else:
+            lines += [f"nd_send_near<{given[0]}({given[1]}, {given[2]});",
+                      f"nd_send_far<{given[0]}(nd_row, {given[1]}, {given[2]});"]  # fmt: skip
     head = (f"static __device__ __noinline__ void nd_send_{variable}"
             "(long long nd_row, unsigned nd_bits, int nd_at, real nd_value)")  # fmt: skip
     return block(head, lines)

@@ -40,7 +40,8 @@ class Resident:
         self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces
     ) -> list[schedule.Lists]:
         """Return the one list."""
-        return [schedule.deal(plan, units, [items for kind in pieces for items in kind])]
+        flat = [items for kind in pieces for items in kind]
+        return [schedule.deal(plan, units, schedule.over(flat, plan.shape.window))]
 
     def advance(self, launches: Launches, first: int, end: int) -> None:
         """Begin the launch."""

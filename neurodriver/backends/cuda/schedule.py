@@ -224,6 +224,17 @@ def dealing(warps: int) -> Items:
     return np.stack(whole, axis=1).astype(np.int32)
 
 
+def over(pieces: Sequence[Items], window: int) -> list[Items]:
+    """Return items for each step of a window: which one it is stands above the table's number."""
+    out = []
+    for items in pieces:
+        steps = 1 if not len(items) or items[0, 0] == DEAL else max(window, 1)
+        more = np.repeat(items, steps, axis=0)
+        more[:, 3] += np.tile(np.arange(steps, dtype=np.int32) << 16, len(items))
+        out.append(more)
+    return out
+
+
 def deal(plan: Plan, units: Sequence[Unit], others: Sequence[Items]) -> Lists:
     """Deal items to warps: heavy ones first, over blocks before warps; the others to the idlest.
 
