@@ -19,7 +19,7 @@ import pytest
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
 from neurodriver.backends.cuda import backend, binding, executors, laps, schedule
 from neurodriver.backends.cuda import device as device_module
-from neurodriver.backends.cuda.transfers import at
+from neurodriver.backends.cuda.transfers import Tables, at
 from neurodriver.circuit.circuit import Group
 from neurodriver.compile.edges import edges_of
 from neurodriver.component import EVENT_VARIABLES
@@ -222,6 +222,10 @@ class EmulatedDevice:
         work = self.drain.work if beside else self.stream.work
         work.append(lambda: ct.memmove(target, address, size))
 
+    def clear(self, address: int, size: int) -> None:
+        assert self._within(address, size, self.blocks)
+        self.queue.append(lambda: ct.memset(address, 0, size))
+
     def wait(self) -> None:
         self.stream.run()
 
@@ -342,8 +346,9 @@ class Kernels:
 
     def table(self, number: int, item: Any) -> list[int]:
         """Return the fields of an item's row of a table."""
-        address = int(self.given[number]) + 72 * int(item["which"])
-        return [int(n) for n in at(address, (9,), np.int64)]
+        fields = Tables.FIELDS[number]
+        address = int(self.given[number]) + 8 * fields * int(item["which"])
+        return [int(n) for n in at(address, (fields,), np.int64)]
 
     def inject(self, item: Any, k: int) -> None:
         """Write values into a row of the inputs."""
@@ -383,7 +388,7 @@ class Kernels:
 
     def scan(self, item: Any, k: int) -> None:
         """Note which elements of a row are not zero."""
-        ring, elements, bits, active, width, depth, start, count, words = self.table(2, item)
+        ring, elements, bits, active, width, depth, start, count, words, *_ = self.table(2, item)
         source = at(ring, (depth, width), self.dtype)[k % depth]
         where = at(elements, (count,), np.int32) if elements else start + np.arange(count)
         silent = k > 0 and at(active, (depth,), np.int64)[k % depth] != k

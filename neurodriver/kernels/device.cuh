@@ -6,7 +6,7 @@
  * inputs), so their order means nothing, and one barrier a step is enough.
  *
  * `nd_do_unit(item, k)` and, where components stay in registers, `nd_hold_unit(item, loop)` are
- * written by the generator. All fields of the tables are 8 bytes wide, as the host packs them.
+ * written by the generator.
  */
 
 struct nd_item { int what, first, end, which; };   /* which: table, and step of a window << 16 */
@@ -15,44 +15,7 @@ enum { ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DEAL =
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
 enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* who meets at the barrier */
 
-struct nd_input {           /* values of one variable for slots first .. first + count */
-    real *ring;             /* row 0 */
-    const real *table;      /* (rows, count) */
-    const int *action;      /* of each step of the chunk: row of the table, -1: zeros, -2: nothing */
-    long long *active;      /* or null */
-    long long width, depth, first, count, back;
-};
-
-struct nd_probe {           /* rows of one variable, every interval-th step */
-    const real *ring;
-    const int *elements;    /* or null: from `start` on */
-    real *rows;             /* (samples of the chunk, count) */
-    long long width, depth, start, count;
-    long long offset;       /* first step of the chunk that is recorded - first step */
-    long long interval;
-};
-
-struct nd_events {          /* which elements of one variable are not zero, as bits */
-    const real *ring;
-    const int *elements;    /* or null */
-    unsigned *bits;         /* (steps of the chunk, words) */
-    const long long *active;
-    long long width, depth, start, count, words;
-};
-
-struct nd_run {
-    const nd_input *input;
-    const nd_probe *probe;
-    const nd_events *event;
-    const nd_probe *exported;
-    long long first;        /* step of the chunk */
-    long long fuzz;         /* not 0: warps dawdle and take their items in changing orders */
-};
-
-extern "C" {
-__constant__ nd_run nd_given;
-__device__ unsigned nd_arrived;
-}
+extern "C" { __device__ unsigned nd_arrived; }
 
 /* An item that is done at one step of a window tells in its upper half at which. */
 ND_FN int nd_table_of(const nd_item &item) { return item.which & 0xffff; }
@@ -111,6 +74,7 @@ static __device__ void nd_publish(const nd_item &item, long long k)
 static __device__ void nd_scan(const nd_item &item, long long k)
 {
     const nd_events &e = nd_given.event[nd_table_of(item)];
+    if (!nd_known(&e.scanned) && k != nd_given.first) return;   /* noted by who computed them */
     const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
     unsigned *to = e.bits + (k - nd_given.first) * e.words;
     const bool silent = nd_silent(e.active, k, e.depth);

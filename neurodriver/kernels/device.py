@@ -206,7 +206,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     ]
     fans = [number for number, part in enumerate(parts) if part.fan]
     numbers = [number for number, part in enumerate(parts) if not part.fan]
-    lines.append(header("mail.cuh"))
+    lines += [header("tables.cuh"), header("mail.cuh")]
     for number in [*fans, *numbers]:
         lines += _unit(number, parts[number])
     if fans:

@@ -115,7 +115,10 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
     variable : str
     fans : sequence of Sent
     """
-    lines = ["const bool nd_mine = nd_bits >> nd_lane() & 1;"]
+    lines = [
+        "const bool nd_mine = nd_bits >> nd_lane() & 1;",
+        "nd_note(nd_ring, nd_row, nd_mine, (int)nd_own + nd_at);",
+    ]
     lines += ["const int nd_count = nd_mine ? nd_spikes(nd_value) : 0;"] if fans else []
     for n, first, _ in fans:  # all are asked for before the first one is used
         lines += [f"nd_letter nd_letter_{n} = {{0, 0, 0, 0}};",
@@ -129,8 +132,8 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
         else:
             lines += [f"nd_send_near<{given[0]}({given[1]}, {given[2]});",
                       f"nd_send_far<{given[0]}(nd_row, {given[1]}, {given[2]});"]  # fmt: skip
-    head = (f"static __device__ __noinline__ void nd_send_{variable}"
-            "(long long nd_row, unsigned nd_bits, int nd_at, real nd_value)")  # fmt: skip
+    head = (f"ND_FN void nd_send_{variable}(const real *nd_ring, long long nd_own, "
+            "long long nd_row, unsigned nd_bits, int nd_at, real nd_value)")  # fmt: skip
     return block(head, lines)
 
 

@@ -224,9 +224,11 @@ class ThreadText:
             self._send(name),
         ])  # fmt: skip
 
-    @staticmethod
-    def _send(name: str) -> str:
-        return f"if (nd_bits) nd_send_{name}(nd_k + 1, nd_bits, nd_at, nd_value);"
+    def _send(self, name: str) -> str:
+        ring = self.arguments.pointer(f"ring:{name}", "const real")
+        own = self.arguments.integer(self.component.key(f"segment:{name}"))
+        given = f"{ring}, {own}, nd_k + 1, nd_bits, nd_at, nd_value"
+        return f"if (nd_bits) nd_send_{name}({given});"
 
     def save(self) -> list[str]:
         """Put states back that have no row."""

@@ -203,6 +203,10 @@ class Device:
         queue = self._drain if beside else self._queue
         self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, queue))
 
+    def clear(self, address: int, size: int) -> None:
+        """Begin to set bytes on the device to zero."""
+        self.done(self.driver.cuMemsetD8Async(address, 0, size, self._queue))
+
     def wait(self) -> None:
         """Wait until all that was begun is done."""
         self.stream.synchronize()

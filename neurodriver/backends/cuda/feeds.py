@@ -14,6 +14,8 @@ from ..tables import Events, InputTable, Probe
 from .transfers import Growing, Records, at
 
 if TYPE_CHECKING:
+    from ...compile.memory import Ring
+    from ...compile.program import Program
     from .backend import CUDABackend
 
 NOTHING = -2
@@ -216,11 +218,20 @@ class EventStage:
     def __init__(self, owner: CUDABackend, events: Events) -> None:
         ring = list(owner.program.memory.rings.values())[events.ring]
         self._elements = _Elements(owner, events)
+        taken = at(events.elements, (events.count,), np.int32)
+        self._columns = Growing(owner.device)
+        columns = 0
+        if not events.contiguous:
+            column = np.full(ring.width, -1, np.int32)
+            column[taken] = np.arange(events.count, dtype=np.int32)
+            columns = self._columns.room(column.nbytes)
+            owner.device.upload(columns, column)
         self.words: int = -(-events.count // 32)
         self.row_bytes: int = 4 * self.words
         self._head = owner.ring_address(ring.variable), self._elements.list
         shape = ring.width, ring.depth, self._elements.start, events.count, self.words
-        self._tail = (owner.active_address(ring.variable), *shape)
+        scanned = not _noted(owner.program, ring)[taken].all()
+        self._tail = (owner.active_address(ring.variable), *shape, columns, int(scanned))
         self._steps = 0
 
     def expect(self, first: int, steps: int) -> int:
@@ -249,3 +260,17 @@ class EventStage:
     def free(self) -> None:
         """Give the memory back."""
         self._elements.free()
+        self._columns.free()
+
+
+def _noted(program: Program, ring: Ring) -> NDArray[np.bool_]:
+    """Return of each element of a row whether who computes it notes its events, (width,)."""
+    noted = np.zeros(ring.width, dtype=bool)
+    custom = {one.number for one in program.custom}
+    for unit in program.units:
+        (number, *_) = unit.groups
+        segment = ring.segments.get(str(number))
+        plain = program.circuit.groups[number].model.sub_units is None and number not in custom
+        if segment is not None and plain:
+            noted[segment.start : segment.start + segment.count] = True
+    return noted

@@ -81,7 +81,9 @@ class Staging:
             for i, one in enumerate(kind):
                 tables.put(number, i, one.fields(first, next(place)))
         self._twins.begin_sending()
-        tables.begin_sending(first, self._fuzz)
+        if self._events:
+            records.clear()
+        tables.begin_sending(first, first + steps, self._fuzz)
 
     def expect(self, lane: Lane) -> None:
         """Tell a lane what brings the rows of the chunk that was sent last, and its events."""

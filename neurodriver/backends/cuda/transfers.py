@@ -148,15 +148,16 @@ class Tables:
         Rows of each table.
     """
 
-    FIELDS = 9
+    FIELDS = 9, 9, 11, 9
     _HEAD = 8  # words for what `given` gets
 
     def __init__(self, device: Device, given: int, counts: Sequence[int]) -> None:
         self._device, self._given = device, given
-        ends = np.cumsum([self._HEAD, *(self.FIELDS * n for n in counts)]).tolist()
+        sizes = (f * n for f, n in zip(self.FIELDS, counts, strict=True))
+        ends = np.cumsum([self._HEAD, *sizes]).tolist()
         self._starts: list[int] = ends[:-1]
         self._end: int = ends[-1]
-        self._inputs = counts[0]
+        self._inputs, self._events = counts[0], counts[2]
         self._known: dict[tuple[int, int], tuple[int, ...]] = {}
         self._host, self._there = Growing(device, pinned=True), Growing(device)
         self._steps = 0
@@ -192,19 +193,20 @@ class Tables:
     def put(self, table: int, row: int, fields: tuple[int, ...]) -> None:
         """Set a row of a table."""
         if self._known.get((table, row)) != fields:
-            start = self._starts[table] + self.FIELDS * row
-            self._words[start : start + self.FIELDS] = fields
+            size = self.FIELDS[table]
+            start = self._starts[table] + size * row
+            self._words[start : start + size] = fields
             self._known[table, row] = fields
             self._changed = True
 
-    def begin_sending(self, first: int, fuzz: int) -> None:
-        """Begin to bring them to the device, for a chunk of steps from ``first``."""
-        self._words[4], self._words[5] = first, fuzz
+    def begin_sending(self, first: int, end: int, fuzz: int) -> None:
+        """Begin to bring them to the device, for a chunk of steps ``first`` to ``end - 1``."""
+        self._words[4:8] = first, fuzz, self._events, end
         host = self._host.room(0)
         if self._changed:
             self._device.send(self._address, host, self._size)
             self._changed = False
-        self._device.send(self._given, host, 8 * 6)
+        self._device.send(self._given, host, 8 * self._HEAD)
 
     def free(self) -> None:
         """Give the memory back."""
@@ -240,6 +242,11 @@ class Records:
         """Begin the copy to the host; ``beside``: while the next chunk runs."""
         if self._size:
             self._device.receive(self._host.room(0), self._there.room(0), self._size, beside)
+
+    def clear(self) -> None:
+        """Begin to set all to zero."""
+        if self._size:
+            self._device.clear(self._there.room(0), self._size)
 
     def here(self, address: int) -> int:
         """Return where the host finds what the device has at an address."""

@@ -1,0 +1,62 @@
+/* What enters and leaves a device in a chunk of steps, as the host tells it: all fields of the
+ * tables are 8 bytes wide. */
+
+struct nd_input {           /* values of one variable for slots first .. first + count */
+    real *ring;             /* row 0 */
+    const real *table;      /* (rows, count) */
+    const int *action;      /* of each step of the chunk: row of the table, -1: zeros, -2: nothing */
+    long long *active;      /* or null */
+    long long width, depth, first, count, back;
+};
+
+struct nd_probe {           /* rows of one variable, every interval-th step */
+    const real *ring;
+    const int *elements;    /* or null: from `start` on */
+    real *rows;             /* (samples of the chunk, count) */
+    long long width, depth, start, count;
+    long long offset;       /* first step of the chunk that is recorded - first step */
+    long long interval;
+};
+
+struct nd_events {          /* which elements of one variable are not zero, as bits */
+    const real *ring;
+    const int *elements;    /* or null */
+    unsigned *bits;         /* (steps of the chunk, words) */
+    const long long *active;
+    long long width, depth, start, count, words;
+    const int *columns;     /* of each element, -1: not recorded; or null: as the elements */
+    long long scanned;      /* whether each row is looked through; if not, the first of a chunk */
+};
+
+struct nd_run {
+    const nd_input *input;
+    const nd_probe *probe;
+    const nd_events *event;
+    const nd_probe *exported;
+    long long first;        /* step of the chunk */
+    long long fuzz;         /* not 0: warps dawdle and take their items in changing orders */
+    long long events;       /* tables of events */
+    long long end;          /* step after the last one of the chunk */
+};
+
+extern "C" { __constant__ nd_run nd_given; }
+
+/* What no step of a chunk changes. */
+ND_FN long long nd_known(const long long *p) { return __ldg(p); }
+
+/* Record the events of a warp in the row that it writes. */
+ND_FN void nd_note(const real *ring, long long row, bool mine, int element)
+{
+    if (row >= nd_given.end) return;    /* the next chunk looks for them */
+    for (long long i = 0; i < nd_given.events; ++i) {
+        const nd_events *e = nd_given.event + i;
+        if (nd_known((const long long *)&e->ring) != (long long)ring) continue;
+        const int *columns = (const int *)nd_known((const long long *)&e->columns);
+        int column = element - (int)nd_known(&e->start);
+        if (columns) column = mine ? __ldg(columns + element) : -1;
+        else if (column >= nd_known(&e->count)) column = -1;
+        unsigned *to = (unsigned *)nd_known((const long long *)&e->bits);
+        to += (row - nd_given.first) * nd_known(&e->words);
+        if (mine && column >= 0) atomicOr(to + column / 32, 1u << column % 32);
+    }
+}
