@@ -74,7 +74,7 @@ static __device__ void nd_publish(const nd_item &item, long long k)
 static __device__ void nd_scan(const nd_item &item, long long k)
 {
     const nd_events &e = nd_given.event[nd_table_of(item)];
-    if (!nd_known(&e.scanned) && k != nd_given.first) return;   /* noted by who computed them */
+    if (!e.scanned && k != nd_given.first) return;   /* noted by who computed them */
     const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
     unsigned *to = e.bits + (k - nd_given.first) * e.words;
     const bool silent = nd_silent(e.active, k, e.depth);
@@ -254,7 +254,7 @@ template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, lon
 {
     Unit unit;
     unit.load(k, item.first, item.end);
-    for (; k < until; ++k) unit.step(k);
+    for (const long long begin = k; k < until; ++k) unit.step(k, k == begin, k + 1 == until);
     unit.save(k);
 }
 
@@ -266,7 +266,7 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);
         if (nd_given.fuzz) nd_dawdle(k);
-        for (; k < until; ++k) unit.step(k);
+        for (; k < until; ++k) unit.step(k, k == begin, k + 1 == until);
         loop.timer.lap(item);
         loop.finish(1, begin, until);
     }

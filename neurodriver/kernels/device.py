@@ -254,10 +254,10 @@ def _dealing(fans: list[int]) -> list[str]:
 def _unit(number: int, part: Part) -> list[str]:
     """Return a kernel in a namespace of its own, with its table of arguments."""
     kernel = part.kernel
-    sends = [v for v in sorted(EVENT_VARIABLES) if f"nd_send_{v}(" in kernel.text]
+    sends = [v for v in sorted(EVENT_VARIABLES) if f"nd_send_{v}<" in kernel.text]
     sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
     inside = [
-        f"enum {{ ND_OWN = {part.own} }};",
+        f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",
         f"struct nd_args {{ void *p[{sizes[0]}];",
         f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',

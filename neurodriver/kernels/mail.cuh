@@ -33,10 +33,25 @@ extern "C" { __constant__ nd_mailbox nd_mail; }
 
 enum { ND_ROUNDS = ND_PIECE / 32 };
 
-/* Asked for here, not where it is used first. */
-ND_FN void nd_pin(unsigned &x) { asm volatile("" : "+r"(x)); }
-ND_FN void nd_pin(int &x) { asm volatile("" : "+r"(x)); }
-ND_FN void nd_pin(long long &x) { asm volatile("" : "+l"(x)); }
+/* What no step changes, asked for here and not where it is used first. */
+ND_FN int nd_take(const int *p)
+{
+    int x;
+    asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(p));
+    return x;
+}
+ND_FN int nd_take(const short *p)
+{
+    int x;
+    asm volatile("ld.global.nc.s16 %0, [%1];" : "=r"(x) : "l"(p));
+    return x;
+}
+ND_FN int nd_take(const signed char *p)
+{
+    int x;
+    asm volatile("ld.global.nc.s8 %0, [%1];" : "=r"(x) : "l"(p));
+    return x;
+}
 
 template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 
@@ -52,8 +67,6 @@ template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned no
         q[j] = now + Fan::code(p);
         v[j] = Fan::value(p, more);
     }
-    ND_UNROLL
-    for (int j = 0; j < ND_ROUNDS; ++j) nd_pin(q[j]), nd_pin(v[j]);
     ND_UNROLL
     for (int j = 0; j < ND_ROUNDS; ++j)
         if (j * 32 + nd_lane() < length) Fan::add(q[j], v[j]);
@@ -97,8 +110,6 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
             q[j] = now + Fan::code(p);
             v[j] = Fan::value(p, nd_from(letter.more, from));
         }
-        ND_UNROLL
-        for (int j = 0; j < ND_ROUNDS; ++j) nd_pin(q[j]), nd_pin(v[j]);
         ND_UNROLL
         for (int j = 0; j < ND_ROUNDS; ++j)
             if (base + j * 32 + nd_lane() < total) Fan::add(q[j], v[j]);

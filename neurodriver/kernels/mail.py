@@ -55,7 +55,8 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
     def array(name: str, place: str) -> str:
         kind = {"begin_of": "long long", "near": "long long", "code": "int"}.get(name)
         kind = kind or _C_TYPES[gather.arrays[name].dtype.name]
-        return f"__ldg({arguments.pointer(name, f'const {kind}')} + {place})"
+        load = "nd_take" if place == "nd_p" else "__ldg"
+        return f"{load}({arguments.pointer(name, f'const {kind}')} + {place})"
 
     own = "1"
     if "of_source" in gather.arrays:
@@ -103,8 +104,13 @@ class SlotText(SumText):
         a, key = self.component.arguments, self.component.key
         turns, ahead = a.integer(key(f"{name}:depth")), a.integer(key(f"{name}:ahead"))
         slots = self._pointer("slots", self.slot)
-        now = f"(long long)((int)(nd_k & ({turns} - 1)) * (int){ahead})"
-        return [f"{self.slot} *nd_slots_{name} = {slots} + {now};", *self.units()]
+        now, then = (f"(long long)((int)({k} & ({turns} - 1)) * (int){ahead})"
+                     for k in ("nd_k", "(nd_k + 1)"))  # fmt: skip
+        return [
+            f"{self.slot} *nd_slots_{name} = {slots} + {now};",
+            f"{self.slot} *nd_next_{name} = {slots} + {then}; (void)nd_next_{name};",
+            *self.units(),
+        ]
 
 
 def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
@@ -115,25 +121,26 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
     variable : str
     fans : sequence of Sent
     """
-    lines = [
-        "const bool nd_mine = nd_bits >> nd_lane() & 1;",
-        "nd_note(nd_ring, nd_row, nd_mine, (int)nd_own + nd_at);",
-    ]
-    lines += ["const int nd_count = nd_mine ? nd_spikes(nd_value) : 0;"] if fans else []
-    for n, first, _ in fans:  # all are asked for before the first one is used
-        lines += [f"nd_letter nd_letter_{n} = {{0, 0, 0, 0}};",
-                  f"if (nd_mine) nd_letter_{n} = "
-                  f"nd_unit_{n}::fan::letter({first}ll + nd_at, nd_count);",
-                  f"const unsigned nd_now_{n} = nd_unit_{n}::fan::now_at(nd_row);"]  # fmt: skip
-    for n, _, alone in fans:
-        given = f"nd_unit_{n}::fan>", f"nd_now_{n}", f"nd_letter_{n}"
+    each = "for (int nd_j = 0; nd_j < N; ++nd_j)"
+    ask = ["const bool nd_mine = nd_bits[nd_j] >> nd_lane() & 1;",
+           "const int nd_count = nd_mine ? nd_spikes(nd_value[nd_j]) : 0;"]  # fmt: skip
+    declare, send = [], []
+    for n, first, alone in fans:  # all are asked for before the first one is used
+        fan, letter = f"nd_unit_{n}::fan", f"nd_letter_{n}[nd_j]"
+        declare += [f"nd_letter nd_letter_{n}[N];",
+                    f"const unsigned nd_now_{n} = {fan}::now_at(nd_row);"]  # fmt: skip
+        ask += [f"{letter} = {{0, 0, 0, 0}};",
+                f"if (nd_mine) {letter} = "
+                f"{fan}::letter({first}ll + nd_at[nd_j], nd_count);"]  # fmt: skip
         if alone:
-            lines += [f"nd_send_own<{given[0]}({given[1]}, {given[2]});"]
+            send += [f"nd_send_own<{fan}>(nd_now_{n}, {letter});"]
         else:
-            lines += [f"nd_send_near<{given[0]}({given[1]}, {given[2]});",
-                      f"nd_send_far<{given[0]}(nd_row, {given[1]}, {given[2]});"]  # fmt: skip
-    head = (f"ND_FN void nd_send_{variable}(const real *nd_ring, long long nd_own, "
-            "long long nd_row, unsigned nd_bits, int nd_at, real nd_value)")  # fmt: skip
+            send += [f"nd_send_near<{fan}>(nd_now_{n}, {letter});",
+                     f"nd_send_far<{fan}>(nd_row, nd_now_{n}, {letter});"]  # fmt: skip
+    unroll = "ND_UNROLL"
+    lines = [*declare, unroll, *block(each, ask), unroll, *block(each, send)] if fans else []
+    head = (f"template <int N> ND_FN void nd_send_{variable}(long long nd_row, "
+            "const unsigned *nd_bits, const int *nd_at, const real *nd_value)")  # fmt: skip
     return block(head, lines)
 
 

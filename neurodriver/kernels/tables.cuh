@@ -35,28 +35,23 @@ struct nd_run {
     const nd_probe *exported;
     long long first;        /* step of the chunk */
     long long fuzz;         /* not 0: warps dawdle and take their items in changing orders */
-    long long events;       /* tables of events */
+    long long events;       /* tables of events whose rows need not be looked through */
     long long end;          /* step after the last one of the chunk */
+    nd_events noted[4];     /* these tables */
 };
 
 extern "C" { __constant__ nd_run nd_given; }
-
-/* What no step of a chunk changes. */
-ND_FN long long nd_known(const long long *p) { return __ldg(p); }
 
 /* Record the events of a warp in the row that it writes. */
 ND_FN void nd_note(const real *ring, long long row, bool mine, int element)
 {
     if (row >= nd_given.end) return;    /* the next chunk looks for them */
-    for (long long i = 0; i < nd_given.events; ++i) {
-        const nd_events *e = nd_given.event + i;
-        if (nd_known((const long long *)&e->ring) != (long long)ring) continue;
-        const int *columns = (const int *)nd_known((const long long *)&e->columns);
-        int column = element - (int)nd_known(&e->start);
-        if (columns) column = mine ? __ldg(columns + element) : -1;
-        else if (column >= nd_known(&e->count)) column = -1;
-        unsigned *to = (unsigned *)nd_known((const long long *)&e->bits);
-        to += (row - nd_given.first) * nd_known(&e->words);
-        if (mine && column >= 0) atomicOr(to + column / 32, 1u << column % 32);
+    for (int i = 0; i < (int)nd_given.events; ++i) {
+        const nd_events &e = nd_given.noted[i];
+        if (e.ring != ring || !mine) continue;
+        int column = element - (int)e.start;
+        if (e.columns) column = __ldg(e.columns + element);
+        else if (column >= (int)e.count) column = -1;
+        if (column >= 0) atomicOr(e.bits + (row - nd_given.first) * e.words + column / 32, 1u << column % 32);
     }
 }

@@ -104,7 +104,7 @@ class ThreadSum:
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
         if self.form == "fanout":
             units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
-            return [f"{self.s.slot} nd_b_{name}[ND_OWN];", *units]
+            return [f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];", *units]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
             for c, kind in self.columns if self.kept else ():
@@ -162,7 +162,13 @@ class ThreadSum:
         name = self.name
         if self.form == "fanout":
             unit = f"nd_w_{name}[nd_i]" if "unit" in self.s.gather.arrays else f"nd_one_{name}"
-            return [f"nd_b_{name}[nd_i] = __ldcg(nd_slots_{name} + nd_at);",
+            return ["#if ND_WINDOW > 1",  # nothing is added in a window to what it takes
+                    f"if (nd_fresh) nd_soon_{name}[nd_i] = __ldcg(nd_slots_{name} + nd_at);",
+                    f"nd_b_{name}[nd_i] = nd_soon_{name}[nd_i];",
+                    f"if (!nd_last) nd_soon_{name}[nd_i] = __ldcg(nd_next_{name} + nd_at);",
+                    "#else",
+                    f"nd_b_{name}[nd_i] = __ldcg(nd_slots_{name} + nd_at);",
+                    "#endif",
                     f"nd_x_{name}[nd_i] = (real)nd_b_{name}[nd_i] * {unit};"]  # fmt: skip
         value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
         if self.form == "single":

@@ -68,13 +68,14 @@ class ThreadText:
         """Return the struct."""
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
-            "step(long long nd_k)": self.step(),
+            "step(long long nd_k, bool nd_fresh, bool nd_last)": self.step(),
             "save(long long nd_k)": [*self.head(), *self._each(self.save())],
         }
         members = self.members()
         for head, body in methods.items():
             table = "const nd_args *nd_a = nd_steady;"
-            members += block(f"ND_MEMBER void {head}", [table, *body])
+            flags = ["(void)nd_fresh, (void)nd_last;"] if "nd_fresh" in head else []
+            members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
         return [*block("struct unit", members), ";"]
 
     def members(self) -> list[str]:
@@ -149,7 +150,10 @@ class ThreadText:
         else:
             head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
-        return [*lines, *self._each([*self.numbers(), *self.states(), *self.store()])]
+        for name in self.component.events:
+            lines.append(f"unsigned nd_e_{name}[ND_OWN]; real nd_y_{name}[ND_OWN];")
+        lines += self._each([*self.numbers(), *self.states(), *self.store()])
+        return [*lines, *self.send()]
 
     def advance(self) -> list[str]:
         """Return one sub-step of component ``nd_i``."""
@@ -204,13 +208,18 @@ class ThreadText:
         a = self.arguments
         active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
         mark = f"nd_mark({active}, nd_k + 1, {depth});"
+        keep = [f"nd_e_{name}[nd_i] = nd_bits;", f"nd_y_{name}[nd_i] = nd_value;"]
         if self.spread:  # warps share a slice, so there are no notes on it
-            store = [f"nd_new_{name}[nd_at] = nd_value;", f"if (nd_value != 0) {mark}"]
+            store = [f"nd_new_{name}[nd_at] = nd_value;"]
             value = f"const real nd_value = {self.component.output(name)};"
             if self.model.sub_units is not None:
-                return block("if (nd_live[nd_i])", [value, *store])
-            bits = "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);"
-            return block("", [value, *block("if (nd_live[nd_i])", store), bits, self._send(name)])
+                return block("if (nd_live[nd_i])", [value, *store, f"if (nd_value != 0) {mark}"])
+            return block("", [
+                value,
+                "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
+                *block("if (nd_live[nd_i])", store),
+                *keep,
+            ])  # fmt: skip
         changed = [
             f"nd_new_{name}[nd_at] = nd_value;",
             f"if (nd_at % ND_LANES == 0) {self._note(name)} = (unsigned char)nd_here;",
@@ -220,15 +229,32 @@ class ThreadText:
             "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
             "const bool nd_here = (nd_bits >> (nd_lane() & ND_LANES)) & 0xffffu;",
             *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{name}[nd_i]))", changed),
-            f"if (nd_bits && nd_lane() == 0) {mark}",
-            self._send(name),
+            *keep,
         ])  # fmt: skip
 
-    def _send(self, name: str) -> str:
-        ring = self.arguments.pointer(f"ring:{name}", "const real")
-        own = self.arguments.integer(self.component.key(f"segment:{name}"))
-        given = f"{ring}, {own}, nd_k + 1, nd_bits, nd_at, nd_value"
-        return f"if (nd_bits) nd_send_{name}({given});"
+    def send(self) -> list[str]:
+        """Return the lines that send and record the events of a warp, of two components at once."""
+        lines = []
+        for name in self.component.events:
+            a = self.arguments
+            active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+            ring = a.pointer(f"ring:{name}", "const real")
+            own = a.integer(self.component.key(f"segment:{name}"))
+            bits, at, value = (f"nd_{what} + nd_i" for what in (f"e_{name}", "c", f"y_{name}"))
+            each = "for (int nd_j = nd_i; nd_j < nd_i + ND_PAIR; ++nd_j)"
+            mine = f"nd_e_{name}[nd_j] >> nd_lane() & 1"
+            some = [
+                f"nd_send_{name}<ND_PAIR>(nd_k + 1, {bits}, {at}, {value});",
+                f"if (nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+                "ND_UNROLL",
+                f"{each} nd_note({ring}, nd_k + 1, {mine}, (int){own} + nd_c[nd_j]);",
+            ]
+            pair = f"if (nd_e_{name}[nd_i] | nd_e_{name}[nd_i + ND_PAIR - 1])"
+            lines += [
+                "ND_UNROLL",
+                *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", block(pair, some)),
+            ]
+        return lines
 
     def save(self) -> list[str]:
         """Put states back that have no row."""

@@ -154,7 +154,7 @@ def wide(width: str) -> Callable[..., schedule.Plan]:
     """Return what chooses a plan of one width, for circuits that fit a block."""
     blocks = {"block": 1, "cluster": 8, "grid": 20}[width]
 
-    def choose(units: Any, processors: int, clusters: bool, word: int) -> schedule.Plan:
+    def choose(units: Any, processors: int, clusters: bool, word: int, *_: Any) -> schedule.Plan:
         total = sum(schedule.tiles(unit, 1) for unit in units)
         threads = (-(-total // blocks) + 1) * schedule.WARP
         assert threads <= 1024 and blocks <= processors

@@ -81,7 +81,7 @@ def test_what_did_not_change_is_not_sent_again(emulated: None) -> None:
         device.copies.clear()
         lpu.advance(2)
         assert [kind for kind, _ in device.copies] == ["to", "launch", "from"]
-        assert device.copies[0] == ("to", 64)
+        assert device.copies[0] == ("to", 8 * 52)
 
 
 @pytest.mark.parametrize("where", ["begin", "land", "found"])

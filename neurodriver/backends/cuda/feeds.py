@@ -213,9 +213,16 @@ class EventStage:
     ----------
     owner : CUDABackend
     events : Events
+    scanned : bool
+        Whether each row has to be looked through in any case.
+
+    Attributes
+    ----------
+    scanned : bool
+        Whether each row is looked through; if not, whoever computes an event notes it.
     """
 
-    def __init__(self, owner: CUDABackend, events: Events) -> None:
+    def __init__(self, owner: CUDABackend, events: Events, scanned: bool = False) -> None:
         ring = list(owner.program.memory.rings.values())[events.ring]
         self._elements = _Elements(owner, events)
         taken = at(events.elements, (events.count,), np.int32)
@@ -230,8 +237,8 @@ class EventStage:
         self.row_bytes: int = 4 * self.words
         self._head = owner.ring_address(ring.variable), self._elements.list
         shape = ring.width, ring.depth, self._elements.start, events.count, self.words
-        scanned = not _noted(owner.program, ring)[taken].all()
-        self._tail = (owner.active_address(ring.variable), *shape, columns, int(scanned))
+        self.scanned = scanned or not _noted(owner.program, ring)[taken].all()
+        self._tail = (owner.active_address(ring.variable), *shape, columns, int(self.scanned))
         self._steps = 0
 
     def expect(self, first: int, steps: int) -> int:

@@ -27,7 +27,9 @@ SHARED = 200 << 10
 BLOCK_WARPS = 22
 """Warps of a block whose threads keep their components in registers: there are some 90 for each."""
 
-DEALERS = 4
+import os
+
+DEALERS = int(os.environ.get("ND_DEALERS", "4"))
 """Warps of a block that deal out spikes while the others compute."""
 
 LONG_DEALERS = 16

@@ -47,7 +47,7 @@ class Staging:
         self._twins, self._fuzz = owner.twins, owner.fuzz
         self._inputs = [InputStage(owner, t) for t in inputs]
         self._probes = [ProbeStage(owner, p) for p in probes]
-        self._events = [EventStage(owner, e) for e in events]
+        self._events = [EventStage(owner, e, i >= Tables.NOTED) for i, e in enumerate(events)]
         self.exports = [ProbeStage(owner, p, exported=True) for p in exports]
         self._kept: list[Sequence[ProbeStage | EventStage]]
         self._kept = [self._probes, self._events, self.exports]
@@ -79,7 +79,10 @@ class Staging:
         place = iter(records.room(sizes))
         for number, kind in enumerate(self._kept, 1):
             for i, one in enumerate(kind):
-                tables.put(number, i, one.fields(first, next(place)))
+                fields = one.fields(first, next(place))
+                tables.put(number, i, fields)
+                if isinstance(one, EventStage) and not one.scanned:
+                    tables.put_noted(i, fields)
         self._twins.begin_sending()
         if self._events:
             records.clear()

@@ -149,7 +149,10 @@ class Tables:
     """
 
     FIELDS = 9, 9, 11, 9
-    _HEAD = 8  # words for what `given` gets
+    NOTED = 4
+    """Tables of events whose rows need not be looked through, at most."""
+
+    _HEAD = 8 + NOTED * FIELDS[2]  # words for what `given` gets
 
     def __init__(self, device: Device, given: int, counts: Sequence[int]) -> None:
         self._device, self._given = device, given
@@ -157,7 +160,8 @@ class Tables:
         ends = np.cumsum([self._HEAD, *sizes]).tolist()
         self._starts: list[int] = ends[:-1]
         self._end: int = ends[-1]
-        self._inputs, self._events = counts[0], counts[2]
+        self._inputs = counts[0]
+        self._noted: dict[int, tuple[int, ...]] = {}
         self._known: dict[tuple[int, int], tuple[int, ...]] = {}
         self._host, self._there = Growing(device, pinned=True), Growing(device)
         self._steps = 0
@@ -199,9 +203,16 @@ class Tables:
             self._known[table, row] = fields
             self._changed = True
 
+    def put_noted(self, row: int, fields: tuple[int, ...]) -> None:
+        """Tell of a table of events whose rows need not be looked through."""
+        self._noted[row] = fields
+
     def begin_sending(self, first: int, end: int, fuzz: int) -> None:
         """Begin to bring them to the device, for a chunk of steps ``first`` to ``end - 1``."""
-        self._words[4:8] = first, fuzz, self._events, end
+        self._words[4:8] = first, fuzz, len(self._noted), end
+        for place, fields in enumerate(self._noted.values()):
+            start = 8 + place * len(fields)
+            self._words[start : start + len(fields)] = fields
         host = self._host.room(0)
         if self._changed:
             self._device.send(self._address, host, self._size)
