@@ -114,7 +114,7 @@ static __device__ void nd_deal_list(const nd_item &item, long long turn)
 ND_FN void nd_deal_list(const nd_item &, long long) {}
 #endif
 
-static __device__ __noinline__ void nd_do_other(const nd_item &item, long long k, long long last)
+static __device__ __noinline__ void nd_do_other(const nd_item item, long long k, long long last)
 {
     if (item.what == ND_DEAL) {
         if (!ND_WINDOW) nd_deal_list(item, k - 1);
@@ -178,7 +178,7 @@ struct nd_timer {
 };
 
 struct nd_loop {
-    const nd_item *items;   /* of this warp */
+    const nd_item *list;    /* of this warp */
     int count, width;
     long long first, last, end;     /* steps of this launch; last step of the chunk */
     unsigned arrivals;      /* at the grid's barrier when all have come to the next one */
@@ -208,12 +208,19 @@ struct nd_loop {
         timer.lap(ND_BARRIER);
     }
 
+    ND_MEMBER nd_item item(int i) const
+    {
+        const int4 x = __ldg((const int4 *)list + i);   /* no launch changes them */
+        return {x.x, x.y, x.z, x.w};
+    }
+
     /* All items but the first `from` ones. */
     ND_MEMBER void others(int from, long long k)
     {
         for (int i = from; i < count; ++i) {
-            nd_do_other(items[i], k, end);
-            timer.lap(items[i]);
+            const nd_item one = item(i);
+            nd_do_other(one, k, end);
+            timer.lap(one);
         }
     }
 
@@ -221,7 +228,7 @@ struct nd_loop {
     ND_MEMBER int components() const
     {
         int i = 0;
-        while (i < count && items[i].what >= 0) ++i;
+        while (i < count && item(i).what >= 0) ++i;
         return i;
     }
 
@@ -238,10 +245,11 @@ struct nd_loop {
         if (ND_WINDOW) {
             meet();
             for (int i = from; i < count; ++i) {
-                const long long step = k + nd_late(items[i]);
-                if (items[i].what == ND_DEAL) nd_deal_list(items[i], nd_turn(until));
-                else if (step < until) nd_do_other(items[i], step, end);
-                timer.lap(items[i]);
+                const nd_item one = item(i);
+                const long long step = k + nd_late(one);
+                if (one.what == ND_DEAL) nd_deal_list(one, nd_turn(until));
+                else if (step < until) nd_do_other(one, step, end);
+                timer.lap(one);
             }
         } else {
             others(from, k);
@@ -261,7 +269,7 @@ template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, lon
 template <class Unit> ND_FN void nd_hold(nd_loop &loop)
 {
     Unit unit;
-    const nd_item item = loop.items[0];
+    const nd_item item = loop.item(0);
     unit.load(loop.first, item.first, item.end);
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);

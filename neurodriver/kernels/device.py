@@ -217,7 +217,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     lines += _choice(head, "item", stream)
     if shape.holds:
         hold = [f"case {i}: nd_hold<nd_unit_{i}::unit>(loop); break;" for i in numbers]
-        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.items[0]", hold)
+        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
     once = []
     for i in numbers:
         table = f"(nd_unit_{i}::nd_args *)tables[{i}]"

@@ -10,13 +10,13 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
-            if (loop.items[i].what == ND_INJECT) nd_inject(loop.items[i], first);
+            if (loop.item(i).what == ND_INJECT) nd_inject(loop.item(i), first);
         loop.timer.lap(ND_INPUTS);
         loop.meet();
     }
     if (parts & ND_STEPS) {
 #if ND_HOLDS
-        if (loop.count && loop.items[0].what >= 0) {
+        if (loop.count && loop.item(0).what >= 0) {
             nd_hold_unit(loop);
         } else {
             for (long long k = first; k < last; k = loop.until(k)) {
@@ -31,7 +31,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
             if (nd_given.fuzz) nd_dawdle(k);
             for (int i = 0; i < loop.count; ++i) {
                 const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
-                const nd_item item = loop.items[at];
+                const nd_item item = loop.item(at);
                 if (item.what >= 0) nd_do_unit(item, k, until);
                 else if (!ND_WINDOW) nd_do_other(item, k, end);
                 loop.timer.lap(item);
@@ -48,7 +48,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     }
     if (parts & ND_AFTER) {
         for (int i = 0; i < loop.count; ++i)
-            if (loop.items[i].what == ND_EXPORT) nd_publish(loop.items[i], last);
+            if (loop.item(i).what == ND_EXPORT) nd_publish(loop.item(i), last);
         loop.timer.lap(ND_RECORDING);
     }
 }

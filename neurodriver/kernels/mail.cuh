@@ -31,45 +31,57 @@ struct nd_mailbox {
 
 extern "C" { __constant__ nd_mailbox nd_mail; }
 
-enum { ND_ROUNDS = ND_PIECE / 32 };
-
-/* What no step changes, asked for here and not where it is used first. */
-ND_FN int nd_take(const int *p)
-{
-    int x;
-    asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(p));
-    return x;
-}
-ND_FN int nd_take(const short *p)
-{
-    int x;
-    asm volatile("ld.global.nc.s16 %0, [%1];" : "=r"(x) : "l"(p));
-    return x;
-}
-ND_FN int nd_take(const signed char *p)
-{
-    int x;
-    asm volatile("ld.global.nc.s8 %0, [%1];" : "=r"(x) : "l"(p));
-    return x;
-}
+enum { ND_ROUNDS = ND_PIECE / 32, ND_FEW_PIECES = 3 };
 
 template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 
-/* Connections begin .. begin + length - 1, by a warp; ND_PIECE of them at most. */
+/* Four numbers of an array that begins at 16 bytes, from a multiple of four on. */
+ND_FN int4 nd_take_four(const int *p) { return __ldg((const int4 *)p); }
+ND_FN int4 nd_take_four(const short *p)
+{
+    const short4 x = __ldg((const short4 *)p);
+    return make_int4(x.x, x.y, x.z, x.w);
+}
+ND_FN int4 nd_take_four(const signed char *p)
+{
+    const char4 x = __ldg((const char4 *)p);
+    return make_int4(x.x, x.y, x.z, x.w);
+}
+
+/* Add without an answer. */
+ND_FN void nd_add(int *to, int more)
+{
+    asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" :: "l"(to), "r"(more) : "memory");
+}
+ND_FN void nd_add(long long *to, long long more)
+{
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" :: "l"(to), "l"(more) : "memory");
+}
+
+/* Connections begin .. begin + length - 1, by a warp; ND_PIECE of them at most. They are asked for
+ * all at once, in fours; those before the first and after the last one are let go. */
 template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned now, int more)
 {
-    unsigned q[ND_ROUNDS];
-    typename Fan::slot v[ND_ROUNDS];
+    const int before = (int)begin & 3, end = before + length;
+    int4 code[2], multiple[2];
     ND_UNROLL
-    for (int j = 0; j < ND_ROUNDS; ++j) {
-        const int i = j * 32 + nd_lane();
-        const long long p = begin + (i < length ? i : 0);
-        q[j] = now + Fan::code(p);
-        v[j] = Fan::value(p, more);
+    for (int j = 0; j < 2; ++j) {
+        const int i = j * ND_PIECE + 4 * nd_lane();
+        if (i >= end) continue;
+        code[j] = Fan::codes(begin - before + i);
+        multiple[j] = Fan::multiples(begin - before + i);
     }
     ND_UNROLL
-    for (int j = 0; j < ND_ROUNDS; ++j)
-        if (j * 32 + nd_lane() < length) Fan::add(q[j], v[j]);
+    for (int j = 0; j < 2; ++j) {
+        const int i = j * ND_PIECE + 4 * nd_lane();
+        if (i >= end) continue;
+        const int q[4] = {code[j].x, code[j].y, code[j].z, code[j].w};
+        const int m[4] = {multiple[j].x, multiple[j].y, multiple[j].z, multiple[j].w};
+        ND_UNROLL
+        for (int l = 0; l < 4; ++l)
+            if (i + l >= before && i + l < end)
+                Fan::add(now + (unsigned)q[l], (typename Fan::slot)m[l] * more);
+    }
 }
 
 ND_FN int nd_sum_up_to_here(int x)
@@ -108,7 +120,7 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
             for (int d = 16; d; d /= 2) from += nd_from(end, from + d - 1) <= i ? d : 0;
             const long long p = nd_from(begin, from) + i;
             q[j] = now + Fan::code(p);
-            v[j] = Fan::value(p, nd_from(letter.more, from));
+            v[j] = (typename Fan::slot)Fan::multiple(p) * nd_from(letter.more, from);
         }
         ND_UNROLL
         for (int j = 0; j < ND_ROUNDS; ++j)
@@ -123,37 +135,42 @@ ND_FN uint4 nd_piece(int fan, long long begin, long long end, unsigned now, int 
     return make_uint4((unsigned)begin, high, now, (unsigned)more);
 }
 
-/* What is due later: pieces, one after the other, or those of one letter side by side. */
-template <class Fan> ND_FN void nd_send_far(long long row, unsigned now, const nd_letter &letter)
+ND_FN int nd_pieces(const nd_letter &letter) { return (letter.far + ND_PIECE - 1) / ND_PIECE; }
+
+/* Where the pieces of a thread are to be listed, `count` of them; by a warp. */
+ND_FN uint4 *nd_room(long long row, int count)
 {
-    const unsigned have = nd_ballot(letter.far > 0);
-    if (have == 0) return;
-    const int count = (letter.far + ND_PIECE - 1) / ND_PIECE;
-    const bool alone = (have & (have - 1)) == 0;
-    const int from = __ffs((int)have) - 1;
-    const int end = alone ? count : nd_sum_up_to_here(count);
-    const int total = nd_from(end, alone ? from : 31);
+    const int end = nd_sum_up_to_here(count), total = nd_from(end, 31);
     const long long turn = nd_turn(row);
     unsigned at = 0;
-    if (nd_lane() == 0) at = atomicAdd(nd_mail.number + (turn & 3), (unsigned)total);
-    uint4 *to = nd_mail.pieces + (turn & 1) * nd_mail.capacity + nd_from(at, 0);
-    const long long first = letter.begin + letter.near, last = first + letter.far;
-    if (alone) {
-        const long long begin = nd_from(first, from), stop = nd_from(last, from);
+    if (nd_lane() == 0 && total) at = atomicAdd(nd_mail.number + (turn & 3), (unsigned)total);
+    return nd_mail.pieces + (turn & 1) * nd_mail.capacity + nd_from(at, 0) + end - count;
+}
+
+/* List what is due later: a few pieces by their thread, many by the warp. Returns what follows. */
+template <class Fan> ND_FN uint4 *nd_send_far(uint4 *to, unsigned now, const nd_letter &letter)
+{
+    const int count = nd_pieces(letter);
+    const long long begin = letter.begin + letter.near, end = begin + letter.far;
+    for (unsigned many = nd_ballot(count > ND_FEW_PIECES); many; many &= many - 1) {
+        const int from = __ffs((int)many) - 1, pieces = nd_from(count, from);
+        const long long first = nd_from(begin, from), last = nd_from(end, from);
         const int more = nd_from(letter.more, from);
-        for (int i = nd_lane(); i < total; i += 32)
-            __stcg(to + i, nd_piece(Fan::number, begin + (long long)i * ND_PIECE, stop, now, more));
-        return;
+        uint4 *place = (uint4 *)nd_from((unsigned long long)to, from);
+        for (int i = nd_lane(); i < pieces; i += 32)
+            __stcg(place + i, nd_piece(Fan::number, first + (long long)i * ND_PIECE, last, now, more));
     }
-    for (int i = 0; i < count; ++i)
-        __stcg(to + end - count + i,
-               nd_piece(Fan::number, first + (long long)i * ND_PIECE, last, now, letter.more));
+    if (count <= ND_FEW_PIECES)
+        for (int i = 0; i < count; ++i)
+            __stcg(to + i, nd_piece(Fan::number, begin + (long long)i * ND_PIECE, end, now, letter.more));
+    return to + count;
 }
 
 /* All connections of a source, by a thread of its own. */
 template <class Fan> ND_FN void nd_send_own(unsigned now, const nd_letter &letter)
 {
     const long long end = letter.begin + letter.near + letter.far;
-    for (long long p = letter.begin; p < end; ++p) Fan::add(now + Fan::code(p), Fan::value(p, letter.more));
+    for (long long p = letter.begin; p < end; ++p) 
+        Fan::add(now + Fan::code(p), (typename Fan::slot)Fan::multiple(p) * letter.more);
 }
 #endif

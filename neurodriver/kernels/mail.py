@@ -49,13 +49,11 @@ def fan_kernel(name: str, gather: Gather) -> Kernel:
 
 def _members(gather: Gather, arguments: Arguments) -> list[str]:
     """Return the functions of a fan."""
-    wide = gather.limits["wide"]
-    slot, word = ("long long", "unsigned long long") if wide else ("int", "int")
+    slot = "long long" if gather.limits["wide"] else "int"
 
-    def array(name: str, place: str) -> str:
+    def array(name: str, place: str, load: str = "__ldg") -> str:
         kind = {"begin_of": "long long", "near": "long long", "code": "int"}.get(name)
         kind = kind or _C_TYPES[gather.arrays[name].dtype.name]
-        load = "nd_take" if place == "nd_p" else "__ldg"
         return f"{load}({arguments.pointer(name, f'const {kind}')} + {place})"
 
     own = "1"
@@ -63,9 +61,9 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
         own = f"(int){array('of_source', 'nd_source')}"
     elif "multiple" not in gather.arrays:
         own = f"(int){arguments.scalar('weight')}"
-    each = (
-        f"(slot){array('multiple', 'nd_p')} * nd_more" if "multiple" in gather.arrays else "nd_more"
-    )
+    one, four = "1", "make_int4(1, 1, 1, 1)"
+    if "multiple" in gather.arrays:
+        one, four = array("multiple", "nd_p"), array("multiple", "nd_p", "nd_take_four")
     turns, ahead = arguments.integer("turns"), arguments.integer("ahead")
     slots = arguments.pointer("slots", slot)
     functions = {
@@ -80,11 +78,13 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
             f"nd_count * {own}}};",
         ],
         "unsigned code(long long nd_p)": [f"return (unsigned){array('code', 'nd_p')};"],
-        "slot value(long long nd_p, int nd_more)": [f"return {each};"],
+        "int multiple(long long nd_p)": [f"return {one};"],
+        "int4 codes(long long nd_p)": [f"return {array('code', 'nd_p', 'nd_take_four')};"],
+        "int4 multiples(long long nd_p)": [f"return {four};"],
         "void add(unsigned nd_q, slot nd_more)": [
             f"const unsigned nd_end = (unsigned)({turns} * {ahead});",
             "nd_q -= nd_q >= nd_end ? nd_end : 0;",
-            f"atomicAdd(({word} *){slots} + nd_q, ({word})nd_more);",
+            f"nd_add({slots} + nd_q, nd_more);",
         ],
     }  # fmt: skip
     lines = [f"typedef {slot} slot;", "enum { number = ND_FAN };"]
@@ -124,7 +124,7 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
     each = "for (int nd_j = 0; nd_j < N; ++nd_j)"
     ask = ["const bool nd_mine = nd_bits[nd_j] >> nd_lane() & 1;",
            "const int nd_count = nd_mine ? nd_spikes(nd_value[nd_j]) : 0;"]  # fmt: skip
-    declare, send = [], []
+    declare, send, count, far = [], [], [], []
     for n, first, alone in fans:  # all are asked for before the first one is used
         fan, letter = f"nd_unit_{n}::fan", f"nd_letter_{n}[nd_j]"
         declare += [f"nd_letter nd_letter_{n}[N];",
@@ -135,10 +135,15 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
         if alone:
             send += [f"nd_send_own<{fan}>(nd_now_{n}, {letter});"]
         else:
-            send += [f"nd_send_near<{fan}>(nd_now_{n}, {letter});",
-                     f"nd_send_far<{fan}>(nd_row, nd_now_{n}, {letter});"]  # fmt: skip
+            send += [f"nd_send_near<{fan}>(nd_now_{n}, {letter});"]
+            count += [f"nd_count += nd_pieces({letter});"]
+            far += [f"nd_to = nd_send_far<{fan}>(nd_to, nd_now_{n}, {letter});"]
     unroll = "ND_UNROLL"
     lines = [*declare, unroll, *block(each, ask), unroll, *block(each, send)] if fans else []
+    if far:
+        some = ["uint4 *nd_to = nd_room(nd_row, nd_count);", unroll, *block(each, far)]
+        lines += ["int nd_count = 0;", unroll, *block(each, count),
+                  *block("if (nd_ballot(nd_count > 0))", some)]  # fmt: skip
     head = (f"template <int N> ND_FN void nd_send_{variable}(long long nd_row, "
             "const unsigned *nd_bits, const int *nd_at, const real *nd_value)")  # fmt: skip
     return block(head, lines)

@@ -27,9 +27,7 @@ SHARED = 200 << 10
 BLOCK_WARPS = 22
 """Warps of a block whose threads keep their components in registers: there are some 90 for each."""
 
-import os
-
-DEALERS = int(os.environ.get("ND_DEALERS", "4"))
+DEALERS = 4
 """Warps of a block that deal out spikes while the others compute."""
 
 LONG_DEALERS = 16
@@ -37,6 +35,9 @@ LONG_DEALERS = 16
 
 WIDE = 1 << 20
 """Connections of spikes from which the whole device deals."""
+
+SHORT_WARPS = 28
+"""The same in single precision, where spikes are sent."""
 
 INJECT, SAMPLE, EVENTS, EXPORT, DEAL = -1, -2, -3, -4, -5
 WIDTHS = ("alone", "block", "cluster", "grid")
@@ -155,7 +156,9 @@ def choose(
     """
     load = load or Load()
     ones = tuple(1 for _ in units)
-    most = BLOCK_WARPS - (DEALERS - 1 if load.listed else 0)
+    # single precision takes fewer registers; a second component sends its spikes after the first
+    most = SHORT_WARPS if load.edges and word == 4 else BLOCK_WARPS
+    most -= DEALERS - 1 if load.listed else 0
     few = load.edges < WIDE
     small = _pairs(units, most)
     if few and _total(units, small) <= most:
