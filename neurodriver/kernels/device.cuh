@@ -77,7 +77,7 @@ static __device__ void nd_scan(const nd_item &item, long long k)
     if (!e.scanned && k != nd_given.first) return;   /* noted by who computed them */
     const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
     unsigned *to = e.bits + (k - nd_given.first) * e.words;
-    const bool silent = nd_silent(e.active, k, e.depth);
+    const bool silent = ND_MARKS && nd_silent(e.active, k, e.depth);
     for (int i = item.first; i < item.end; i += 32 * ND_BATCH) {
         real x[ND_BATCH];   /* asked for before it is known that the row is not silent */
         ND_UNROLL

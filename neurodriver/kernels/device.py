@@ -95,6 +95,9 @@ ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
 """,
 )
 
+ROOMY = 384
+"""Threads of a block at most that have 160 registers each."""
+
 LAP_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
@@ -145,6 +148,8 @@ class Shape:
     window : int
         Steps that warps go without each other; then they meet, deal out the spikes and meet again.
         0: they meet once a step, and deal out the spikes of the one before meanwhile.
+    marks : bool
+        Whether it is noted which rows of events are not silent: somebody wants to know.
     """
 
     threads: int = 256
@@ -154,11 +159,17 @@ class Shape:
     record: int = 8
     laps: bool = False
     window: int = 0
+    marks: bool = True
 
     @property
     def team(self) -> int:
         """Bytes a thread of what the threads of a warp share."""
         return (2 * self.ahead // 16 + 1) * self.record
+
+    @property
+    def keeps(self) -> bool:
+        """Whether threads have registers for where the connections of their components are."""
+        return self.holds and self.threads <= ROOMY and not self.window
 
     def meetings(self, first: int, last: int) -> int:
         """Return how often warps meet in steps ``first`` to ``last - 1``."""
@@ -199,6 +210,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_WINDOW {shape.window}",
         f"#define ND_MAIL {int(any(part.fan for part in parts))}",
         f"#define ND_PIECE {PIECE}",
+        f"#define ND_MARKS {int(shape.marks)}",
+        f"#define ND_KEEPS {int(shape.keeps)}",
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",

@@ -1,9 +1,9 @@
 /* Spikes on their way to the slots of their targets.
  *
- * A `Fan` holds the connections of one access by their sources (see mail.py): `letter(source,
- * count)` tells where those of a source lie, those at whose targets a spike is due at once before
- * the others; `code(p)` how far ahead of a row of slots a connection's slot lies; `value(p, more)`
- * what is added to it.
+ * A `Fan` holds the connections of one access by their sources (see mail.py): `letter(source)`
+ * tells where those of a source lie, those at whose targets a spike is due at once before the
+ * others; `code(p)` how far ahead of a row of slots a connection's slot lies; `multiple(p)` what a
+ * spike adds to it.
  *
  * The other connections go by a list of pieces, written by whoever computes the spikes of a turn,
  * and read by all warps that deal. A turn is a step, or a window of ND_WINDOW steps. Two lists take
@@ -20,7 +20,7 @@ ND_FN long long nd_turn(long long row)
 struct nd_letter {
     long long begin;        /* first connection */
     int near, far;          /* how many are due at once, how many are not */
-    int more;               /* spikes, times the source's own multiple */
+    int more;               /* the source's own multiple; then times its spikes */
 };
 
 struct nd_mailbox {

@@ -70,12 +70,12 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
         "unsigned now_at(long long nd_row)": [
             f"return (unsigned)(int)(nd_row & ({turns} - 1)) * (unsigned){ahead};",
         ],
-        "nd_letter letter(long long nd_source, int nd_count)": [
+        "nd_letter letter(long long nd_source)": [
             f"const long long nd_begin = {array('begin_of', 'nd_source')};",
             f"const long long nd_end = {array('begin_of', 'nd_source + 1')};",
             f"const long long nd_due = ND_WINDOW ? nd_begin : {array('near', 'nd_source')};",
             "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
-            f"nd_count * {own}}};",
+            f"{own}}};",
         ],
         "unsigned code(long long nd_p)": [f"return (unsigned){array('code', 'nd_p')};"],
         "int multiple(long long nd_p)": [f"return {one};"],
@@ -116,37 +116,43 @@ class SlotText(SumText):
 def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
     """Return the function by which the threads of a warp send the spikes of their components.
 
+    And where the connections of a component are: ``nd_letters_<variable>``.
+
     Parameters
     ----------
     variable : str
     fans : sequence of Sent
     """
-    each = "for (int nd_j = 0; nd_j < N; ++nd_j)"
-    ask = ["const bool nd_mine = nd_bits[nd_j] >> nd_lane() & 1;",
-           "const int nd_count = nd_mine ? nd_spikes(nd_value[nd_j]) : 0;"]  # fmt: skip
+    each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
+    ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
+           "const int nd_count = nd_mine ? nd_spikes(nd_e.value[nd_j]) : 0;",
+           f"nd_letters_{variable} nd_l = nd_e.letters[nd_j];",
+           "if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"]  # fmt: skip
     declare, send, count, far = [], [], [], []
-    for n, first, alone in fans:  # all are asked for before the first one is used
+    for n, _, alone in fans:  # all are asked for before the first one is used
         fan, letter = f"nd_unit_{n}::fan", f"nd_letter_{n}[nd_j]"
         declare += [f"nd_letter nd_letter_{n}[N];",
                     f"const unsigned nd_now_{n} = {fan}::now_at(nd_row);"]  # fmt: skip
-        ask += [f"{letter} = {{0, 0, 0, 0}};",
-                f"if (nd_mine) {letter} = "
-                f"{fan}::letter({first}ll + nd_at[nd_j], nd_count);"]  # fmt: skip
+        ask += [f"{letter} = nd_mine ? nd_l.of_{n} : nd_letter{{0, 0, 0, 0}};",
+                f"{letter}.more *= nd_count;"]  # fmt: skip
         if alone:
             send += [f"nd_send_own<{fan}>(nd_now_{n}, {letter});"]
         else:
             send += [f"nd_send_near<{fan}>(nd_now_{n}, {letter});"]
             count += [f"nd_count += nd_pieces({letter});"]
             far += [f"nd_to = nd_send_far<{fan}>(nd_to, nd_now_{n}, {letter});"]
-    unroll = "ND_UNROLL"
     lines = [*declare, unroll, *block(each, ask), unroll, *block(each, send)] if fans else []
     if far:
         some = ["uint4 *nd_to = nd_room(nd_row, nd_count);", unroll, *block(each, far)]
         lines += ["int nd_count = 0;", unroll, *block(each, count),
                   *block("if (nd_ballot(nd_count > 0))", some)]  # fmt: skip
-    head = (f"template <int N> ND_FN void nd_send_{variable}(long long nd_row, "
-            "const unsigned *nd_bits, const int *nd_at, const real *nd_value)")  # fmt: skip
-    return block(head, lines)
+    letters = f"nd_letters_{variable}"
+    head = f"template <int N> ND_FN void nd_send_{variable}"
+    given = f"(long long nd_row, const nd_sent<N, {letters}> &nd_e)"
+    asked = [f"of_{n} = nd_unit_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
+    members = [f"nd_letter of_{n};" for n, _, _ in fans]
+    members += block("ND_MEMBER void ask(int nd_at)", ["(void)nd_at;", *asked])
+    return [*block(f"struct {letters}", members), ";", *block(head + given, lines)]
 
 
 def fan_values(gather: Gather) -> dict[str, Any]:

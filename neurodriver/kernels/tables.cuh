@@ -42,6 +42,14 @@ struct nd_run {
 
 extern "C" { __constant__ nd_run nd_given; }
 
+/* Events of the threads of a warp, of N components each. */
+template <int N, class Letters> struct nd_sent {
+    unsigned bits[N];       /* which threads have one */
+    Letters letters[N];     /* where the connections of the thread's component are, if it is kept */
+    int at[N];              /* the thread's component */
+    real value[N];
+};
+
 /* Record the events of a warp in the row that it writes. */
 ND_FN void nd_note(const real *ring, long long row, bool mine, int element)
 {

@@ -85,6 +85,8 @@ class ThreadText:
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
+        if self.model.sub_units is None:
+            lines += [f"nd_letters_{n} nd_l_{n}[ND_OWN];" for n in self.component.events]
         return lines
 
     def head(self) -> list[str]:
@@ -122,6 +124,8 @@ class ThreadText:
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
+        if self.model.sub_units is None:
+            body += [f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);" for n in self.component.events]
         heads = [line for s in self.sums for line in s.head()]
         return [*self.head(), *heads, *self.own(), *self._each(body)]
 
@@ -240,15 +244,20 @@ class ThreadText:
             active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
             ring = a.pointer(f"ring:{name}", "const real")
             own = a.integer(self.component.key(f"segment:{name}"))
-            bits, at, value = (f"nd_{what} + nd_i" for what in (f"e_{name}", "c", f"y_{name}"))
-            each = "for (int nd_j = nd_i; nd_j < nd_i + ND_PAIR; ++nd_j)"
-            mine = f"nd_e_{name}[nd_j] >> nd_lane() & 1"
-            some = [
-                f"nd_send_{name}<ND_PAIR>(nd_k + 1, {bits}, {at}, {value});",
-                f"if (nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
-                "ND_UNROLL",
-                f"{each} nd_note({ring}, nd_k + 1, {mine}, (int){own} + nd_c[nd_j]);",
+            each = "for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)"
+            take = [
+                f"nd_e.bits[nd_j] = nd_e_{name}[nd_i + nd_j];",
+                f"nd_e.value[nd_j] = nd_y_{name}[nd_i + nd_j];",
+                "nd_e.at[nd_j] = nd_c[nd_i + nd_j];",
+                f"if (ND_KEEPS) nd_e.letters[nd_j] = nd_l_{name}[nd_i + nd_j];",
             ]
+            note = "nd_e.bits[nd_j] >> nd_lane() & 1", f"(int){own} + nd_e.at[nd_j]"
+            some = [
+                f"nd_sent<ND_PAIR, nd_letters_{name}> nd_e;", "ND_UNROLL", *block(each, take),
+                f"nd_send_{name}<ND_PAIR>(nd_k + 1, nd_e);",
+                f"if (ND_MARKS && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+                "ND_UNROLL", f"{each} nd_note({ring}, nd_k + 1, {note[0]}, {note[1]});",
+            ]  # fmt: skip
             pair = f"if (nd_e_{name}[nd_i] | nd_e_{name}[nd_i + ND_PAIR - 1])"
             lines += [
                 "ND_UNROLL",

@@ -115,7 +115,8 @@ class CUDABackend:
         plan = given or schedule.choose(
             units, device.processors, device.clusters, word, self.mail.load
         )
-        plan = replace(plan, shape=replace(plan.shape, window=self.mail.window))
+        marks = bool(self.program.custom) or any("nd_silent(" in u.kernel.text for u in units)
+        plan = replace(plan, shape=replace(plan.shape, window=self.mail.window, marks=marks))
         return schedule.with_ahead(plan, units, word)
 
     def _built(self) -> Loaded:

@@ -30,8 +30,8 @@ BLOCK_WARPS = 22
 DEALERS = 4
 """Warps of a block that deal out spikes while the others compute."""
 
-LONG_DEALERS = 16
-"""Warps of a block, at least, where all of them deal at once."""
+LONG_DEALERS = 12
+"""Warps of a block where all of them deal at once, so few that none of their registers spill."""
 
 WIDE = 1 << 20
 """Connections of spikes from which the whole device deals."""
@@ -134,8 +134,9 @@ class Load:
 
     def warps(self, busy: int) -> int:
         """Return the warps of a block that has ``busy`` ones with components."""
-        least = LONG_DEALERS if self.listed and self.window else 4
-        return max(busy + (DEALERS if self.listed else 1), least)
+        if self.listed and self.window:
+            return max(busy + 1, LONG_DEALERS)
+        return max(busy + (DEALERS if self.listed else 1), 4)
 
 
 def choose(
@@ -159,15 +160,17 @@ def choose(
     # single precision takes fewer registers; a second component sends its spikes after the first
     most = SHORT_WARPS if load.edges and word == 4 else BLOCK_WARPS
     most -= DEALERS - 1 if load.listed else 0
+    if load.listed and load.window:
+        most = LONG_DEALERS - 1
     few = load.edges < WIDE
-    small = _pairs(units, most)
+    small = _pairs(units, most, load)
     if few and _total(units, small) <= most:
         return Plan("block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small)
-    wide = _pairs(units, CLUSTER * most)
+    wide = _pairs(units, CLUSTER * most, load)
     if few and clusters and _total(units, wide) <= CLUSTER * most:
         each = load.warps(-(-_total(units, wide) // CLUSTER))
         return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
-    own = _pairs(units, processors * most)
+    own = _pairs(units, processors * most, load)
     if _total(units, own) <= processors * most:
         each = load.warps(-(-_total(units, own) // processors))
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
@@ -181,12 +184,13 @@ def choose(
     return Plan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
 
 
-def _pairs(units: Sequence[Unit], warps: int) -> tuple[int, ...]:
+def _pairs(units: Sequence[Unit], warps: int, load: Load) -> tuple[int, ...]:
     """Return components of a thread: more than one where the items would not fit otherwise.
 
     Sums that take long get a warp, or a thread, each.
     """
-    most = [(4 if u.idle else 1) if u.spread else 1 if u.kernel.record else 2 for u in units]
+    plain = 4 if load.window else 2
+    most = [(4 if u.idle else 1) if u.spread else 1 if u.kernel.record else plain for u in units]
     own = [1] * len(units)
     while _total(units, own) > warps:
         left = [i for i in range(len(units)) if own[i] < most[i]]
