@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
     parser.add_argument("--peers", required=True, help="Python with Brian2 and NEST")
     parser.add_argument("--keep", type=Path, help="folder for spikes; what is there is not redone")
+    parser.add_argument("--only", choices=PEERS, help="what is known of the other stays")
     arguments = parser.parse_args()
     known = json.loads(OUTPUT.read_text()) if OUTPUT.exists() else {}
     version = versions(arguments.peers)
@@ -136,9 +137,9 @@ def main() -> None:
                 "network": case.network,
                 "seconds": case.seconds,
                 "seeds": SEEDS,
-                "peers": {},
+                "peers": dict(known.get(name, {}).get("peers", {})) if arguments.only else {},
             }
-            for peer in PEERS:
+            for peer in [arguments.only] if arguments.only else PEERS:
                 runs = [
                     fired(name, seed, spikes(arguments.peers, name, peer, seed, folder))
                     for seed in SEEDS

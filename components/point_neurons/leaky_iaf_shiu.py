@@ -11,14 +11,14 @@ class LeakyIAFShiu(LeakyIAFDelta):
 
     ``time_constant dV/dt = V_rest - V + s`` and ``ds/dt = -s / tau``; a spike that arrives at the
     receptor syn adds its edge's weight (mV) to s, one at the receptor kick to V. A spike of row k
-    over an edge of d steps arrives in row k + d. When ``V >= threshold``, after the arrivals of the
-    row, the neuron spikes, ``V = reset_potential`` and ``s = 0``. Defaults are those of the paper.
+    over an edge of d steps arrives in row k + d. When ``V >= threshold``, before the arrivals of
+    the row, the neuron spikes, ``V = reset_potential`` and ``s = 0``. So a kick makes a spike one
+    row after it arrived. Defaults, and the order within a step, are those of the paper's program.
 
-    Refractory: for ``round(refractory_period / dt)`` steps after a spike V stays at the reset
-    potential and s at 0, and what arrives in these rows, and in that of the spike, is dropped.
-
-    Limits: the paper's program counts the step of the spike as the first refractory one, so its
-    neurons rest one step less.
+    Refractory: ``round(refractory_period / dt)`` rows, of which that of the spike is the first, in
+    which V stays at the reset potential and s at 0, and what arrives is dropped; in the row of the
+    spike also where there is no refractory period. So of kicks at 100 Hz and 0.1 ms one in a
+    hundred has no effect.
     """
 
     reference = (
@@ -39,6 +39,7 @@ class LeakyIAFShiu(LeakyIAFDelta):
     }
     states = {"s": State("mV", doc="sum of the synapses")}
     constants = {
+        "refractory_steps": "fmax(floor(refractory_period / dt_ms + 0.5) - 1, 0)",
         "decay": "exp(-dt_ms / tau)",
         "gap": "fabs(dt_ms / tau - dt_ms / time_constant)",
         "through": "dt_ms / time_constant * exp(-dt_ms / fmax(tau, time_constant)) * "
@@ -47,10 +48,10 @@ class LeakyIAFShiu(LeakyIAFDelta):
     terms = {"jump": "kick"}
     update = """
         bool clamped = left > 0;
-        real free = V + leak * (resting_potential - V) + through * s + jump;
+        real free = V + leak * (resting_potential - V) + through * s;
         bool fires = !clamped & (free >= threshold);
         bool rests = clamped | fires;
-        V = rests ? reset_potential : free;
+        V = rests ? reset_potential : free + jump;
         s = rests ? 0 : s * decay + syn;
         left = fires ? refractory_steps : clamped ? left - 1 : 0;
         spike_state = fires ? 1 : 0;

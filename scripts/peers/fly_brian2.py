@@ -1,6 +1,6 @@
 """The fly brain of Shiu et al. (2024) in Brian2; the table of synapses is read from an npz."""
 from common import args, FLY as P
-a = args(0, 1.0, table="fly.npz", rate=100.0, target="cpp")
+a = args(0, 1.0, table="fly.npz", rate=100.0, target="cpp", network="")
 import numpy as np
 import brian2_util
 table = np.load(a.table)            # source, target, count (signed), neurons, kicked
@@ -21,7 +21,11 @@ G.rfc = rest * ms
 S = b.Synapses(G, G, "w : 1 (constant)", on_pre="g_post += w", delay=P["delay"] * ms)
 S.connect(i=table["source"].astype(np.int32), j=table["target"].astype(np.int32))
 S.w = P["w"] * table["count"]
-X = b.PoissonGroup(len(table["kicked"]), a.rate * b.Hz)
+if a.network:                       # kicks that were drawn elsewhere: step and source
+    step, source = np.load(a.network)["kicks"]
+    X = b.SpikeGeneratorGroup(len(table["kicked"]), source, step * P["dt"] * ms)
+else:
+    X = b.PoissonGroup(len(table["kicked"]), a.rate * b.Hz)
 K = b.Synapses(X, G, on_pre="v_post += kick", namespace=dict(kick=P["kick"] * P["w"]))
 K.connect(i=np.arange(len(table["kicked"])), j=table["kicked"])
 M = b.SpikeMonitor(G, record=bool(a.spikes))

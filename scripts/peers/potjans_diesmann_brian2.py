@@ -16,7 +16,7 @@ G = b.NeuronGroup(a.n, """
 dv/dt = (EL-v)/(taum*ms) + (I+Idc)/(C*ms) : 1 (unless refractory)
 dI/dt = -I/(taus*ms) : 1
 Idc : 1 (constant)
-""", threshold="v>=Vt", reset="v=Vr", refractory=P["tref"] * ms, method="exact", namespace=ns)
+""", threshold="v>=Vt", reset="v=Vr", refractory=brian2_util.rest(P) * ms, method="exact", namespace=ns)
 G.v = "V0 + V0sd*randn()"
 G.Idc = np.repeat(current, sizes)
 
