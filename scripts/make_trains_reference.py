@@ -42,11 +42,14 @@ def coba(circuit: Circuit) -> dict[str, Any]:
 
 def fly(circuit: Circuit) -> dict[str, Any]:
     """Return the steps and sources of the kicks; the table of synapses goes its own way."""
+    module = example("shiu_2024")
+    late = round(module.DELAY / module.DT) - 1  # kicks are late by this, besides their own step
     recorder = MemoryRecorder([("spike_state", circuit.groups[1].uids)])
-    with LPU(circuit, example("shiu_2024").DT, recorders=[recorder], seed=SEED) as lpu:
+    with LPU(circuit, module.DT, recorders=[recorder], seed=SEED) as lpu:
         lpu.run(duration=SECONDS)
     kicks = recorder.get("spike_state")
-    return {"kicks": np.stack([np.rint(kicks["time"] / lpu.dt).astype(int), kicks["index"]])}
+    step = np.rint(kicks["time"] / lpu.dt).astype(int) + late
+    return {"kicks": np.stack([step, kicks["index"]])}
 
 
 DRAWN = {"coba_lif": coba, "coba_hh": coba, "fly": fly}
