@@ -9,7 +9,7 @@ the same numbers.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,13 +53,13 @@ class Parts:
     Attributes
     ----------
     first : (sources + 1,) int64
-    code : (edges,) int32
+    code : (edges,) int32 or uint16
         Their remainders by ``width`` are targets, ascending among those of a source.
     width : int
     """
 
     first: NDArray[np.int64]
-    code: NDArray[np.int32]
+    code: NDArray[np.int32] | NDArray[np.uint16]
     width: int
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -181,6 +181,7 @@ def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, un
             f"{depth * width:,} slots, {MOST_PLACES:,} are allowed: shorten the delay or use a "
             f"larger dt"
         )
+    _trim(made.arrays["block"], first)
     wide = units.most >= 2**31
     made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
     made.limits["wide"] = int(wide)
@@ -188,6 +189,25 @@ def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, un
     if width >= NOTED:
         made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
+
+
+def narrow(made: Gather) -> Gather:
+    """Store places in 2 bytes where these are enough."""
+    code = made.arrays["code"]
+    if made.parts is not None and len(code) and code.max() < 1 << 16:
+        made.arrays["code"] = short = as_aligned(code, np.uint16)
+        made.parts = replace(made.parts, code=short)
+    return made
+
+
+def _trim(blocks: NDArray[Any], first: NDArray[np.int64]) -> None:
+    """Leave out the elements before and after those that have connections."""
+    for block in blocks:
+        _, begin, end, source, listed = block.tolist()
+        has = np.flatnonzero(np.diff(first[source : source + end - begin + 1]))
+        if len(has) and not listed:
+            low, high = has[0] // LANES * LANES, padded(has[-1] + 1)
+            block[1:4] = begin + low, begin + high, source + low
 
 
 def smallest(most: float) -> type[np.signedinteger[Any]]:

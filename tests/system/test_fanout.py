@@ -78,7 +78,11 @@ def only(program: Program) -> Any:
 
 @pytest.mark.parametrize(
     ("weights", "delays"),
-    [*((w, (1, 20)) for w in WEIGHTS), ("any", (1, 1)), ("one", (15, 15)), ("multiples", (4, 9))],
+    [
+        *((w, (1, 20)) for w in WEIGHTS),
+        *((w, (1, 260)) for w in ("one", "multiples")),  # places of 4 bytes
+        *[("any", (1, 1)), ("one", (15, 15)), ("multiples", (4, 9))],
+    ],
 )
 def test_bits_of_a_gather(
     weights: str, delays: tuple[int, int], dtype: str, monkeypatch: pytest.MonkeyPatch
@@ -125,12 +129,13 @@ def test_against_plain_fractions(delays: tuple[int, int]) -> None:
 
 
 def test_bytes_of_a_connection() -> None:
-    """Four for the place, none to four for the weight."""
-    sizes = {"one": 4, "by source": 4, "multiples": 6, "any": 8}
+    """Two for a place among few slots, else four; none to four for the weight."""
+    sizes = {"one": 0, "by source": 0, "multiples": 2, "any": 4}
     for weights, size in sizes.items():
-        gather = only(compile_circuit(circuit(weights), DT))
-        each = sum(gather.arrays[a].nbytes for a in ("code", "multiple") if a in gather.arrays)
-        assert each == size * gather.edges == size * 331 * 23
+        for longest, place in ((20, 2), (65536 // 336, 2), (65536 // 336 + 1, 4)):
+            gather = only(compile_circuit(circuit(weights, (1, longest), fan_in=200), DT))
+            each = sum(gather.arrays[a].nbytes for a in ("code", "multiple") if a in gather.arrays)
+            assert each == (place + size) * gather.edges == (place + size) * 331 * 200
     assert only(compile_circuit(circuit("multiples"), DT)).limits["wide"] == 0
     assert only(compile_circuit(circuit("any"), DT)).limits["wide"] == 1
 

@@ -1,0 +1,121 @@
+/* Deals spikes out to the slots of their targets, some spikes at a time: while connections of one
+ * are dealt out, those of the next ones are on their way from memory. They lie anywhere, so that a
+ * processor cannot foresee where. */
+#define ND_SPIKES 64        /* that wait together at most */
+#define ND_AHEAD 24         /* cache lines of connections under way */
+#define ND_LINE 64          /* bytes */
+#define ND_WORDS 64         /* words of notes that are looked at together */
+
+/* Elements of `begin` to `end`, multiples of ND_LANES, that are noted: their words of 64 bits that
+ * are not zero, and where these begin. The notes of other threads come from their caches, so no
+ * branch depends on one before all are on their way. */
+struct nd_events {
+    int count;
+    int at[ND_WORDS];
+    unsigned long long bits[ND_WORDS];
+
+    /* Returns where those begin that were not looked at. */
+    long long find(const unsigned short *notes, long long begin, long long end)
+    {
+        const long long whole = (end - begin) / 64;
+        const int most = (int)(whole < ND_WORDS ? whole : ND_WORDS);
+        int n = 0;
+        notes += begin / ND_LANES;
+        for (int w = 0; w < most; ++w) {
+            unsigned long long word;
+            __builtin_memcpy(&word, notes + 4 * w, 8);
+            bits[n] = word;
+            at[n] = (int)begin + 64 * w;
+            n += word != 0;
+        }
+        begin += 64 * most;
+        if (most < ND_WORDS && begin < end) {
+            bits[n] = 0;
+            at[n] = (int)begin;
+            for (int s = 0; begin < end; begin += ND_LANES, ++s)
+                bits[n] |= (unsigned long long)notes[4 * most + s] << s * ND_LANES;
+            n += bits[n] != 0;
+        }
+        count = n;
+        return begin;
+    }
+};
+
+/* What a weight belongs to. */
+enum nd_weights { ND_TO_ALL, ND_TO_SOURCE, ND_TO_EDGE };
+
+/* `multiple` holds the weights, but for one that belongs to all. With `turns`, slots are a ring;
+ * with `notes`, it is noted in `touched` which slots something reached. */
+template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes>
+struct nd_fanout {
+    Slot *slots;
+    unsigned char *touched;
+    const long long *parts;     /* of each source, `stride` apart: begin and end of its connections */
+    const Code *code;
+    const Multiple *multiple;
+    Slot all;
+    unsigned now, end;          /* first slot of this step, slots of the ring */
+    int stride;
+    int found = 0;
+    int source[ND_SPIKES], count[ND_SPIKES];
+    int fetched;                        /* sources whose connections were asked for, */
+    unsigned long long next, last;      /* and the addresses of those of the last one that were not */
+
+    void add(long long s, int c)
+    {
+        if (found == ND_SPIKES) deal();
+        __builtin_prefetch(parts + s * stride);
+        source[found] = (int)s;
+        count[found++] = c;
+    }
+
+    /* Ask for the next cache line of connections. */
+    void fetch()
+    {
+        if (next >= last) {
+            if (fetched == found) return;
+            const long long *part = parts + (long long)source[fetched++] * stride;
+            next = (unsigned long long)(code + part[0]) & ~(ND_LINE - 1ull);
+            last = (unsigned long long)(code + part[1]);
+            if (next >= last) return;
+        }
+        __builtin_prefetch((const void *)next);
+        if (weights == ND_TO_EDGE)
+            __builtin_prefetch((const char *)multiple + (next - (unsigned long long)code)
+                               / sizeof(Code) * sizeof(Multiple));
+        next += ND_LINE;
+    }
+
+    void put(long long p, int i, Slot each)
+    {
+        unsigned q = code[p];
+        if (turns) {
+            q += now;
+            q -= q >= end ? end : 0;
+        }
+        slots[q] += weights == ND_TO_EDGE ? (Slot)multiple[p] * count[i] : each;
+        if (notes) touched[q / ND_LANES] = 1;
+    }
+
+    void deal()
+    {
+        const int run = ND_LINE / sizeof(Code);
+        fetched = 0;
+        next = last = 0;
+        for (int l = 0; l < ND_AHEAD; ++l) fetch();
+        for (int i = 0; i < found; ++i) {
+            const long long *part = parts + (long long)source[i] * stride;
+            const Slot each = (weights == ND_TO_SOURCE ? (Slot)multiple[source[i]] : all) * count[i];
+            long long p = part[0];
+            const long long past = part[1];
+            for (; p + run <= past; p += run) {
+                fetch();
+#pragma GCC unroll 32
+                for (int j = 0; j < run; ++j) put(p + j, i, each);
+            }
+            fetch();
+            for (; p < past; ++p) put(p, i, each);
+        }
+        found = 0;
+    }
+};
