@@ -2,7 +2,8 @@
  * are dealt out, those of the next ones are on their way from memory. They lie anywhere, so that a
  * processor cannot foresee where. */
 #define ND_SPIKES 64        /* that wait together at most */
-#define ND_AHEAD 24         /* cache lines of connections under way */
+#define ND_ROWS 4           /* whose first connections are under way, */
+#define ND_AHEAD 6          /* and as many cache lines of each */
 #define ND_LINE 64          /* bytes */
 #define ND_WORDS 64         /* words of notes that are looked at together */
 
@@ -56,10 +57,9 @@ struct nd_fanout {
     Slot all;
     unsigned now, end;          /* first slot of this step, slots of the ring */
     int stride;
+    static const int run = ND_LINE / sizeof(Code);      /* connections of a cache line */
     int found = 0;
     int source[ND_SPIKES], count[ND_SPIKES];
-    int fetched;                        /* sources whose connections were asked for, */
-    unsigned long long next, last;      /* and the addresses of those of the last one that were not */
 
     void add(long long s, int c)
     {
@@ -69,21 +69,21 @@ struct nd_fanout {
         count[found++] = c;
     }
 
-    /* Ask for the next cache line of connections. */
-    void fetch()
+    /* Ask for the cache line of a connection, or of the `last` one. Without a branch: these rows
+     * are of any length. */
+    __attribute__((always_inline)) void fetch(long long p, long long last) const
     {
-        if (next >= last) {
-            if (fetched == found) return;
-            const long long *part = parts + (long long)source[fetched++] * stride;
-            next = (unsigned long long)(code + part[0]) & ~(ND_LINE - 1ull);
-            last = (unsigned long long)(code + part[1]);
-            if (next >= last) return;
-        }
-        __builtin_prefetch((const void *)next);
-        if (weights == ND_TO_EDGE)
-            __builtin_prefetch((const char *)multiple + (next - (unsigned long long)code)
-                               / sizeof(Code) * sizeof(Multiple));
-        next += ND_LINE;
+        p = p < last ? p : last;
+        __builtin_prefetch(code + p);
+        if (weights == ND_TO_EDGE) __builtin_prefetch(multiple + p);
+    }
+
+    /* Ask for the first connections of a spike. */
+    __attribute__((always_inline)) void begin(int i) const
+    {
+        const long long *part = parts + (long long)source[i < found ? i : found - 1] * stride;
+#pragma GCC unroll 8
+        for (int l = 0; l < ND_AHEAD; ++l) fetch(part[0] + l * run, part[1]);
     }
 
     void put(long long p, int i, Slot each)
@@ -99,21 +99,18 @@ struct nd_fanout {
 
     void deal()
     {
-        const int run = ND_LINE / sizeof(Code);
-        fetched = 0;
-        next = last = 0;
-        for (int l = 0; l < ND_AHEAD; ++l) fetch();
+        for (int i = 0; i < (found < ND_ROWS ? found : ND_ROWS); ++i) begin(i);
         for (int i = 0; i < found; ++i) {
+            begin(i + ND_ROWS);
             const long long *part = parts + (long long)source[i] * stride;
             const Slot each = (weights == ND_TO_SOURCE ? (Slot)multiple[source[i]] : all) * count[i];
             long long p = part[0];
             const long long past = part[1];
             for (; p + run <= past; p += run) {
-                fetch();
+                fetch(p + ND_AHEAD * run, past);
 #pragma GCC unroll 32
                 for (int j = 0; j < run; ++j) put(p + j, i, each);
             }
-            fetch();
             for (; p < past; ++p) put(p, i, each);
         }
         found = 0;
