@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support import assert_same_bits, model, simulate, started
+from old_style import OldLeaky
+from support import IAF, assert_same_bits, model, simulate, started
 
 from neurodriver import (
     ArrayInput,
@@ -24,8 +25,10 @@ from neurodriver import (
     Normal,
     Projection,
     State,
+    StepInput,
     Uniform,
     Weighted,
+    host_array,
 )
 from neurodriver.circuit.projections import Drawn
 from neurodriver.compile.gather import Edges
@@ -185,6 +188,46 @@ def test_no_connection_is_read_twice() -> None:
             mine = target[begin:end]
             assert ((mine >= cuts[thread]) & (mine < cuts[thread + 1])).all()
     assert (parts[1:, 0] == parts[:-1, -1]).all() and parts[-1, -1] == gather.edges
+
+
+class Clockwork(NDComponent):
+    """Counts three events in every seventh row."""
+
+    updates = ("spike_state",)
+
+    def pre_run(self, update_pointers: Any) -> None:
+        self.row = 0
+
+    def run_step(self, update_pointers: Any) -> None:
+        self.row += 1
+        out = host_array(update_pointers["spike_state"], self.num_comps, self.dtype)
+        out[:] = 3 * (self.row % 7 == 0)
+
+
+def test_sources_of_any_make() -> None:
+    """A template, a class with `run_step` and a declared model in one row: each as it notes it."""
+    rng = np.random.default_rng(3)
+    uids = [f"n{i}" for i in range(37)]
+    groups: Any = [
+        (OldLeaky, 37, IAF | {"initinternalV": np.linspace(-70.0, -45.0, 37)}, uids),
+        (Clockwork, 21, {}, None),
+        (model("PoissonCounts"), 50, {"rate": 2e3}, None),
+        (Adder, 40, {}, None),
+    ]
+    source = rng.integers(0, 108, 600).astype(np.int32)
+    target = (108 + rng.integers(0, 40, 600)).astype(np.int32)
+    delay, weight = rng.integers(1, 6, 600) * DT, rng.normal(0.0, 1.0, 600)
+    links = Connections("spike_state", "a", source, target, delay, {"weight": weight})
+    made = Circuit.from_arrays(groups, [links])
+    assert compile_circuit(made, DT).gathers[3, "a"].form == "fanout"
+    current = StepInput("I", uids, 40.0, 0.0, 1.0)
+    record = [("V", None), ("spike_state", None)]
+    one = simulate(made, DT, 300, current, record, plans=False, backend="cpu")
+    for begin, end in ((0, 37), (37, 58), (58, 108)):
+        assert one["spike_state"][:, begin:end].sum() > 20
+    for threads in (1, 3):
+        how: Any = {"threads": threads, "backend": "cpu"}
+        assert_same_bits(one, simulate(made, DT, 300, current, record, **how))
 
 
 def test_a_source_that_begins_with_a_spike() -> None:
