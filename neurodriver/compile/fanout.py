@@ -192,10 +192,12 @@ def add_slots(made: Gather, first: NDArray[np.int64], depth: int, width: int, un
 
 
 def narrow(made: Gather) -> Gather:
-    """Store places in 2 bytes where these are enough."""
-    code = made.arrays["code"]
-    if made.parts is not None and len(code) and code.max() < 1 << 16:
-        made.arrays["code"] = short = as_aligned(code, np.uint16)
+    """Store places in 2 bytes where these are enough, and how many slots a step reaches."""
+    if made.parts is None:
+        return made
+    reach = made.limits["reach"] = int(made.arrays["code"].max()) + 1
+    if reach <= 1 << 16:
+        made.arrays["code"] = short = as_aligned(made.arrays["code"], np.uint16)
         made.parts = replace(made.parts, code=short)
     return made
 

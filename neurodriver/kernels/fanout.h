@@ -4,6 +4,7 @@
 #define ND_SPIKES 64        /* that wait together at most */
 #define ND_ROWS 4           /* whose first connections are under way, */
 #define ND_AHEAD 6          /* and as many cache lines of each */
+#define ND_FIRST 64         /* connections whose slots are under way, where these lie far */
 #define ND_LINE 64          /* bytes */
 #define ND_WORDS 64         /* words of notes that are looked at together */
 
@@ -46,8 +47,10 @@ struct nd_events {
 enum nd_weights { ND_TO_ALL, ND_TO_SOURCE, ND_TO_EDGE };
 
 /* `multiple` holds the weights, but for one that belongs to all. With `turns`, slots are a ring;
- * with `notes`, it is noted in `touched` which slots something reached. */
-template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes>
+ * with `notes`, it is noted in `touched` which slots something reached; `far` ones fit into no near
+ * cache. Functions that do nothing but ask for memory are inlined: a compiler may drop the call. */
+template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes,
+          bool far>
 struct nd_fanout {
     Slot *slots;
     unsigned char *touched;
@@ -86,13 +89,34 @@ struct nd_fanout {
         for (int l = 0; l < ND_AHEAD; ++l) fetch(part[0] + l * run, part[1]);
     }
 
-    void put(long long p, int i, Slot each)
+    /* Where the slot of a connection lies. */
+    __attribute__((always_inline)) unsigned place(long long p) const
     {
         unsigned q = code[p];
         if (turns) {
             q += now;
             q -= q >= end ? end : 0;
         }
+        return q;
+    }
+
+    /* Ask for the slots of some connections. */
+    __attribute__((always_inline)) void reach(long long p, long long past) const
+    {
+        for (; p < past; ++p) __builtin_prefetch(slots + place(p));
+    }
+
+    /* Ask for the slots of a spike's first connections. */
+    __attribute__((always_inline)) void reach(int i) const
+    {
+        if (i >= found) return;
+        const long long *part = parts + (long long)source[i] * stride;
+        reach(part[0], part[1] < part[0] + ND_FIRST ? part[1] : part[0] + ND_FIRST);
+    }
+
+    __attribute__((always_inline)) void put(long long p, int i, Slot each)
+    {
+        const unsigned q = place(p);
         slots[q] += weights == ND_TO_EDGE ? (Slot)multiple[p] * count[i] : each;
         if (notes) touched[q / ND_LANES] = 1;
     }
@@ -100,14 +124,17 @@ struct nd_fanout {
     void deal()
     {
         for (int i = 0; i < (found < ND_ROWS ? found : ND_ROWS); ++i) begin(i);
+        if (far) reach(0);
         for (int i = 0; i < found; ++i) {
             begin(i + ND_ROWS);
+            if (far) reach(i + 1);
             const long long *part = parts + (long long)source[i] * stride;
             const Slot each = (weights == ND_TO_SOURCE ? (Slot)multiple[source[i]] : all) * count[i];
             long long p = part[0];
             const long long past = part[1];
             for (; p + run <= past; p += run) {
                 fetch(p + ND_AHEAD * run, past);
+                if (far && p + ND_FIRST + run <= past) reach(p + ND_FIRST, p + ND_FIRST + run);
 #pragma GCC unroll 32
                 for (int j = 0; j < run; ++j) put(p + j, i, each);
             }

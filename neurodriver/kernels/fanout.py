@@ -7,6 +7,12 @@ from .sums import SumText
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
 
+_BELONGS = {"multiple": "ND_TO_EDGE", "of_source": "ND_TO_SOURCE"}
+"""What the weights of an array belong to."""
+
+NEAR = 1 << 20
+"""Bytes of slots up to which they lie in a near cache, those that the spikes of a step reach."""
+
 
 class FanoutText(SumText):
     """Writes how an access is read whose connections are stored by their sources.
@@ -151,31 +157,28 @@ class FanoutText(SumText):
     def _fan(self, stride: str) -> list[str]:
         """Declare what takes the spikes, and deals them out."""
         name, arrays = self.access.name, self.gather.arrays
-        weights = (
-            "TO_EDGE"
-            if "multiple" in arrays
-            else "TO_SOURCE"
-            if "of_source" in arrays
-            else "TO_ALL"
-        )
-        of = {"TO_EDGE": "multiple", "TO_SOURCE": "of_source"}.get(weights)
+        of = next((n for n in _BELONGS if n in arrays), "")
         kinds = [_C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
-        later = int(arrays["code"].max(initial=0)) >= self.gather.limits["ahead"]
-        touched = f"nd_touched_{name}" + ("" if later else f" + nd_now_{name} / ND_LANES")
+        reach, size = self.gather.limits["reach"], 8 if self.gather.limits["wide"] else 4
+        later = reach > self.gather.limits["ahead"]
+        row = "" if later else f" + nd_now_{name}"
         given = {
-            "slots": f"nd_slots_{name}" + ("" if later else f" + nd_now_{name}"),
-            "touched": touched if self.may_skip else "nullptr",
+            "slots": f"nd_slots_{name}{row}",
+            "touched": f"nd_touched_{name}{row and row + ' / ND_LANES'}",
             "parts": f"nd_parts_{name} + nd_u",
             "code": f"nd_code_{name}",
-            "multiple": f"nd_{of}_{name}" if of else "nullptr",
-            "all": "0" if of else f"nd_all_{name}",
+            "multiple": f"nd_{of}_{name}",
+            "all": f"nd_all_{name}",
             "now": f"(unsigned)nd_now_{name}",
             "end": f"(unsigned)(nd_turns_{name} * nd_ahead_{name})",
             "stride": stride,
         }
-        turns = "true" if later else "false"
-        notes = "true" if self.may_skip else "false"
-        kind = f"nd_fanout<nd_slot_{name}, {', '.join(kinds)}, ND_{weights}, {turns}, {notes}>"
+        unused = {"all"} if of else {"multiple"}
+        unused |= set() if self.may_skip else {"touched"}
+        given |= dict.fromkeys(unused, "0")
+        belongs = _BELONGS.get(of, "ND_TO_ALL")
+        flags = [str(f).lower() for f in (later, self.may_skip, reach * size > NEAR)]
+        kind = f"nd_fanout<nd_slot_{name}, {', '.join([*kinds, belongs, *flags])}>"
         return [f"{kind} nd_fan;", *[f"nd_fan.{n} = {value};" for n, value in given.items()]]
 
     def loop(self, earlier: list[SumText]) -> list[str]:

@@ -93,6 +93,8 @@ def test_bits_of_a_gather(
     """By source or by target, on any number of threads, in calls of any length."""
     if delays[0] < 10:  # as in large circuits
         monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    if delays[1] == 20:
+        monkeypatch.setattr("neurodriver.kernels.fanout.NEAR", 0)
     made = circuit(weights, delays)
     assert only(compile_circuit(made, DT, dtype)).form == "fanout"
     assert only(compile_circuit(made, DT, dtype, plans=False)).form == "sliced"
