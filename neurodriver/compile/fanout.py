@@ -75,8 +75,8 @@ class Parts:
             low, high = out[:, thread - 1].copy(), out[:, -1].copy()
             while (low < high).any():  # by halves, all sources at once
                 middle = (low + high) // 2
-                below = self.code[np.minimum(middle, len(self.code) - 1)] % self.width
-                below = (below < cuts[thread]) & (low < high)
+                code = self.code[np.minimum(middle, len(self.code) - 1)].astype(np.int64)
+                below = (code % self.width < cuts[thread]) & (low < high)
                 low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
             out[:, thread] = low
         return out

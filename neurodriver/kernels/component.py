@@ -189,7 +189,7 @@ class ComponentText:
         return lines
 
     def write_events(self) -> list[str]:
-        """Write the events of a tile, but no zeros over zeros, and note rows that are not silent.
+        """Write the events of a tile, but no zeros over zeros, and note which elements hold one.
 
         Most slices have no event in most steps; their part of a row is not touched at all. Nor are
         the slices of a tile looked at one by one where it has none; the bits of a number are

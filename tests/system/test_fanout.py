@@ -192,6 +192,19 @@ def test_no_connection_is_read_twice() -> None:
     assert (parts[1:, 0] == parts[:-1, -1]).all() and parts[-1, -1] == gather.edges
 
 
+def test_few_of_many_targets() -> None:
+    """Places of 2 bytes are enough where no connection reaches the rest of the targets."""
+    groups: Any = [(model("PoissonCounts"), 9, {"rate": 9e3}, None), (Adder, 70_000, {}, None)]
+    source = np.repeat(np.arange(9, dtype=np.int32), 50)
+    target = (9 + np.tile(np.arange(50), 9) * 1000).astype(np.int32)
+    made = Circuit.from_arrays(groups, [Connections("spike_state", "a", source, target, DT)])
+    gather = compile_circuit(made, DT).gathers[1, "a"]
+    assert gather.arrays["code"].dtype == np.uint16 and gather.limits["ahead"] == 70_000
+    record = [("V", None)]
+    one = simulate(made, DT, 9, (), record, plans=False)
+    assert_same_bits(one, simulate(made, DT, 9, (), record, threads=3))
+
+
 class Clockwork(NDComponent):
     """Counts three events in every seventh row."""
 
