@@ -164,11 +164,7 @@ class CPUBackend:
             elif isinstance(value, Parts):
                 arrays[key] = value.of(cuts)
         addresses = []
-        notes: dict[str, Any] = {
-            "where": memory.where,
-            "active": memory.active,
-            "noted": memory.noted,
-        }
+        notes = {kind: getattr(memory, kind) for kind in ("where", "active", "noted", "counted")}
         for key in kernel.pointers:
             kind, _, name = key.partition(":")
             if kind == "ring":

@@ -36,7 +36,7 @@ struct nd_ring {
     real *data;
     integer depth, width;
     integer *active;                /* last step at which a row was not all zero, or null */
-    const unsigned char *noted;     /* whether 16 elements of a row may hold an event, or null */
+    const uint16_t *noted;          /* which of 16 elements of a row may hold an event, or null */
     integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
 };
 
@@ -359,7 +359,7 @@ struct Simulation {
         const integer b = e.contiguous ? e.elements[0] + c : e.elements[c];
         const integer l = e.contiguous ? b + size - 1 : e.elements[c + size - 1];
         if (!ring.noted || l - b != size - 1) return false;
-        const unsigned char *note = ring.noted + k % ring.depth * (ring.width / 16);
+        const uint16_t *note = ring.noted + k % ring.depth * (ring.width / 16);
         return !note[b / 16] && !note[l / 16];
     }
 

@@ -9,7 +9,7 @@ the same numbers.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,13 +58,13 @@ class Parts:
     Attributes
     ----------
     first : (sources + 1,) int64
-    code : (edges,) int32
+    code : (edges,) int32 or uint16
         Their remainders by ``width`` are targets, ascending among those of a source.
     width : int
     """
 
     first: NDArray[np.int64]
-    code: NDArray[np.int32]
+    code: NDArray[np.int32] | NDArray[np.uint16]
     width: int
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -80,8 +80,8 @@ class Parts:
             low, high = out[:, thread - 1].copy(), out[:, -1].copy()
             while (low < high).any():  # by halves, all sources at once
                 middle = (low + high) // 2
-                below = self.code[np.minimum(middle, len(self.code) - 1)] % self.width
-                below = (below < cuts[thread]) & (low < high)
+                code = self.code[np.minimum(middle, len(self.code) - 1)].astype(np.int64)
+                below = (code % self.width < cuts[thread]) & (low < high)
                 low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
             out[:, thread] = low
         return out
@@ -246,6 +246,8 @@ def add_slots(
             f"{depth * width:,} slots, {MOST_PLACES:,} are allowed: shorten the delay or use a "
             f"larger dt"
         )
+    if not threads:
+        _trim(made.arrays["block"], first)
     wide = units.most >= 2**31
     made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
     made.limits["wide"] = int(wide)
@@ -270,6 +272,27 @@ def add_near(made: Gather, count: NDArray[np.int64]) -> None:
     made.limits["pieces"] = int((-(-degree // PIECE)).sum())
     made.limits["near"] = int(count.sum())
     made.limits["far"] = int((degree - count).sum())
+
+
+def narrow(made: Gather) -> Gather:
+    """Store places in 2 bytes where these are enough, and how many slots a step reaches."""
+    if made.parts is None:
+        return made
+    reach = made.limits["reach"] = int(made.arrays["code"].max()) + 1
+    if reach <= 1 << 16:
+        made.arrays["code"] = short = as_aligned(made.arrays["code"], np.uint16)
+        made.parts = replace(made.parts, code=short)
+    return made
+
+
+def _trim(blocks: NDArray[Any], first: NDArray[np.int64]) -> None:
+    """Leave out the elements before and after those that have connections."""
+    for block in blocks:
+        _, begin, end, source, listed = block.tolist()
+        has = np.flatnonzero(np.diff(first[source : source + end - begin + 1]))
+        if len(has) and not listed:
+            low, high = has[0] // LANES * LANES, padded(has[-1] + 1)
+            block[1:4] = begin + low, begin + high, source + low
 
 
 def smallest(most: float) -> type[np.signedinteger[Any]]:

@@ -141,8 +141,16 @@ class MemoryManager:
         self._buffers: dict[str, NDArray[np.floating]] = {}
         self.active: dict[str, NDArray[np.int64]] = {}
         self.where: dict[str, NDArray[np.int64]] = {}
-        self.noted: dict[str, NDArray[np.uint8]] = {}
-        """Whether ``LANES`` elements of a row may hold an event, (depth * width / LANES,)."""
+        self.noted: dict[str, NDArray[np.uint16]] = {}
+        """Bits of the elements that may hold an event, (depth * width / LANES,)."""
+        self.counted: dict[str, NDArray[np.int64]] = {}
+        """Last step at which an event of a row may have been another number than 1."""
+        self._unnoted = {
+            variable
+            for group in circuit.groups
+            if group.model.kernel == "template" or group.model.methods
+            for variable in group.model.updates
+        }
         self.claims: dict[str, int] = {}  # bytes that kernels keep beside the rings
         for number, group in enumerate(circuit.groups):
             for variable in group.model.updates:
@@ -216,7 +224,9 @@ class MemoryManager:
             self._buffers[variable] = aligned(rows * ring.width + 2 * LANES, self.dtype)
             if variable in EVENT_VARIABLES:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
-                self.noted[variable] = np.ones(rows * ring.width // LANES, dtype=np.uint8)
+                self.noted[variable] = np.full(rows * ring.width // LANES, 0xFFFF, np.uint16)
+                step = np.iinfo(np.int64).max if variable in self._unnoted else 0
+                self.counted[variable] = np.full(ring.depth, step)
             if variable in self.kept:
                 self.where[variable] = np.zeros(2, dtype=np.int64)
 

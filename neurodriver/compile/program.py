@@ -27,7 +27,7 @@ from .aggregators import insert_aggregators
 from .delays import Spread, longest
 from .edges import edges_of
 from .events import add_events
-from .fanout import fan_out, spread_accesses, window
+from .fanout import fan_out, narrow, spread_accesses, window
 from .fusion import Fused, find_fusions
 from .gather import Gather, plan
 from .injection import Slots, make_slots
@@ -363,7 +363,7 @@ def _gather(program: Program, number: int, access: Access, capacity: int, plans:
     """Choose how one access is summed."""
     memory = program.memory
     if (drawn := program.placed.pop((number, access.name), None)) is not None:
-        made = drawn.gather(program, access.variable)
+        made = narrow(drawn.gather(program, access.variable))
         add_units(made, drawn.units)
         return made
     edges = edges_of(program, number, access.name, access.variable)
@@ -374,7 +374,7 @@ def _gather(program: Program, number: int, access: Access, capacity: int, plans:
         multiple, units = whole_weights(edges, capacity, program.dtype.name)
         edges = replace(edges, data={"weight": multiple.astype(np.float64)})
     if units is not None and (number, access.name) in program.spread:
-        made = fan_out(program, edges, capacity, access.variable, units)
+        made = narrow(fan_out(program, edges, capacity, access.variable, units))
     else:
         zero = memory.rings[access.variable].zero if len(edges.target) else 0
         made = plan(edges, capacity, zero, lattice=plans and not events, threads=threads)

@@ -80,8 +80,8 @@ class HostPlace:
         if written.any():
             memory.active[variable][row] = step + 1
         notes = memory.noted[variable].reshape(ring.depth, -1)
-        slices = written.reshape(-1, LANES).any(axis=1)
-        notes[row, segment.start // LANES : (segment.start + count) // LANES] = slices
+        bits = np.packbits(written, bitorder="little").view(np.uint16)
+        notes[row, segment.start // LANES : (segment.start + count) // LANES] = bits
 
     def template(self, shape: Shape, text: str, signature: Signature) -> Kernel:
         """Return the kernel around the text of a template."""

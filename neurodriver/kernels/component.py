@@ -180,11 +180,16 @@ class ComponentText:
         return [name for name in self.model.updates if name in known]
 
     def waiting(self) -> list[str]:
-        """Declare where the events of a tile wait before they are written."""
-        return [f"real nd_out_{name}[ND_TILE] = {{0}};" for name in self.events]
+        """Declare where the events of a tile wait before they are written, and in which row."""
+        lines = []
+        for name in self.events:
+            lines.append(f"real nd_out_{name}[ND_TILE] = {{0}};")
+            depth = self.arguments.integer(f"depth:{name}")
+            lines.append(f"const long long nd_written_{name} = nd_place(nd_k + 1, {depth});")
+        return lines
 
     def write_events(self) -> list[str]:
-        """Write the events of a tile, but no zeros over zeros, and note rows that are not silent.
+        """Write the events of a tile, but no zeros over zeros, and note which elements hold one.
 
         Most slices have no event in most steps; their part of a row is not touched at all. Nor are
         the slices of a tile looked at one by one where it has none; the bits of a number are
@@ -194,8 +199,8 @@ class ComponentText:
         for name in self.events:
             a = self.arguments
             active = a.pointer(f"active:{name}", "long long")
-            depth = a.integer(f"depth:{name}")
-            noted = a.pointer(f"noted:{name}", "unsigned char")
+            counted = a.pointer(f"counted:{name}", "long long")
+            noted = a.pointer(f"noted:{name}", "unsigned short")
             width, own = a.integer(f"width:{name}"), a.integer(self.key(f"segment:{name}"))
             lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
             value = f"nd_out_{name}[nd_s + nd_l]"
@@ -206,20 +211,23 @@ class ComponentText:
                 "ND_SIMD_ANY",
                 f"{lane} nd_here |= nd_bits({value}) << 1;",
                 *block("if (nd_here != 0 || nd_old[nd_s / ND_LANES] != 0)", copy),
-                "nd_old[nd_s / ND_LANES] = nd_here != 0;",
+                "nd_old[nd_s / ND_LANES] = 0;",
+                "if (nd_here == 0) continue;",
+                f"nd_old[nd_s / ND_LANES] = (unsigned short)nd_nonzero(nd_out_{name} + nd_s);",
+                f"{lane} nd_more |= ({value} != 0) & ({value} != 1);",
             ]
-            row = f"((nd_k + 1) % {depth} * {width} + {own}) / ND_LANES"
+            row = f"(nd_written_{name} * {width} + {own}) / ND_LANES"
             each = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
             whole = "for (int nd_l = 0; nd_l < nd_m; ++nd_l)"
             tile = [
-                f"unsigned char *nd_old = {noted} + {row} + nd_t / ND_LANES;",
+                f"unsigned short *nd_old = {noted} + {row} + nd_t / ND_LANES;",
                 f"{word} nd_here = 0;",
-                "int nd_was = 0;",
-                "ND_SIMD_ANY",
+                "int nd_was = 0, nd_more = 0;",
                 f"{whole} nd_here |= nd_bits(nd_out_{name}[nd_l]) << 1;",
                 f"{each} nd_was |= nd_old[nd_s / ND_LANES];",
                 *block("if (nd_here != 0 || nd_was != 0)", block(each, slice_)),
-                f"if (nd_here != 0) nd_mark({active}, nd_k + 1, {depth});",
+                f"if (nd_here != 0) nd_mark_at({active} + nd_written_{name}, nd_k + 1);",
+                f"if (nd_more) nd_mark_at({counted} + nd_written_{name}, nd_k + 1);",
             ]
             lines += block("", tile)
         return lines

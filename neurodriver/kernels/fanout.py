@@ -5,7 +5,13 @@ from __future__ import annotations
 from .kernel import block
 from .sums import SumText
 
-_C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
+_C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
+
+_BELONGS = {"multiple": "ND_TO_EDGE", "of_source": "ND_TO_SOURCE"}
+"""What the weights of an array belong to."""
+
+NEAR = 1 << 20
+"""Bytes of slots up to which they lie in a near cache, those that the spikes of a step reach."""
 
 
 class FanoutText(SumText):
@@ -61,7 +67,7 @@ class FanoutText(SumText):
             *self._notes(),
             f"const int nd_ahead_{name} = {self._limit('ahead')};",
             f"const int nd_turns_{name} = {self._limit('depth')};",
-            f"const int nd_now_{name} = (int)(nd_k % nd_turns_{name}) * nd_ahead_{name};",
+            f"const int nd_now_{name} = (int)nd_rest(nd_k, nd_turns_{name}) * nd_ahead_{name};",
         ]
 
     def _notes(self) -> list[str]:
@@ -74,10 +80,10 @@ class FanoutText(SumText):
     def deal(self) -> list[str]:
         """Return the lines that deal out the spikes that are due at step ``nd_k``."""
         name = self.access.name
-        kinds = {"block": "long long", "listed": "int", "parts": "long long", "code": "int"}
+        kinds = {"block": "long long", "listed": "int", "parts": "long long"}
         kinds |= {
             n: _C_TYPES[self.gather.arrays[n].dtype.name]
-            for n in ("multiple", "of_source")
+            for n in ("code", "multiple", "of_source")
             if n in self.gather.arrays
         }
         lines = [line for line in self.head() if "nd_one_" not in line and "nd_unit_" not in line]
@@ -96,33 +102,31 @@ class FanoutText(SumText):
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
         depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
         active = a.pointer(f"active:{variable}", "const long long")
-        noted = a.pointer(f"noted:{variable}", "const unsigned char")
+        noted = a.pointer(f"noted:{variable}", "const unsigned short")
+        counted = a.pointer(f"counted:{variable}", "const long long")
         ring = a.pointer(f"ring:{variable}", "real")
         cuts, threads = a.pointer("cuts", "const long long"), a.integer("threads")
-        deal = [
-            "const int nd_count = nd_spikes(nd_row_b[nd_e]);",
-            f"const long long *nd_part = nd_parts_{name} + nd_source * ({threads} + 1) + nd_u;",
-            *self._edges(),
-        ]
-        slice_ = [
-            "unsigned nd_bits = nd_nonzero(nd_row_b + nd_s * ND_LANES);",
+        word = [
+            "unsigned long long nd_bits = nd_found.bits[nd_w];",
             *block(
                 "for (; nd_bits; nd_bits &= nd_bits - 1)",
                 [
-                    "const long long nd_e = nd_s * ND_LANES + __builtin_ctz(nd_bits);",
-                    "const long long nd_source = nd_of[3] + nd_e - nd_of[1];",
-                    *deal,
+                    "const int nd_e = nd_found.at[nd_w] + __builtin_ctzll(nd_bits);",
+                    "const int nd_count = nd_ones ? 1 : nd_spikes(nd_row_b[nd_e]);",
+                    "if (nd_count != 0) nd_fan.add(nd_of[3] + nd_e - nd_of[1], nd_count);",
                 ],
             ),
         ]
         every = [
-            f"const unsigned char *nd_note = {noted} + nd_place(nd_past, {depth}) "
-            f"* ({width} / ND_LANES);",
+            f"const unsigned short *nd_notes = {noted} + nd_at * {width} / ND_LANES;",
+            f"const bool nd_ones = {counted}[nd_at] < nd_past;",
+            "nd_events nd_found;",
             *block(
-                "for (long long nd_s = nd_of[1] / ND_LANES; "
-                "(nd_s = nd_next(nd_note, nd_s, nd_of[2] / ND_LANES)) < nd_of[2] / ND_LANES; "
-                "++nd_s)",
-                slice_,
+                "for (long long nd_first = nd_of[1]; nd_first < nd_of[2];)",
+                [
+                    "nd_first = nd_found.find(nd_notes, nd_first, nd_of[2]);",
+                    *block("for (int nd_w = 0; nd_w < nd_found.count; ++nd_w)", word),
+                ],
             ),
         ]
         some = block(
@@ -130,49 +134,51 @@ class FanoutText(SumText):
             [
                 f"const long long nd_e = nd_listed_{name}[nd_i];",
                 "if (nd_row_b[nd_e] == 0) continue;",
-                "const long long nd_source = nd_of[3] + nd_i - nd_of[1];",
-                *deal,
+                "nd_fan.add(nd_of[3] + nd_i - nd_of[1], nd_spikes(nd_row_b[nd_e]));",
             ],
         )
         each = [
             f"const long long *nd_of = nd_block_{name} + 5 * nd_b, nd_past = nd_k - nd_of[0];",
-            f"if (nd_past < 0 || nd_silent({active}, nd_past, {depth})) continue;",
-            f"const real *nd_row_b = nd_row({ring}, nd_past, {depth}, {width});",
+            "if (nd_past < 0) continue;",
+            f"const long long nd_at = nd_place(nd_past, {depth});",
+            f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
+            f"const real *nd_row_b = {ring} + nd_at * {width};",
             *block("if (nd_of[4])", some),
             *block("else", every),
         ]
         return [
             f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
+            *self._fan(f"(int){threads} + 1"),
             *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
+            "nd_fan.deal();",
         ]
 
-    def _edges(self) -> list[str]:
-        """Return the loop over one source's connections to components of this thread."""
-        name, gather = self.access.name, self.gather
-        lines = []
-        more = f"nd_multiple_{name}[nd_p]"
-        if "of_source" in gather.arrays:
-            more = f"nd_of_source_{name}[nd_source]"
-        elif "multiple" not in gather.arrays:
-            more = f"nd_all_{name}"
-        if "multiple" not in gather.arrays:
-            lines.append(f"const nd_slot_{name} nd_more = (nd_slot_{name}){more} * nd_count;")
-            more = "nd_more"
-        else:
-            more = f"(nd_slot_{name}){more} * nd_count"
-        place = [f"unsigned nd_q = nd_code_{name}[nd_p];"]
-        if gather.limits["depth"] > 1:
-            place = [
-                f"unsigned nd_q = nd_now_{name} + nd_code_{name}[nd_p];",
-                f"nd_q -= nd_q >= nd_end_{name} ? nd_end_{name} : 0;",
-            ]
-            lines.append(f"const unsigned nd_end_{name} = nd_turns_{name} * nd_ahead_{name};")
-        lines.append("const long long nd_past_last = nd_part[1];")
-        loop = "for (long long nd_p = nd_part[0]; nd_p < nd_past_last; ++nd_p)"
-        add = [f"nd_slots_{name}[nd_q] += {more};"]
-        if self.may_skip:
-            add.append(f"nd_touched_{name}[nd_q / ND_LANES] = 1;")
-        return [*lines, *block(loop, [*place, *add])]
+    def _fan(self, stride: str) -> list[str]:
+        """Declare what takes the spikes, and deals them out."""
+        name, arrays = self.access.name, self.gather.arrays
+        of = next((n for n in _BELONGS if n in arrays), "")
+        kinds = [_C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
+        reach, size = self.gather.limits["reach"], 8 if self.gather.limits["wide"] else 4
+        later = reach > self.gather.limits["ahead"]
+        row = "" if later else f" + nd_now_{name}"
+        given = {
+            "slots": f"nd_slots_{name}{row}",
+            "touched": f"nd_touched_{name}{row and row + ' / ND_LANES'}",
+            "parts": f"nd_parts_{name} + nd_u",
+            "code": f"nd_code_{name}",
+            "multiple": f"nd_{of}_{name}",
+            "all": f"nd_all_{name}",
+            "now": f"(unsigned)nd_now_{name}",
+            "end": f"(unsigned)(nd_turns_{name} * nd_ahead_{name})",
+            "stride": stride,
+        }
+        unused = {"all"} if of else {"multiple"}
+        unused |= set() if self.may_skip else {"touched"}
+        given |= dict.fromkeys(unused, "0")
+        belongs = _BELONGS.get(of, "ND_TO_ALL")
+        flags = [str(f).lower() for f in (later, self.may_skip, reach * size > NEAR)]
+        kind = f"nd_fanout<nd_slot_{name}, {', '.join([*kinds, belongs, *flags])}>"
+        return [f"{kind} nd_fan;", *[f"nd_fan.{n} = {value};" for n, value in given.items()]]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop that takes one tile's sums out of the slots that something reached."""

@@ -55,6 +55,19 @@ class Dialect:
 
 
 _CPU_WORDS = """
+/* Remainder of two numbers that are not negative; a division of 64 bits takes three times as long
+ * as one of 32. */
+ND_FN long long nd_rest(long long k, long long depth)
+{
+    return (k | depth) >> 32 ? k % depth : (unsigned)k % (unsigned)depth;
+}
+
+/* Store a step for all threads to see after the next barrier; many would store the same. */
+ND_FN void nd_mark_at(long long *step, long long k)
+{
+    if (*step < k) __atomic_store_n(step, k, __ATOMIC_RELAXED);
+}
+
 /* Next place from `s` on whose note is not zero, or an earlier one after whole words of zeros. */
 ND_FN long long nd_next(const unsigned char *note, long long s, long long end)
 {
@@ -94,8 +107,8 @@ CPU = Dialect(
     simd_any='_Pragma("omp simd reduction(|:nd_here)")',
     fixed="const kind *__restrict",
     each="for (long long i = 0; i < (n); ++i)",
-    row="(k + depth) % depth",
-    store="__atomic_store_n(&active[k % depth], k, __ATOMIC_RELAXED)",
+    row="nd_rest(k + depth, depth)",
+    store="__atomic_store_n(&active[nd_rest(k, depth)], k, __ATOMIC_RELAXED)",
     words=_CPU_WORDS,
 )
 
@@ -201,4 +214,6 @@ def source(kernel: Kernel, dtype: str) -> str:
     head = prelude([kernel.text], dtype, CPU)
     if "nd_tile_blocks" in kernel.text:
         head.append(header("tile_draws.h"))
+    if kernel.deals:
+        head.append(header("fanout.h"))
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

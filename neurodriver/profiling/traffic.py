@@ -30,7 +30,7 @@ KEPT = ("state", "internal", "species", "total", "units:clock", "words")
 FILLED = ("input",)
 """Kinds of arrays that are written before they are read: they need not come from memory."""
 
-NOTES = ("ring", "active", "noted", "where", "written", "cuts", "drawn")
+NOTES = ("ring", "active", "noted", "counted", "where", "written", "cuts", "drawn")
 """What is no array of the unit's own, or a note about one: rings are counted by their segments."""
 
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support import assert_same_bits, model, simulate, started
+from old_style import OldLeaky
+from support import IAF, assert_same_bits, model, simulate, started
 
 from neurodriver import (
     ArrayInput,
@@ -24,8 +25,10 @@ from neurodriver import (
     Normal,
     Projection,
     State,
+    StepInput,
     Uniform,
     Weighted,
+    host_array,
 )
 from neurodriver.circuit.projections import Drawn
 from neurodriver.compile.gather import Edges
@@ -78,7 +81,11 @@ def only(program: Program) -> Any:
 
 @pytest.mark.parametrize(
     ("weights", "delays"),
-    [*((w, (1, 20)) for w in WEIGHTS), ("any", (1, 1)), ("one", (15, 15)), ("multiples", (4, 9))],
+    [
+        *((w, (1, 20)) for w in WEIGHTS),
+        *((w, (1, 260)) for w in ("one", "multiples")),  # places of 4 bytes
+        *[("any", (1, 1)), ("one", (15, 15)), ("multiples", (4, 9))],
+    ],
 )
 def test_bits_of_a_gather(
     weights: str, delays: tuple[int, int], dtype: str, monkeypatch: pytest.MonkeyPatch
@@ -86,6 +93,8 @@ def test_bits_of_a_gather(
     """By source or by target, on any number of threads, in calls of any length."""
     if delays[0] < 10:  # as in large circuits
         monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    if delays[1] == 20:
+        monkeypatch.setattr("neurodriver.kernels.fanout.NEAR", 0)
     made = circuit(weights, delays)
     assert only(compile_circuit(made, DT, dtype)).form == "fanout"
     assert only(compile_circuit(made, DT, dtype, plans=False)).form == "sliced"
@@ -125,12 +134,13 @@ def test_against_plain_fractions(delays: tuple[int, int]) -> None:
 
 
 def test_bytes_of_a_connection() -> None:
-    """Four for the place, none to four for the weight."""
-    sizes = {"one": 4, "by source": 4, "multiples": 6, "any": 8}
+    """Two for a place among few slots, else four; none to four for the weight."""
+    sizes = {"one": 0, "by source": 0, "multiples": 2, "any": 4}
     for weights, size in sizes.items():
-        gather = only(compile_circuit(circuit(weights), DT))
-        each = sum(gather.arrays[a].nbytes for a in ("code", "multiple") if a in gather.arrays)
-        assert each == size * gather.edges == size * 331 * 23
+        for longest, place in ((20, 2), (65536 // 336, 2), (65536 // 336 + 1, 4)):
+            gather = only(compile_circuit(circuit(weights, (1, longest), fan_in=200), DT))
+            each = sum(gather.arrays[a].nbytes for a in ("code", "multiple") if a in gather.arrays)
+            assert each == (place + size) * gather.edges == (place + size) * 331 * 200
     assert only(compile_circuit(circuit("multiples"), DT)).limits["wide"] == 0
     assert only(compile_circuit(circuit("any"), DT)).limits["wide"] == 1
 
@@ -180,6 +190,59 @@ def test_no_connection_is_read_twice() -> None:
             mine = target[begin:end]
             assert ((mine >= cuts[thread]) & (mine < cuts[thread + 1])).all()
     assert (parts[1:, 0] == parts[:-1, -1]).all() and parts[-1, -1] == gather.edges
+
+
+def test_few_of_many_targets() -> None:
+    """Places of 2 bytes are enough where no connection reaches the rest of the targets."""
+    groups: Any = [(model("PoissonCounts"), 9, {"rate": 9e3}, None), (Adder, 70_000, {}, None)]
+    source = np.repeat(np.arange(9, dtype=np.int32), 50)
+    target = (9 + np.tile(np.arange(50), 9) * 1000).astype(np.int32)
+    made = Circuit.from_arrays(groups, [Connections("spike_state", "a", source, target, DT)])
+    gather = compile_circuit(made, DT).gathers[1, "a"]
+    assert gather.arrays["code"].dtype == np.uint16 and gather.limits["ahead"] == 70_000
+    record = [("V", None)]
+    one = simulate(made, DT, 9, (), record, plans=False)
+    assert_same_bits(one, simulate(made, DT, 9, (), record, threads=3))
+
+
+class Clockwork(NDComponent):
+    """Counts three events in every seventh row."""
+
+    updates = ("spike_state",)
+
+    def pre_run(self, update_pointers: Any) -> None:
+        self.row = 0
+
+    def run_step(self, update_pointers: Any) -> None:
+        self.row += 1
+        out = host_array(update_pointers["spike_state"], self.num_comps, self.dtype)
+        out[:] = 3 * (self.row % 7 == 0)
+
+
+def test_sources_of_any_make() -> None:
+    """A template, a class with `run_step` and a declared model in one row: each as it notes it."""
+    rng = np.random.default_rng(3)
+    uids = [f"n{i}" for i in range(37)]
+    groups: Any = [
+        (OldLeaky, 37, IAF | {"initinternalV": np.linspace(-70.0, -45.0, 37)}, uids),
+        (Clockwork, 21, {}, None),
+        (model("PoissonCounts"), 50, {"rate": 2e3}, None),
+        (Adder, 40, {}, None),
+    ]
+    source = rng.integers(0, 108, 600).astype(np.int32)
+    target = (108 + rng.integers(0, 40, 600)).astype(np.int32)
+    delay, weight = rng.integers(1, 6, 600) * DT, rng.normal(0.0, 1.0, 600)
+    links = Connections("spike_state", "a", source, target, delay, {"weight": weight})
+    made = Circuit.from_arrays(groups, [links])
+    assert compile_circuit(made, DT).gathers[3, "a"].form == "fanout"
+    current = StepInput("I", uids, 40.0, 0.0, 1.0)
+    record = [("V", None), ("spike_state", None)]
+    one = simulate(made, DT, 300, current, record, plans=False, backend="cpu")
+    for begin, end in ((0, 37), (37, 58), (58, 108)):
+        assert one["spike_state"][:, begin:end].sum() > 20
+    for threads in (1, 3):
+        how: Any = {"threads": threads, "backend": "cpu"}
+        assert_same_bits(one, simulate(made, DT, 300, current, record, **how))
 
 
 def test_a_source_that_begins_with_a_spike() -> None:

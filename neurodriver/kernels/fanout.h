@@ -1,0 +1,145 @@
+/* Deals spikes out to the slots of their targets, some spikes at a time: while connections of one
+ * are dealt out, those of the next ones are on their way from memory. They lie anywhere, so that a
+ * processor cannot foresee where. */
+#define ND_SPIKES 64        /* that wait together at most */
+#define ND_ROWS 4           /* whose first connections are under way, */
+#define ND_AHEAD 6          /* and as many cache lines of each */
+#define ND_FIRST 64         /* connections whose slots are under way, where these lie far */
+#define ND_LINE 64          /* bytes */
+#define ND_WORDS 64         /* words of notes that are looked at together */
+
+/* Elements of `begin` to `end`, multiples of ND_LANES, that are noted: their words of 64 bits that
+ * are not zero, and where these begin. The notes of other threads come from their caches, so no
+ * branch depends on one before all are on their way. */
+struct nd_events {
+    int count;
+    int at[ND_WORDS];
+    unsigned long long bits[ND_WORDS];
+
+    /* Returns where those begin that were not looked at. */
+    long long find(const unsigned short *notes, long long begin, long long end)
+    {
+        const long long whole = (end - begin) / 64;
+        const int most = (int)(whole < ND_WORDS ? whole : ND_WORDS);
+        int n = 0;
+        notes += begin / ND_LANES;
+        for (int w = 0; w < most; ++w) {
+            unsigned long long word;
+            __builtin_memcpy(&word, notes + 4 * w, 8);
+            bits[n] = word;
+            at[n] = (int)begin + 64 * w;
+            n += word != 0;
+        }
+        begin += 64 * most;
+        if (most < ND_WORDS && begin < end) {
+            bits[n] = 0;
+            at[n] = (int)begin;
+            for (int s = 0; begin < end; begin += ND_LANES, ++s)
+                bits[n] |= (unsigned long long)notes[4 * most + s] << s * ND_LANES;
+            n += bits[n] != 0;
+        }
+        count = n;
+        return begin;
+    }
+};
+
+/* What a weight belongs to. */
+enum nd_weights { ND_TO_ALL, ND_TO_SOURCE, ND_TO_EDGE };
+
+/* `multiple` holds the weights, but for one that belongs to all. With `turns`, slots are a ring;
+ * with `notes`, it is noted in `touched` which slots something reached; `far` ones fit into no near
+ * cache. Functions that do nothing but ask for memory are inlined: a compiler may drop the call. */
+template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes,
+          bool far>
+struct nd_fanout {
+    Slot *slots;
+    unsigned char *touched;
+    const long long *parts;     /* of each source, `stride` apart: begin and end of its connections */
+    const Code *code;
+    const Multiple *multiple;
+    Slot all;
+    unsigned now, end;          /* first slot of this step, slots of the ring */
+    int stride;
+    static const int run = ND_LINE / sizeof(Code);      /* connections of a cache line */
+    int found = 0;
+    int source[ND_SPIKES], count[ND_SPIKES];
+
+    void add(long long s, int c)
+    {
+        if (found == ND_SPIKES) deal();
+        __builtin_prefetch(parts + s * stride);
+        source[found] = (int)s;
+        count[found++] = c;
+    }
+
+    /* Ask for the cache line of a connection, or of the `last` one. Without a branch: these rows
+     * are of any length. */
+    __attribute__((always_inline)) void fetch(long long p, long long last) const
+    {
+        p = p < last ? p : last;
+        __builtin_prefetch(code + p);
+        if (weights == ND_TO_EDGE) __builtin_prefetch(multiple + p);
+    }
+
+    /* Ask for the first connections of a spike. */
+    __attribute__((always_inline)) void begin(int i) const
+    {
+        const long long *part = parts + (long long)source[i < found ? i : found - 1] * stride;
+#pragma GCC unroll 8
+        for (int l = 0; l < ND_AHEAD; ++l) fetch(part[0] + l * run, part[1]);
+    }
+
+    /* Where the slot of a connection lies. */
+    __attribute__((always_inline)) unsigned place(long long p) const
+    {
+        unsigned q = code[p];
+        if (turns) {
+            q += now;
+            q -= q >= end ? end : 0;
+        }
+        return q;
+    }
+
+    /* Ask for the slots of some connections. */
+    __attribute__((always_inline)) void reach(long long p, long long past) const
+    {
+        for (; p < past; ++p) __builtin_prefetch(slots + place(p));
+    }
+
+    /* Ask for the slots of a spike's first connections. */
+    __attribute__((always_inline)) void reach(int i) const
+    {
+        if (i >= found) return;
+        const long long *part = parts + (long long)source[i] * stride;
+        reach(part[0], part[1] < part[0] + ND_FIRST ? part[1] : part[0] + ND_FIRST);
+    }
+
+    __attribute__((always_inline)) void put(long long p, int i, Slot each)
+    {
+        const unsigned q = place(p);
+        slots[q] += weights == ND_TO_EDGE ? (Slot)multiple[p] * count[i] : each;
+        if (notes) touched[q / ND_LANES] = 1;
+    }
+
+    void deal()
+    {
+        for (int i = 0; i < (found < ND_ROWS ? found : ND_ROWS); ++i) begin(i);
+        if (far) reach(0);
+        for (int i = 0; i < found; ++i) {
+            begin(i + ND_ROWS);
+            if (far) reach(i + 1);
+            const long long *part = parts + (long long)source[i] * stride;
+            const Slot each = (weights == ND_TO_SOURCE ? (Slot)multiple[source[i]] : all) * count[i];
+            long long p = part[0];
+            const long long past = part[1];
+            for (; p + run <= past; p += run) {
+                fetch(p + ND_AHEAD * run, past);
+                if (far && p + ND_FIRST + run <= past) reach(p + ND_FIRST, p + ND_FIRST + run);
+#pragma GCC unroll 32
+                for (int j = 0; j < run; ++j) put(p + j, i, each);
+            }
+            for (; p < past; ++p) put(p, i, each);
+        }
+        found = 0;
+    }
+};
