@@ -14,9 +14,7 @@ from ..component import EVENT_VARIABLES, Access
 from ..custom.plan import Custom, needs_instance
 from ..kernels.component import Shape
 from ..kernels.fused import fused_kernel
-from ..kernels.kernel import Kernel
 from ..kernels.language import used
-from ..kernels.mail import fan_kernel, fan_values
 from ..kernels.reactions import one_by_one, reaction_kernel
 from ..kernels.thread_reactions import thread_reactions
 from ..kernels.threads import spread, thread_kernel
@@ -28,6 +26,7 @@ from .delays import Spread, longest
 from .edges import edges_of
 from .events import add_events
 from .fanout import fan_out, narrow, spread_accesses, window
+from .fans import fans
 from .fusion import Fused, find_fusions
 from .gather import Gather, plan
 from .injection import Slots, make_slots
@@ -38,48 +37,10 @@ from .projected import Placed, looked_back, place_drawn
 from .random_keys import component_keys
 from .subunits import place
 from .target import CPU, Target
+from .unit import Unit as Unit
 from .whole import add_units, is_whole, whole_weights
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
-
-
-@dataclass
-class Unit:
-    """One kernel with what its arguments stand for.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    groups : tuple of int
-        Groups it advances.
-    count : int
-        Components it loops over.
-    values : dict
-        Argument key -> array, int or float; rings are looked up in the memory.
-    cost : (slices,) float64
-        Estimated work of each ``grain`` components.
-    stepwise : bool
-        Whether an instance launches it.
-    grain : int
-        Components of a thread at least.
-    spread : bool
-        Whether threads share a component, on a GPU.
-    idle : bool
-        Whether what they share is nothing at most steps.
-    sources : dict of (variable, group number) to int
-        Whose events it deals out -> the first of its sources, on a GPU.
-    """
-
-    kernel: Kernel
-    groups: tuple[int, ...]
-    count: int
-    values: dict[str, Any]
-    cost: NDArray[np.float64]
-    stepwise: bool = False
-    grain: int = LANES
-    spread: bool = False
-    idle: bool = False
-    sources: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass
@@ -215,23 +176,6 @@ def compile_circuit(
             program.units.append(_unit(program, number, plans))
     program.fans = fans(program)
     return program
-
-
-def fans(program: Program) -> list[Unit]:
-    """Return what deals out the spikes of each access, on a GPU."""
-    out = []
-    for (number, access), gather in program.gathers.items():
-        if gather.form != "fanout" or not program.memory.target.threads:
-            continue
-        model = program.circuit.groups[number].model
-        ring = program.memory.rings[model.access(access).variable]
-        owner = {s.start: int(name) for name, s in ring.segments.items() if name != "inputs"}
-        blocks = gather.arrays["block"].tolist()
-        sources = {(ring.variable, owner[begin]): first for _, begin, _, first, _ in blocks}
-        kernel = fan_kernel(f"{model.__name__} {access}", gather)
-        values, cost = fan_values(gather), np.zeros(0)
-        out.append(Unit(kernel, (number,), 0, values, cost, sources=sources))
-    return out
 
 
 def _unit(program: Program, number: int, plans: bool) -> Unit:
