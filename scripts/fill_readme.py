@@ -2,7 +2,7 @@
 
 Models come from their classes, speed from the last run of bench.py.
 
-python scripts/fill_readme.py [--check] [--bench out/bench.json]
+python scripts/fill_readme.py [--check] [--bench out/bench.json [--mark TABLE]]
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only tell whether models are current")
     parser.add_argument("--bench", type=Path)
+    parser.add_argument("--mark", help="table that --bench goes to; default: by its machine")
     arguments = parser.parse_args()
     old = {path: path.read_text(encoding="utf-8") for path in (README, MODELS)}
     new = {
@@ -69,7 +70,9 @@ def main() -> int:
         return 0 if new == old else 1
     if arguments.bench:
         new[README] = replaced(
-            new[README], speed_mark(arguments.bench), speed_table(arguments.bench)
+            new[README],
+            arguments.mark or speed_mark(arguments.bench),
+            speed_table(arguments.bench),
         )
     for path, text in new.items():
         path.write_text(text, encoding="utf-8")

@@ -12,11 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..compile.fanout import PIECE
 from .kernel import Arguments, Kernel, block, indent
 from .sums import SumText
 
 if TYPE_CHECKING:
     from ..compile.gather import Gather
+
+FAR = 24 << 20
+"""Bytes of connections from which they are not all in a GPU's cache: pieces are fetched ahead."""
+
+LINE = 128
+"""Bytes of a line of a GPU's cache."""
 
 FEW = 8
 """Connections of a source at most that its own thread deals out."""
@@ -64,6 +71,13 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
     one, four = "1", "make_int4(1, 1, 1, 1)"
     if "multiple" in gather.arrays:
         one, four = array("multiple", "nd_p"), array("multiple", "nd_p", "nd_take_four")
+    held = [n for n in ("code", "multiple") if n in gather.arrays]
+    fetch = []
+    if sum(gather.arrays[n].nbytes for n in held) > FAR:
+        fetch = [
+            f"nd_fetch<{PIECE * gather.arrays[n].itemsize // LINE}>({array(n, 'nd_p', '&*')});"
+            for n in held
+        ]
     turns, ahead = arguments.integer("turns"), arguments.integer("ahead")
     slots = arguments.pointer("slots", slot)
     functions = {
@@ -79,6 +93,7 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
         ],
         "unsigned code(long long nd_p)": [f"return (unsigned){array('code', 'nd_p')};"],
         "int multiple(long long nd_p)": [f"return {one};"],
+        "void fetch(long long nd_p)": ["(void)nd_p;", *fetch],
         "int4 codes(long long nd_p)": [f"return {array('code', 'nd_p', 'nd_take_four')};"],
         "int4 multiples(long long nd_p)": [f"return {four};"],
         "void add(unsigned nd_q, slot nd_more)": [
