@@ -1,0 +1,176 @@
+"""How spikes travel on a GPU: the arrays of the plan, who deals, how often warps meet, the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import model
+
+from neurodriver import Circuit, Connections, FixedProbability, Normal, Projection, Uniform
+from neurodriver.backends.cuda import compiler, schedule
+from neurodriver.backends.cuda.mail import mail_of, parts_of
+from neurodriver.circuit.drawing import near_first
+from neurodriver.compile.program import Program, compile_circuit
+from neurodriver.compile.target import CUDA
+from neurodriver.errors import CompileError
+from neurodriver.kernels.device import Shape, device_text
+
+DT = 1e-4
+LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+       "time_constant": 20.0, "refractory_period": 0.5, "initV": -49.9}  # fmt: skip
+N = 205
+
+try:
+    NVRTC = compiler.find_compiler().name == "NVRTC"
+except CompileError:
+    NVRTC = False
+
+
+def columns(low: int, high: int, fan_in: int = 31, seed: int = 1) -> Circuit:
+    """Return neurons with random connections of ``low`` to ``high`` steps."""
+    rng = np.random.default_rng(seed)
+    target = np.repeat(np.arange(N, dtype=np.int32), fan_in)
+    source = rng.integers(0, N, len(target)).astype(np.int32)
+    delay = rng.integers(low, high + 1, len(target)) * DT
+    data = {"weight": rng.integers(-40, 40, len(target)) * 0.25}
+    links = [Connections("spike_state", "spike_state", source, target, delay, data)]
+    return Circuit.from_arrays([(model("LeakyIAFDelta"), N, LIF, None)], links)
+
+
+def drawn(low: int, high: int, chance: float = 0.2) -> Circuit:
+    """Return neurons that are connected by rule."""
+    links = [Projection("spike_state", "spike_state", (0, N), (0, N), FixedProbability(chance),
+                        Normal(0.1, 0.3), Uniform(low * DT, high * DT))]  # fmt: skip
+    return Circuit.from_arrays([(model("LeakyIAFDelta"), N, LIF, None)], links, seed=2)
+
+
+def compiled(circuit: Circuit, dtype: str = "float64", **more: Any) -> Program:
+    """Return the program of a circuit for a GPU."""
+    return compile_circuit(circuit, DT, dtype, target=CUDA, **more)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=300), st.integers(1, 40), st.data(),
+       st.sampled_from([None, np.int8, np.int16, np.int32]))  # fmt: skip
+def test_near_first(degree: list[int], width: int, data: Any, kind: Any) -> None:
+    """Each row by itself, what is due at once before the rest, else in order."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    first = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+    code = rng.integers(0, 3 * width, first[-1]).astype(np.int32)
+    multiple = None if kind is None else rng.integers(-99, 99, first[-1]).astype(kind)
+    want = [code.copy(), None if multiple is None else multiple.copy()]
+    count = np.empty(len(degree), np.int64)
+    near_first(first, width, code, multiple, count)
+    for begin, end, near in zip(first[:-1], first[1:], count, strict=True):
+        row = slice(begin, end)
+        order = np.argsort(want[0][row] >= width, kind="stable")
+        assert near == np.count_nonzero(want[0][row] < width)
+        assert code[row].tolist() == want[0][row][order].tolist()
+        if multiple is not None:
+            assert multiple[row].tolist() == want[1][row][order].tolist()
+
+
+@pytest.mark.parametrize("make", [columns, drawn])
+@pytest.mark.parametrize(("low", "high"), [(1, 9), (1, 1), (6, 9)])
+def test_arrays_hold_all_connections(make: Any, low: int, high: int) -> None:
+    """By source; what is due at once comes first; delays, targets and weights are those given."""
+    circuit = make(low, high)
+    (links,) = circuit.connections
+    links = links.expanded() if make is drawn else links
+    gather = compiled(circuit).gathers[0, "spike_state"]
+    begin, near, code = (gather.arrays[n] for n in ("begin", "near", "code"))
+    assert ((begin[:-1] <= near) & (near <= begin[1:])).all() and begin[-1] == len(links) > 1000
+    source = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+    back, target = np.divmod(code, gather.limits["ahead"])
+    assert ((back == 0) == (np.arange(len(code)) < near[source])).all()
+    assert (
+        gather.limits["depth"] > back.max()
+        and (gather.limits["depth"] & -gather.limits["depth"]) == gather.limits["depth"]
+    )
+    multiple = gather.arrays.get("multiple", np.full(len(code), gather.uniform.get("weight", 0)))
+    unit = gather.arrays["unit"][target] if "unit" in gather.arrays else gather.uniform["unit"]
+    weight = np.rint(multiple * unit * 1e6)
+    got = sorted(zip(source, target, back + 1, weight, strict=True))
+    steps = np.rint(np.broadcast_to(links.delay, len(links)) / DT)
+    given_ = np.rint(np.broadcast_to(links.data["weight"], len(links)) * 1e6)
+    want = sorted(zip(links.source, links.target, steps, given_, strict=True))
+    np.testing.assert_allclose(np.array(got, float), np.array(want, float), atol=1)
+
+
+def test_how_spikes_travel() -> None:
+    """Windows where all delays allow them, else pieces for what is late; nothing for a few."""
+    assert mail_of(compiled(columns(5, 9)), False).window == 5
+    assert mail_of(compiled(columns(5, 9)), True).window == 0
+    assert mail_of(compiled(columns(2, 9)), False).window == 0
+    assert (
+        mail_of(compiled(columns(2, 9)), False).pieces
+        == mail_of(compiled(columns(2, 9)), True).pieces
+        > 0
+    )
+    assert not mail_of(compiled(columns(1, 1)), False).deals  # all is due at once
+    assert not mail_of(compiled(columns(2, 9, fan_in=1, seed=3)), False).deals  # threads do it
+    many = mail_of(compiled(columns(1, 1, fan_in=400)), False)
+    assert many.window == 1 and many.pieces >= N * 400 / 128
+    assert mail_of(compiled(drawn(1, 3)), False).edges == len(drawn(1, 3).connections[0])
+
+
+def test_what_kernels_do_not_compute_is_gathered() -> None:
+    """Spikes of inputs come by rows."""
+    circuit = columns(1, 9)
+    uids = circuit.uids.tolist()[:3]
+    program = compiled(circuit, targets=[("spike_state", uids)])
+    assert program.gathers[0, "spike_state"].form != "fanout" and not program.fans
+    assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].form == "fanout"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "meetings"), [(0, 15, 2), (0, 16, 4), (14, 16, 4), (7, 7, 0)]
+)
+def test_meetings(first: int, last: int, meetings: int) -> None:
+    """Twice a window that a launch has steps of."""
+    assert Shape(window=15).meetings(first, last) == meetings
+    assert Shape().meetings(first, last) == last - first
+
+
+def test_items_of_windows_and_dealers() -> None:
+    """Each step of a window has its items; each warp that deals knows how many do."""
+    pieces = schedule.pieces(schedule.EVENTS, 3, 900, 4)
+    dealers = schedule.dealing(5)
+    one, other = schedule.over([pieces, dealers], 4)
+    assert len(one) == 4 * len(pieces) and (one[:, 3] & 0xFFFF == 3).all()
+    for step in range(4):
+        np.testing.assert_array_equal(one[one[:, 3] >> 16 == step][:, :3], pieces[:, :3])
+    assert other.tolist() == [[schedule.DEAL, i, 5, 0] for i in range(5)]
+    np.testing.assert_array_equal(schedule.over([pieces], 0)[0], pieces)
+
+
+class _Literal:
+    """Stands for a binding: no integer is known."""
+
+    @staticmethod
+    def known(unit: Any) -> tuple[None, ...]:
+        return (None,) * len(unit.kernel.integers)
+
+
+@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.parametrize("threads", [(256, True, 1), (384, True, 2), (512, False, 1)])
+@pytest.mark.parametrize("delays", [(1, 1), (1, 9), (6, 9)])
+def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) -> None:
+    """With and without windows, lists and kept places; nothing spills."""
+    dtype = ("float32", "float64")[(threads[2] + delays[0]) % 2]
+    program = compiled(columns(*delays), dtype)
+    size, holds, own = threads
+    shape = Shape(size, 1, holds, window=mail_of(program, False).window, marks=False)
+    plan = schedule.Plan("grid", 132, shape, (own,))
+    binding: Any = _Literal()
+    text = device_text(parts_of(program, plan, binding), dtype, shape)
+    flags = [*compiler.FLAGS, "--ptxas-options=-v"]
+    cubin, said = compiler.find_compiler().compile(text, "sm_90", flags)
+    assert cubin.startswith(b"\x7fELF")
+    assert any(
+        "nd_advance" in line and ", 0 bytes stack" in line for line in compiler.resources(said)
+    )
