@@ -10,6 +10,7 @@ from emulated_gpu import Stream, emulated, random_circuit
 from support import DT, started
 
 from neurodriver import ArrayInput, PoissonInput
+from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.errors import NeurodriverError
 
 __all__ = ["emulated"]
@@ -81,7 +82,7 @@ def test_what_did_not_change_is_not_sent_again(emulated: None) -> None:
         device.copies.clear()
         lpu.advance(2)
         assert [kind for kind, _ in device.copies] == ["to", "launch", "from"]
-        assert device.copies[0] == ("to", 8 * 52)
+        assert device.copies[0] == ("to", 8 * Tables.HEAD)
 
 
 @pytest.mark.parametrize("where", ["begin", "land", "found"])

@@ -152,12 +152,13 @@ class Tables:
     NOTED = 4
     """Tables of events whose rows need not be looked through, at most."""
 
-    _HEAD = 8 + NOTED * FIELDS[2]  # words for what `given` gets
+    HEAD = 8 + NOTED * FIELDS[2]
+    """Words of what ``given`` gets."""
 
     def __init__(self, device: Device, given: int, counts: Sequence[int]) -> None:
         self._device, self._given = device, given
         sizes = (f * n for f, n in zip(self.FIELDS, counts, strict=True))
-        ends = np.cumsum([self._HEAD, *sizes]).tolist()
+        ends = np.cumsum([self.HEAD, *sizes]).tolist()
         self._starts: list[int] = ends[:-1]
         self._end: int = ends[-1]
         self._inputs = counts[0]
@@ -217,7 +218,7 @@ class Tables:
         if self._changed:
             self._device.send(self._address, host, self._size)
             self._changed = False
-        self._device.send(self._given, host, 8 * self._HEAD)
+        self._device.send(self._given, host, 8 * self.HEAD)
 
     def free(self) -> None:
         """Give the memory back."""

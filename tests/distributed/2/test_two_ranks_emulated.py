@@ -8,6 +8,7 @@ import pytest
 from cutting import assert_equal_bits, managed, random_parts, whole, with_crossings
 from emulated_gpu import emulated, random_circuit
 
+from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.circuit.cut import cut
 from neurodriver.network.mpi import world
 
@@ -51,6 +52,6 @@ def test_a_window_is_one_copy_each_way(emulated: None) -> None:
     last = lpu.backend.device.copies[-5:]
     sizes = [side.bytes for side in (exchange.takes, exchange.sends)]
     assert last[0] == ("to", sizes[0])
-    assert last[1:3] == [("to", 48), ("launch", 0)]
+    assert last[1:3] == [("to", 8 * Tables.HEAD), ("launch", 0)]
     assert last[3] == ("from", sizes[1])
     assert last[4][0] == "from"  # what is recorded
