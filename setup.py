@@ -61,6 +61,7 @@ setup(
         "neurodriver": ["py.typed"],
         "neurodriver.kernels": ["*.h", "*.cuh"],
         "neurodriver.backends": ["*.cpp", "*.h"],
+        "neurodriver.backends.cuda": ["*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },
     install_requires=[

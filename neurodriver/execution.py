@@ -244,7 +244,8 @@ class RecorderFeed:
         events = {}
         sparse = [c.variable for c in self.columns if c.events]
         for variable, (steps, places) in zip(sparse, found, strict=True):
-            time: NDArray[np.float64] = (first + steps) * np.float64(self._dt)
+            time: NDArray[np.float64] = np.add(steps, first, dtype=np.float64)  # exact
+            time *= self._dt
             events[variable] = (time, places)
         return Block(row, dense, events, first + done)
 

@@ -18,6 +18,7 @@ NEEDED = (
     "neurodriver/kernels/math.h",
     "neurodriver/kernels/device.cuh",
     "neurodriver/backends/runtime.cpp",
+    "neurodriver/backends/cuda/bits.h",
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",
     "neurodriver/py.typed",

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import RecordingError
-from .base import Block, Recorder, RecordingPlan
+from .base import Block, Recorder, RecordingPlan, room_for_events
 from .preallocated import Lengths, PreallocatedFile
 
 UNKNOWN_BYTES = 2**28
@@ -125,9 +125,7 @@ class HDF5Recorder(Recorder):
         events = dict(capacity.events)
         for variable, count in needed.events.items():
             if count > events[variable]:
-                whole_run = int(1.1 * count * plan.steps / step) if plan.steps and step else 0
-                # A burst at the beginning says little about the rest.
-                events[variable] = max(2 * count, min(whole_run, 16 * count))
+                events[variable] = room_for_events(count, step, plan.steps)
         self._replace(plan, Lengths(rows, events))
 
     def _replace(self, plan: RecordingPlan, capacity: Lengths, complete: bool = False) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
-from .base import Block, Recorder, RecordingPlan
+from .base import Block, Recorder, RecordingPlan, room_for_events
 
 Array = npt.NDArray[Any]
 
@@ -30,11 +30,11 @@ class _Rows:
         self._data: Array = np.empty(shape, dtype)
         self._rows = 0
 
-    def append(self, rows: Array) -> None:
-        """Copy rows to the end."""
+    def append(self, rows: Array, step: int = 0, steps: int | None = None) -> None:
+        """Copy rows to the end, of step ``step`` of ``steps`` (see `room_for_events`)."""
         end = self._rows + len(rows)
         if end > len(self._data):
-            shape = (max(end, 2 * len(self._data)), *self._data.shape[1:])
+            shape = (room_for_events(end, step, steps), *self._data.shape[1:])
             larger: Array = np.empty(shape, self._data.dtype)
             larger[: self._rows] = self._data[: self._rows]
             self._data = larger
@@ -49,8 +49,11 @@ class _Rows:
 
     def finish(self) -> Array:
         """Return what was appended."""
-        full = self._rows == len(self._data)
-        return self._data if full else self._data[: self._rows].copy()
+        try:
+            self._data.resize((self._rows, *self._data.shape[1:]))  # gives back what is left
+        except ValueError:  # somebody holds rows of it
+            return self._data[: self._rows].copy()
+        return self._data
 
 
 class MemoryRecorder(Recorder):
@@ -127,8 +130,9 @@ class MemoryRecorder(Recorder):
         for variable, values in block.rows.items():
             self._dense[variable].append(values)
         for variable, (time, index) in block.events.items():
-            self._events[variable][0].append(time)
-            self._events[variable][1].append(index)
+            times, columns = self._events[variable]
+            times.append(time, block.step, self.plan.steps)
+            columns.append(index, block.step, self.plan.steps)
 
     def _close(self) -> None:
         for columns in self.plan.columns:

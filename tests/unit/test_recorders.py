@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import errno
 import os
 import socket
@@ -323,6 +324,45 @@ def test_memory_recorder_gets() -> None:
     np.testing.assert_allclose(recorder.time(), np.arange(2, 30, 3) * DT, rtol=1e-15)
     with pytest.raises(RecordingError, match=r"did you mean 'spike_state'.*recorded are: V"):
         recorder.get("spike_stat")
+
+
+@pytest.mark.parametrize("planned", [40, 4000, None])
+@pytest.mark.parametrize("busy", [0, 20, 39])
+def test_memory_for_many_events(planned: int | None, busy: int) -> None:
+    """Bursts come early, late or in between, in a run that ends as planned, earlier, or whenever.
+
+    More steps or events than expected cost a copy, never an event.
+    """
+    rng = np.random.default_rng(busy)
+    recorder, plan = MemoryRecorder(REQUESTS[2:]), make_plan(planned)
+    plan = dataclasses.replace(plan, columns=plan.events)
+    recorder.open(plan)
+    given = []
+    for k in range(40):
+        count = int(rng.integers(0, 900)) + 30_000 * (k == busy)
+        events = np.full(count, k * DT), rng.integers(0, 7, count, dtype=np.int32)
+        given.append(events)
+        recorder.append(Block(0, {}, {"spike_state": events}, k + 1))
+    recorder.close()
+    data = recorder.get("spike_state")
+    for got, pieces in zip((data["time"], data["index"]), zip(*given, strict=True), strict=True):
+        assert got.dtype == pieces[0].dtype
+        np.testing.assert_array_equal(got, np.concatenate(pieces))
+        assert got.base is None, "more memory is held than the events take"
+
+
+def test_rows_that_somebody_holds_stay_where_they_are() -> None:
+    """A run that ends early gives back the memory of rows to come, but not under a holder."""
+    recorder, plan = MemoryRecorder(REQUESTS[:1]), make_plan(100_000)
+    plan = dataclasses.replace(plan, columns=plan.columns[:1])
+    recorder.open(plan)
+    place = recorder.place("V", 0, 100)
+    assert place is not None
+    place[:] = expected = value(np.arange(100), 7)
+    recorder.append(Block(0, {"V": place[:60]}, {}, 60))
+    recorder.close()
+    np.testing.assert_array_equal(place, expected)
+    np.testing.assert_array_equal(recorder.get("V"), expected[:60])
 
 
 # ---- the file ------------------------------------------------------------------------------

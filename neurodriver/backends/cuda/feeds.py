@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...component import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
+from .bits import Bits, Found
 from .transfers import Growing, Records, at
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ NOTHING = -2
 """Action of a step at which a row holds already what it shall hold."""
 
 _UNKNOWN = -2
-
-Found = tuple[NDArray[np.int64], NDArray[np.int32]]
-"""Steps and columns of events."""
 
 Fields = tuple[int, ...]
 """One row of a table of the kernel."""
@@ -235,6 +233,7 @@ class EventStage:
             owner.device.upload(columns, column)
         self.words: int = -(-events.count // 32)
         self.row_bytes: int = 4 * self.words
+        self._bits = Bits(self.words)
         self._head = owner.ring_address(ring.variable), self._elements.list
         shape = ring.width, ring.depth, self._elements.start, events.count, self.words
         self.scanned = scanned or not _noted(owner.program, ring)[taken].all()
@@ -254,15 +253,7 @@ class EventStage:
     def collector(self, records: Records) -> Callable[[], Found]:
         """Return what finds the events of this chunk."""
         flat = at(records.here(self._place), (self._steps * self.words,), np.uint32)
-        return lambda: self._found(flat)
-
-    def _found(self, flat: NDArray[np.uint32]) -> Found:
-        """Return steps, counted from the first of the chunk, and columns of the events."""
-        some = np.flatnonzero(flat)
-        each = np.unpackbits(flat[some].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
-        word, bit = np.nonzero(each)
-        step, column = np.divmod(some[word], self.words)
-        return step.astype(np.int64), (column * 32 + bit).astype(np.int32)
+        return lambda: self._bits.found(flat)
 
     def free(self) -> None:
         """Give the memory back."""

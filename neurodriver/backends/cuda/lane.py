@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .bits import Found
 from .device import Device
-from .feeds import Found
 from .transfers import Records
 
 
