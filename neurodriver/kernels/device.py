@@ -225,16 +225,16 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     if fans:
         lines += _dealing([n for n in fans if parts[n].kernel.deals])
     lines.append(header("device.cuh"))
-    stream = [f"case {i}: nd_stream<nd_unit_{i}::unit>(item, k, until); break;" for i in numbers]
+    stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
     lines += _choice(head, "item", stream)
     if shape.holds:
-        hold = [f"case {i}: nd_hold<nd_unit_{i}::unit>(loop); break;" for i in numbers]
+        hold = [f"case {i}: nd_hold<nd_part_{i}::unit>(loop); break;" for i in numbers]
         lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
     once = []
     for i in numbers:
-        table = f"(nd_unit_{i}::nd_args *)tables[{i}]"
-        calls = f"nd_unit_{i}::nd_constants({table})", f"nd_unit_{i}::nd_initial({table})"
+        table = f"(nd_part_{i}::nd_args *)tables[{i}]"
+        calls = f"nd_part_{i}::nd_constants({table})", f"nd_part_{i}::nd_initial({table})"
         once.append(f"if (what) {calls[1]}; else {calls[0]};")
     lines += block("ND_FN void nd_do_once(void *const *tables, int what)", once)
     lines.append(header("device_end.cuh"))
@@ -259,7 +259,7 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
 def _dealing(fans: list[int]) -> list[str]:
     """Return the function that deals out a piece of whichever fan."""
     given = "begin, length, now, more"
-    cases = [f"case {n}: nd_deal<nd_unit_{n}::fan>({given}); break;" for n in fans]
+    cases = [f"case {n}: nd_deal<nd_part_{n}::fan>({given}); break;" for n in fans]
     head = "ND_FN void nd_deal_piece(int fan, long long begin, int length, unsigned now, int more)"
     return block(head, block("switch (fan)", [*cases, "default: break;"]))
 
@@ -280,4 +280,4 @@ def _unit(number: int, part: Part) -> list[str]:
         with_integers(kernel.text, part.integers),
         "#undef nd_steady",
     ]
-    return [f"namespace nd_unit_{number} {{", *inside, "}"]
+    return [f"namespace nd_part_{number} {{", *inside, "}"]

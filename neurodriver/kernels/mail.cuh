@@ -48,14 +48,6 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
-/* Bring lines to the device's cache. */
-template <int LINES> ND_FN void nd_fetch(const void *from)
-{
-    ND_UNROLL
-    for (int i = 0; i < LINES; ++i)
-        asm volatile("prefetch.global.L2 [%0];" :: "l"((const char *)from + 128 * i));
-}
-
 /* Add without an answer. */
 ND_FN void nd_add(int *to, int more)
 {
@@ -165,18 +157,12 @@ template <class Fan> ND_FN uint4 *nd_send_far(uint4 *to, unsigned now, const nd_
         const long long first = nd_from(begin, from), last = nd_from(end, from);
         const int more = nd_from(letter.more, from);
         uint4 *place = (uint4 *)nd_from((unsigned long long)to, from);
-        for (int i = nd_lane(); i < pieces; i += 32) {
-            const long long p = first + (long long)i * ND_PIECE;
-            __stcg(place + i, nd_piece(Fan::number, p, last, now, more));
-            Fan::fetch(p);
-        }
+        for (int i = nd_lane(); i < pieces; i += 32)
+            __stcg(place + i, nd_piece(Fan::number, first + (long long)i * ND_PIECE, last, now, more));
     }
     if (count <= ND_FEW_PIECES)
-        for (int i = 0; i < count; ++i) {
-            const long long p = begin + (long long)i * ND_PIECE;
-            __stcg(to + i, nd_piece(Fan::number, p, end, now, letter.more));
-            Fan::fetch(p);
-        }
+        for (int i = 0; i < count; ++i)
+            __stcg(to + i, nd_piece(Fan::number, begin + (long long)i * ND_PIECE, end, now, letter.more));
     return to + count;
 }
 

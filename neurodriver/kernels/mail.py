@@ -12,18 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..compile.fanout import PIECE
 from .kernel import Arguments, Kernel, block, indent
 from .sums import SumText
 
 if TYPE_CHECKING:
     from ..compile.gather import Gather
-
-FAR = 24 << 20
-"""Bytes of connections from which they are not all in a GPU's cache: pieces are fetched ahead."""
-
-LINE = 128
-"""Bytes of a line of a GPU's cache."""
 
 FEW = 8
 """Connections of a source at most that its own thread deals out."""
@@ -71,13 +64,6 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
     one, four = "1", "make_int4(1, 1, 1, 1)"
     if "multiple" in gather.arrays:
         one, four = array("multiple", "nd_p"), array("multiple", "nd_p", "nd_take_four")
-    held = [n for n in ("code", "multiple") if n in gather.arrays]
-    fetch = []
-    if sum(gather.arrays[n].nbytes for n in held) > FAR:
-        fetch = [
-            f"nd_fetch<{PIECE * gather.arrays[n].itemsize // LINE}>({array(n, 'nd_p', '&*')});"
-            for n in held
-        ]
     turns, ahead = arguments.integer("turns"), arguments.integer("ahead")
     slots = arguments.pointer("slots", slot)
     functions = {
@@ -93,7 +79,6 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
         ],
         "unsigned code(long long nd_p)": [f"return (unsigned){array('code', 'nd_p')};"],
         "int multiple(long long nd_p)": [f"return {one};"],
-        "void fetch(long long nd_p)": ["(void)nd_p;", *fetch],
         "int4 codes(long long nd_p)": [f"return {array('code', 'nd_p', 'nd_take_four')};"],
         "int4 multiples(long long nd_p)": [f"return {four};"],
         "void add(unsigned nd_q, slot nd_more)": [
@@ -145,7 +130,7 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
            "if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"]  # fmt: skip
     declare, send, count, far = [], [], [], []
     for n, _, alone in fans:  # all are asked for before the first one is used
-        fan, letter = f"nd_unit_{n}::fan", f"nd_letter_{n}[nd_j]"
+        fan, letter = f"nd_part_{n}::fan", f"nd_letter_{n}[nd_j]"
         declare += [f"nd_letter nd_letter_{n}[N];",
                     f"const unsigned nd_now_{n} = {fan}::now_at(nd_row);"]  # fmt: skip
         ask += [f"{letter} = nd_mine ? nd_l.of_{n} : nd_letter{{0, 0, 0, 0}};",
@@ -164,7 +149,7 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
     letters = f"nd_letters_{variable}"
     head = f"template <int N> ND_FN void nd_send_{variable}"
     given = f"(long long nd_row, const nd_sent<N, {letters}> &nd_e)"
-    asked = [f"of_{n} = nd_unit_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
+    asked = [f"of_{n} = nd_part_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
     members = [f"nd_letter of_{n};" for n, _, _ in fans]
     members += block("ND_MEMBER void ask(int nd_at)", ["(void)nd_at;", *asked])
     return [*block(f"struct {letters}", members), ";", *block(head + given, lines)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.target import CUDA
 from neurodriver.component import Access, Parameter
 from neurodriver.errors import CompileError
+from neurodriver.kernels import device
 from neurodriver.kernels.device import Part, Shape, device_text
 from neurodriver.kernels.source import header
 from neurodriver.library import shipped
@@ -75,6 +77,12 @@ def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
     assert len(told) == len(kernels)
     for line in told:
         assert ", 0 bytes stack, 0 + 0 bytes spilled" in line
+
+
+def test_parts_of_a_text_have_names_of_their_own() -> None:
+    """However many models a circuit has."""
+    text = "".join(header(name) for name in ("math.h", "philox.h", "device.cuh", "mail.cuh"))
+    assert not re.search(r"\bnd_part_\d", text) and "nd_part_" in inspect.getsource(device)
 
 
 # ---- every model with every form of sum ------------------------------------------------------

@@ -196,7 +196,7 @@ def _pairs(units: Sequence[Unit], warps: int, load: Load) -> tuple[int, ...]:
         left = [i for i in range(len(units)) if own[i] < most[i]]
         if not left:
             break
-        own[max(left, key=lambda i: tiles(units[i], own[i]))] *= 2
+        own[max(left, key=lambda i: tiles(units[i], own[i]))] += 1
     return tuple(own)
 
 
