@@ -27,6 +27,9 @@ SHARED = 200 << 10
 BLOCK_WARPS = 22
 """Warps of a block whose threads keep their components in registers: there are some 90 for each."""
 
+SHORT_WARPS = 28
+"""The same in single precision, where spikes are sent."""
+
 DEALERS = 4
 """Warps of a block that deal out spikes while the others compute."""
 
@@ -35,9 +38,6 @@ LONG_DEALERS = 12
 
 WIDE = 1 << 20
 """Connections of spikes from which the whole device deals."""
-
-SHORT_WARPS = 28
-"""The same in single precision, where spikes are sent."""
 
 INJECT, SAMPLE, EVENTS, EXPORT, DEAL = -1, -2, -3, -4, -5
 WIDTHS = ("alone", "block", "cluster", "grid")
@@ -132,6 +132,17 @@ class Load:
     listed: bool = False
     window: int = 0
 
+    def most(self, word: int) -> int:
+        """Return how many warps of a block may have components, for numbers of ``word`` bytes.
+
+        Single precision takes fewer registers, and a thread's second component sends its spikes
+        after those of the first one.
+        """
+        if self.listed and self.window:
+            return LONG_DEALERS - 1
+        warps = SHORT_WARPS if self.edges and word == 4 else BLOCK_WARPS
+        return warps - (DEALERS - 1 if self.listed else 0)
+
     def warps(self, busy: int) -> int:
         """Return the warps of a block that has ``busy`` ones with components."""
         if self.listed and self.window:
@@ -157,11 +168,7 @@ def choose(
     """
     load = load or Load()
     ones = tuple(1 for _ in units)
-    # single precision takes fewer registers; a second component sends its spikes after the first
-    most = SHORT_WARPS if load.edges and word == 4 else BLOCK_WARPS
-    most -= DEALERS - 1 if load.listed else 0
-    if load.listed and load.window:
-        most = LONG_DEALERS - 1
+    most = load.most(word)
     few = load.edges < WIDE
     small = _pairs(units, most, load)
     if few and _total(units, small) <= most:
@@ -196,7 +203,8 @@ def _pairs(units: Sequence[Unit], warps: int, load: Load) -> tuple[int, ...]:
         left = [i for i in range(len(units)) if own[i] < most[i]]
         if not left:
             break
-        own[max(left, key=lambda i: tiles(units[i], own[i]))] += 1
+        largest = max(left, key=lambda i: tiles(units[i], own[i]))
+        own[largest] += 1 if load.window else own[largest]
     return tuple(own)
 
 
