@@ -57,6 +57,9 @@ class Case:
 CASES = {
     "coba_lif": Case("vogels_abbott_2005", 1.0, {"neurons": 4000}, ("--n", "4000")),
     "coba_hh": Case("brette_2007_hh", 0.5, {"neurons": 4000}, ("--n", "4000")),
+    "cuba_lif": Case(
+        "vogels_abbott_2005", 2.0, {"neurons": 4000, "currents": True}, ("--n", "4000")
+    ),
     "brunel": Case("brunel_2000", 1.0, {"neurons": 2500}, ("--n", "2500")),
     "izhikevich": Case("izhikevich_2003", 2.0, {"neurons": 4000}, ("--n", "4000")),
     "potjans_diesmann": Case("potjans_diesmann_2014", 2.0, {"scale": 0.1}, ("--scale", "0.1")),

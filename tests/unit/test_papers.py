@@ -19,19 +19,20 @@ def drawn(name: str, **network: object) -> tuple[Circuit, dict[str, range]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "probability", "weights"),
+    ("name", "more", "probability", "weights"),
     [
-        ("brunel_2000", 0.1, (0.1, -0.5)),
-        ("vogels_abbott_2005", 0.05, (6.0, 67.0)),
-        ("brette_2007_hh", 0.05, (6.0, 67.0)),
+        ("brunel_2000", {}, 0.1, (0.1, -0.5)),
+        ("vogels_abbott_2005", {}, 0.05, (6.0, 67.0)),
+        ("vogels_abbott_2005", {"currents": True}, 0.05, (16.2, -90.0)),
+        ("brette_2007_hh", {}, 0.05, (6.0, 67.0)),
     ],
 )
 def test_each_pair_is_joined_once_with_its_probability(
-    name: str, probability: float, weights: tuple[float, float]
+    name: str, more: dict[str, bool], probability: float, weights: tuple[float, float]
 ) -> None:
     """Numbers within four standard deviations in all, from each population and in each corner."""
     neurons = 1600
-    circuit, populations = drawn(name, neurons=neurons)
+    circuit, populations = drawn(name, neurons=neurons, **more)
     for links, sources, weight in zip(
         circuit.connections, populations.values(), weights, strict=True
     ):
