@@ -42,6 +42,7 @@ CASES = (
     "generic",
     "projections",
     "coba_lif",
+    "cuba_lif",
     "coba_hh",
     "brunel",
     "izhikevich",
@@ -59,6 +60,7 @@ TABLE = (
     "recording",
     "start",
     "coba_lif",
+    "cuba_lif",
     "coba_hh",
     "brunel",
     "izhikevich",
@@ -66,7 +68,7 @@ TABLE = (
     "projections",
     "potjans",
 )
-"""Cases that run on any backend, with targets on the GPU."""
+"""Cases that run on any backend, most with targets on the GPU."""
 
 COLUMNS = {"case": True, "us a step": True, "wall us": False, "float32 us": False,
            "ms a second": False, "spikes a second": False, "build s": False, "seconds": True,

@@ -31,7 +31,7 @@ class Network:
     arguments, small : dict
         Arguments of the example's ``network``; those to try it with where there is no GPU.
     target, then : float
-        Milliseconds a second of simulated time; a second target, infinite where there is none.
+        Milliseconds a second of simulated time; a second target. Infinite where there is none.
     peer : str
         Who else was measured on the same GPU, and what.
     """
@@ -40,7 +40,7 @@ class Network:
     example: str
     arguments: Mapping[str, Any]
     small: Mapping[str, Any]
-    target: float
+    target: float = math.inf
     then: float = math.inf
     peer: str = ""
 
@@ -78,7 +78,7 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     ms = spent.seconds / dt * 1e3
     row |= {"ms a second": ms, "build s": drawing + built, "spikes a second": rate}
     row["floor"] = f"{arrivals:.3g} arrivals a step; {floor}"
-    if dtype == "float64":
+    if dtype == "float64" or math.isinf(network.target):
         return row
     told = f"<= {network.target:g} ms"
     told += f", then {network.then:g}" if math.isfinite(network.then) else ""
