@@ -137,7 +137,7 @@ class CPUBackend:
         for unit, library in zip(program.units, libraries[1:], strict=True):
             kernel = self._bind(unit, library)
             if unit.groups[0] in self.instances.made:
-                launch = self._launched[unit.groups[0]] = Launch(library, kernel.args, unit.count)
+                launch = self._launched[unit.groups[0]] = Launch(self._runtime, kernel, unit.count)
                 launches[unit.groups[0]] = unit, launch
             if not unit.stepwise:
                 self._bound.append(kernel)

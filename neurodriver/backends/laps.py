@@ -25,14 +25,14 @@ class _Times(ct.Structure):
 class Launch:
     """Advances all components of a kernel by one step, for an instance, and notes the seconds."""
 
-    def __init__(self, library: ct.CDLL, arguments: ct.Structure, count: int) -> None:
-        self._library, self._arguments, self._count = library, arguments, count
+    def __init__(self, runtime: ct.CDLL, kernel: ct.Structure, count: int) -> None:
+        self._runtime, self._kernel, self._count = runtime, kernel, count
         self.seconds = 0.0
 
     def __call__(self, step: int) -> None:
         begin = time.perf_counter()
         span = _i64(step), _i64(0), _i64(self._count)
-        self._library.nd_update(ct.byref(self._arguments), *span)
+        self._runtime.nd_launch(ct.byref(self._kernel), *span)
         self.seconds += time.perf_counter() - begin
 
 

@@ -90,7 +90,8 @@ struct nd_plan {
 
 namespace {
 
-const integer TILE = 1024;      /* components that take the steps of a window together */
+const integer TILE = 4096 / sizeof(real);  /* components that take the steps of a window together: their
+                                              states fit into the nearest cache */
 const auto PATIENCE = std::chrono::microseconds(20);    /* of a spinning thread; then it sleeps */
 
 inline void relax()
@@ -101,6 +102,36 @@ inline void relax()
     asm volatile("yield");
 #endif
 }
+
+/* While it lives, this thread takes numbers below the least normal one for zero, as a GPU does in
+ * single precision. What decays would come to stay among them, and an operation on one of them
+ * takes a hundred times as long: a silent network would be ten times as slow as a busy one. */
+class NoSubnormals {
+#if defined(__x86_64__)
+    unsigned before = __builtin_ia32_stmxcsr();
+    static constexpr unsigned FLUSHED = 0x8040;     /* results, operands */
+
+public:
+    NoSubnormals() { __builtin_ia32_ldmxcsr(before | FLUSHED); }
+    ~NoSubnormals() { __builtin_ia32_ldmxcsr(before); }
+#elif defined(__aarch64__)
+    uint64_t before;
+    static constexpr uint64_t FLUSHED = 1 << 24;    /* both */
+
+public:
+    NoSubnormals()
+    {
+        asm volatile("mrs %0, fpcr" : "=r"(before));
+        asm volatile("msr fpcr, %0" : : "r"(before | FLUSHED));
+    }
+    ~NoSubnormals() { asm volatile("msr fpcr, %0" : : "r"(before)); }
+#else
+public:
+    NoSubnormals() {}
+    ~NoSubnormals() {}
+#endif
+    NoSubnormals(const NoSubnormals &) = delete;
+};
 
 inline void wait_while(std::atomic<uint32_t> &word, uint32_t old)
 {
@@ -245,6 +276,7 @@ struct Simulation {
 
     void serve(integer thread)
     {
+        const NoSubnormals mode;
         uint32_t seen = 0;
         for (;;) {
             wait_while(order, seen);
@@ -471,6 +503,7 @@ extern "C" void nd_destroy(Simulation *s) { delete s; }
 /* Advance up to `steps` steps from step `first`; return how many were done. */
 extern "C" integer nd_run(Simulation *s, integer first, integer steps)
 {
+    const NoSubnormals mode;
     s->first = first;
     s->steps = steps;
     s->full[0].store(0);
@@ -486,6 +519,13 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
         times->nanoseconds += spent.count();
     }
     return s->done;
+}
+
+/* Advance the components from `begin` to `end` of one kernel by step `k`. */
+extern "C" void nd_launch(const nd_kernel *kernel, integer k, integer begin, integer end)
+{
+    const NoSubnormals mode;
+    kernel->update(&kernel->args, k, begin, end);
 }
 
 /* Components advanced by a thread so far. */

@@ -186,15 +186,11 @@ class ComponentText:
             lines.append(f"real nd_out_{name}[ND_TILE] = {{0}};")
             depth = self.arguments.integer(f"depth:{name}")
             lines.append(f"const long long nd_written_{name} = nd_place(nd_k + 1, {depth});")
+            lines.append(f"const long long nd_later_{name} = nd_place(nd_k + 2, {depth});")
         return lines
 
     def write_events(self) -> list[str]:
-        """Write the events of a tile, but no zeros over zeros, and note which elements hold one.
-
-        Most slices have no event in most steps; their part of a row is not touched at all. Nor are
-        the slices of a tile looked at one by one where it has none; the bits of a number are
-        compared, but for its sign, as they need not be packed.
-        """
+        """Write the events of a tile and note them (see ``tile_events.h``)."""
         lines = []
         for name in self.events:
             a = self.arguments
@@ -202,32 +198,14 @@ class ComponentText:
             counted = a.pointer(f"counted:{name}", "long long")
             noted = a.pointer(f"noted:{name}", "unsigned short")
             width, own = a.integer(f"width:{name}"), a.integer(self.key(f"segment:{name}"))
-            lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
-            value = f"nd_out_{name}[nd_s + nd_l]"
-            copy = [f"{lane} nd_new_{name}[nd_t + nd_s + nd_l] = {value};"]
-            word = "unsigned int" if self.shape.dtype == "float32" else "unsigned long long"
-            slice_ = [
-                f"{word} nd_here = 0;",
-                "ND_SIMD_ANY",
-                f"{lane} nd_here |= nd_bits({value}) << 1;",
-                *block("if (nd_here != 0 || nd_old[nd_s / ND_LANES] != 0)", copy),
-                "nd_old[nd_s / ND_LANES] = 0;",
-                "if (nd_here == 0) continue;",
-                f"nd_old[nd_s / ND_LANES] = (unsigned short)nd_nonzero(nd_out_{name} + nd_s);",
-                f"{lane} nd_more |= ({value} != 0) & ({value} != 1);",
-            ]
-            row = f"(nd_written_{name} * {width} + {own}) / ND_LANES"
-            each = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
-            whole = "for (int nd_l = 0; nd_l < nd_m; ++nd_l)"
+            slice_ = f"* {width} + {own} + nd_t) / ND_LANES"
             tile = [
-                f"unsigned short *nd_old = {noted} + {row} + nd_t / ND_LANES;",
-                f"{word} nd_here = 0;",
-                "int nd_was = 0, nd_more = 0;",
-                f"{whole} nd_here |= nd_bits(nd_out_{name}[nd_l]) << 1;",
-                f"{each} nd_was |= nd_old[nd_s / ND_LANES];",
-                *block("if (nd_here != 0 || nd_was != 0)", block(each, slice_)),
-                f"if (nd_here != 0) nd_mark_at({active} + nd_written_{name}, nd_k + 1);",
-                f"if (nd_more) nd_mark_at({counted} + nd_written_{name}, nd_k + 1);",
+                f"unsigned short *nd_note = {noted} + (nd_written_{name} {slice_};",
+                f"__builtin_prefetch({noted} + (nd_later_{name} {slice_}, 1);",
+                f"const int nd_found = nd_write_events("
+                f"nd_out_{name}, nd_new_{name} + nd_t, nd_note, nd_m);",
+                f"if (nd_found & 1) nd_mark_at({active} + nd_written_{name}, nd_k + 1);",
+                f"if (nd_found & 2) nd_mark_at({counted} + nd_written_{name}, nd_k + 1);",
             ]
             lines += block("", tile)
         return lines

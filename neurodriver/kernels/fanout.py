@@ -23,38 +23,57 @@ class FanoutText(SumText):
 
     @property
     def may_skip(self) -> bool:
+        """Whether the components of a tile need a text for sums that are zero."""
+        return False
+
+    @property
+    def noted(self) -> bool:
         """Whether it is noted which slots something reached."""
         return "touched" in self.gather.blanks
 
     @property
     def loops(self) -> bool:
-        """Whether sums wait for several sub-steps; a single one takes them from the slots."""
-        return self.component.shape.substeps > 1
+        """Whether sums are taken out of the slots before the components are updated.
+
+        They are where several sub-steps need them, and where few slots of a tile are reached: the
+        others lie in no near cache.
+        """
+        return self.noted or self.component.shape.substeps > 1
 
     def direct(self, component: str, lane: str) -> str:
         """Return the expression of the finished sum inside the loop over components."""
         if self.loops:
             return super().direct(component, lane)
-        return "0" if self.silent else self.finished(f"nd_at_{self.access.name}[{lane}]", component)
+        return self.finished(f"nd_at_{self.access.name}[{lane}]", component)
+
+    def waiting(self) -> list[str]:
+        """Declare the sums of a tile, which are zero where no slot was reached."""
+        return [f"real nd_sum_{self.access.name}[ND_TILE] = {{0}};"] if self.noted else []
 
     def tile(self) -> list[str]:
         """Declare where a tile's slots are, and whether something reached them."""
         name = self.access.name
-        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
         slots = f"nd_slot_{name} *__restrict nd_at_{name} = nd_slots_{name} + nd_now_{name} + nd_t;"
-        if not self.may_skip:
+        if not self.noted:
             return [slots]
+        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
         return [
             slots,
             f"unsigned char *nd_note_{name} = {note};",
-            f"const int nd_notes_{name} = (nd_m + ND_LANES - 1) / ND_LANES;",
-            f"const bool nd_silent_{name} = !nd_noted(nd_note_{name}, nd_notes_{name});",
-            f"if (!nd_silent_{name}) nd_forget(nd_note_{name}, nd_notes_{name});",
+            f"const bool nd_reached_{name} = nd_noted(nd_note_{name}, nd_m);",
         ]
 
     def after(self) -> list[str]:
         """Clear the slot of a component."""
-        return [] if self.loops or self.silent else [f"nd_at_{self.access.name}[nd_i] = 0;"]
+        return [] if self.loops else [f"nd_at_{self.access.name}[nd_i] = 0;"]
+
+    def after_tile(self) -> list[str]:
+        """Clear the sums of a tile."""
+        if not self.noted:
+            return []
+        name = self.access.name
+        each = "for (int nd_i = 0; nd_i < ND_TILE; ++nd_i)"
+        return [f"if (nd_reached_{name}) {each} nd_sum_{name}[nd_i] = 0;"]
 
     def head(self) -> list[str]:
         """Declare the slots."""
@@ -72,7 +91,7 @@ class FanoutText(SumText):
 
     def _notes(self) -> list[str]:
         name = self.access.name
-        if not self.may_skip:
+        if not self.noted:
             return []
         notes = self._pointer("touched", "unsigned char")
         return [f"unsigned char *__restrict nd_touched_{name} = {notes};"]
@@ -173,25 +192,33 @@ class FanoutText(SumText):
             "stride": stride,
         }
         unused = {"all"} if of else {"multiple"}
-        unused |= set() if self.may_skip else {"touched"}
+        unused |= set() if self.noted else {"touched"}
         given |= dict.fromkeys(unused, "0")
         belongs = _BELONGS.get(of, "ND_TO_ALL")
-        flags = [str(f).lower() for f in (later, self.may_skip, reach * size > NEAR)]
+        flags = [str(f).lower() for f in (later, self.noted, reach * size > NEAR)]
         kind = f"nd_fanout<nd_slot_{name}, {', '.join([*kinds, belongs, *flags])}>"
         return [f"{kind} nd_fan;", *[f"nd_fan.{n} = {value};" for n, value in given.items()]]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop that takes one tile's sums out of the slots that something reached."""
         name = self.access.name
-        each = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
+        if not self.noted:
+            take = [
+                f"nd_sum_{name}[nd_i] = {self.finished(f'nd_at_{name}[nd_i]', 'nd_t + nd_i')};",
+                f"nd_at_{name}[nd_i] = 0;",
+            ]
+            each = block("for (int nd_i = 0; nd_i < nd_m; ++nd_i)", take)
+            return [f"real nd_sum_{name}[ND_TILE];", "ND_SIMD", *each]
+        at = "nd_s + nd_l"
         take = [
-            f"nd_sum_{name}[nd_i] = {self.finished(f'nd_at_{name}[nd_i]', 'nd_t + nd_i')};",
-            f"nd_at_{name}[nd_i] = 0;",
+            f"nd_sum_{name}[{at}] = {self.finished(f'nd_at_{name}[{at}]', f'nd_t + {at}')};",
+            f"nd_at_{name}[{at}] = 0;",
         ]
-        if not self.may_skip:
-            return [f"real nd_sum_{name}[ND_TILE];", "ND_SIMD", *block(each, take)]
-        return [
-            f"real nd_sum_{name}[ND_TILE];",
-            *block(f"if (!nd_silent_{name})", ["ND_SIMD", *block(each, take)]),
-            f"else {each} nd_sum_{name}[nd_i] = 0;",
+        some = [
+            f"if (!nd_note_{name}[nd_s / ND_LANES]) continue;",
+            f"nd_note_{name}[nd_s / ND_LANES] = 0;",
+            "ND_SIMD",
+            *block("for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", take),
         ]
+        slices = block("for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)", some)
+        return block(f"if (nd_reached_{name})", slices)

@@ -80,15 +80,11 @@ ND_FN long long nd_next(const unsigned char *note, long long s, long long end)
     return s;
 }
 
-/* Whether any of some notes is not zero. */
-ND_FN bool nd_noted(const unsigned char *note, int count)
+/* Whether any of the slices of `m` components is noted. */
+ND_FN bool nd_noted(const unsigned char *note, int m)
 {
+    const int count = (m + ND_LANES - 1) / ND_LANES;
     return nd_next(note, 0, count) < count;
-}
-
-ND_FN void nd_forget(unsigned char *note, int count)
-{
-    for (int s = 0; s < count; ++s) note[s] = 0;
 }
 
 /* Which thread's share of the components begins at `begin`. */
@@ -145,14 +141,6 @@ ND_FN int nd_spikes(real x)
 {{
     x = x > -1023 ? x : -1023;
     return (int)nd_floor((x < 1023 ? x : 1023) + (real)0.5);
-}}
-
-/* Which of `ND_LANES` values are not zero, as bits. */
-ND_FN unsigned nd_nonzero(const real *x)
-{{
-    unsigned set = 0;
-    for (int l = 0; l < ND_LANES; ++l) set |= (unsigned)(x[l] != 0) << l;
-    return set;
 }}
 
 /* First place from `begin` on whose target is not below `least`; targets ascend. */
@@ -214,6 +202,8 @@ def source(kernel: Kernel, dtype: str) -> str:
     head = prelude([kernel.text], dtype, CPU)
     if "nd_tile_blocks" in kernel.text:
         head.append(header("tile_draws.h"))
+    if "nd_write_events" in kernel.text:
+        head.append(header("tile_events.h"))
     if kernel.deals:
         head.append(header("fanout.h"))
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

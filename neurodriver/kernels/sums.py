@@ -150,12 +150,20 @@ class SumText:
         """Whether the sum needs a loop of its own before the components are updated."""
         return self.gather.form in ("sliced", "lattice")
 
+    def waiting(self) -> list[str]:
+        """Declare what all tiles share."""
+        return []
+
     def tile(self) -> list[str]:
         """Declare what belongs to one tile."""
         return []
 
     def after(self) -> list[str]:
         """Return what follows when a component's sum has been used."""
+        return []
+
+    def after_tile(self) -> list[str]:
+        """Return what follows when all sums of a tile have been used."""
         return []
 
     def data(self, place: str) -> list[str]:

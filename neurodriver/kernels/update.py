@@ -36,6 +36,7 @@ def update_kernel(shape: Shape) -> Kernel:
     component = ComponentText(shape, arguments)
     sums = [sum_text(component, a) for a in shape.model.accesses]
     head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
+    head += [line for s in sums for line in s.waiting()]
     tile = [TILE, *tile_sums(sums)]
     if shape.substeps == 1 and shape.model.draws_random():
         draws = TileDraws(component, sums)
@@ -44,6 +45,7 @@ def update_kernel(shape: Shape) -> Kernel:
         head += draws.head()
     else:
         tile += variants(sums, lambda: tile_update(component, sums))
+    tile += [line for s in sums for line in s.after_tile()]
     tile += component.write_events()
     once = component.constants(), component.initial()
     body = [*head, *block(TILES, tile)]

@@ -18,6 +18,7 @@ from ..cache import kept, refused
 FLAGS = (
     "--std=c++17",
     "--fmad=false",  # the CPU's bits: no contraction, and never fast math
+    "--ftz=true",  # nor numbers below the least normal one
     "--diag-suppress=177,550",  # functions that are not called, values that are not read
 )
 DEBUG_FLAGS = ("-lineinfo", "--ptxas-options=-v")
