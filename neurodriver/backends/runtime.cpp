@@ -395,6 +395,21 @@ struct Simulation {
         return !note[b / 16] && !note[l / 16];
     }
 
+    /* First column from `c` on that something may be noted of; 64 are passed at a time. */
+    integer next(const nd_events &e, integer k, integer c, integer end) const
+    {
+        const nd_ring &ring = plan.ring[e.ring];
+        if (!e.contiguous || !ring.noted) return c;
+        const uint16_t *note = ring.noted + k % ring.depth * (ring.width / 16);
+        for (; c + 64 <= end; c += 64) {
+            const integer b = e.elements[0] + c;
+            uint64_t four;
+            std::memcpy(&four, note + b / 16, sizeof four);
+            if (four || (b % 16 && note[b / 16 + 4])) break;
+        }
+        return c;
+    }
+
     void scan(integer thread, integer k, integer phase)
     {
         for (integer i = 0; i < plan.events; ++i) {
@@ -403,7 +418,7 @@ struct Simulation {
             const real *from = row(e.ring, k);
             int32_t *step = e.step + thread * e.capacity, *index = e.index + thread * e.capacity;
             integer n = e.found[thread];
-            for (integer c = mine.begin; c < mine.end; c += 16) {
+            for (integer c = mine.begin; (c = next(e, k, c, mine.end)) < mine.end; c += 16) {
                 const integer size = c + 16 < mine.end ? 16 : mine.end - c;
                 if (e.ascending && silent(e, k, c, size)) continue;
                 uint32_t set = 0;

@@ -148,6 +148,8 @@ def compile_circuit(
     if steps > 1:  # rows of one window are read while those of the next are written
         shared = {*recorded, *EVENT_VARIABLES, *(links.variable for links in full.connections)}
         depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
+    if target.hosted and not depth:
+        depths |= dict.fromkeys(_own_affairs(full) - recorded - set(slots.count), 0)
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
@@ -176,6 +178,14 @@ def compile_circuit(
             program.units.append(_unit(program, number, plans))
     program.fans = fans(program)
     return program
+
+
+def _own_affairs(circuit: Circuit) -> set[str]:
+    """Return variables that no connection reads: a component may write over its own value."""
+    if any(needs_instance(group) for group in circuit.groups):
+        return set()
+    updated = {variable for group in circuit.groups for variable in group.model.updates}
+    return updated - EVENT_VARIABLES - {links.variable for links in circuit.connections}
 
 
 def _unit(program: Program, number: int, plans: bool) -> Unit:

@@ -39,15 +39,6 @@ template <class T> struct nd_fixed {
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
 
-/* Zero instead of a number below the least normal one: what each operation gives in single
- * precision, and on a CPU in both. */
-ND_FN float nd_settled(float x) { return x; }
-ND_FN double nd_settled(double x)
-{
-    const int high = __double2hiint(x);
-    return high & 0x7ff00000 ? x : __hiloint2double(high & 0x80000000, 0);
-}
-
 /* Sixteen numbers side by side, from shared memory; they begin at a multiple of 16 bytes. */
 ND_FN void nd_four(const int *p, int *to)
 {

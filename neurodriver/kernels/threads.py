@@ -180,7 +180,7 @@ class ThreadText:
 
     def keep(self) -> list[str]:
         """Put states and flags back."""
-        return [f"{self._where(name)} = nd_settled({name});" for name in self.carried]
+        return [f"{self._where(name)} = {name};" for name in self.carried]
 
     def old_events(self) -> list[str]:
         """Note where the row that is written held events before."""
@@ -204,8 +204,7 @@ class ThreadText:
             if name in c.events:
                 lines += self._store_event(name)
             elif name in c.shape.published:
-                value = c.output(name) if name in self.carried else f"nd_settled({c.output(name)})"
-                lines.append(f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {value};")
+                lines.append(f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};")
         return lines
 
     def _store_event(self, name: str) -> list[str]:

@@ -14,6 +14,8 @@ from old_style import OldLeaky
 from support import IAF, assert_same_bits, model, simulate, started
 
 from neurodriver import (
+    LPU,
+    AllToAll,
     ArrayInput,
     Circuit,
     Connections,
@@ -102,6 +104,40 @@ def test_bits_of_a_gather(
     one = simulate(made, DT, 150, (), record, dtype=dtype, plans=False)
     for how in ({}, {"threads": 2, "chunk": 7}, {"threads": 3, "chunk": 1}):
         assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
+
+
+def test_a_value_that_nobody_reads(dtype: str) -> None:
+    """It has one row; with a recorder it has more, and no bit is another."""
+    made = circuit("any")
+    alone = simulate(made, DT, 150, (), [("spike_state", None)], dtype=dtype, threads=2)
+    seen = [("spike_state", None), ("V", None)]
+    both = simulate(made, DT, 150, (), seen, dtype=dtype, threads=3, chunk=7)
+    assert alone["spike_state"].sum() > 20
+    assert_same_bits(alone, {"spike_state": both["spike_state"]})
+    rows = [
+        compile_circuit(made, DT, dtype, recorded=frozenset(r)).memory.rings["V"].depth
+        for r in ((), ("V",))
+    ]
+    assert rows == [1, 2]
+
+
+@pytest.mark.parametrize("count", [5, 133, 250])
+def test_all_at_once(count: int, dtype: str) -> None:
+    """Neurons that fire together, at an odd number: what fills their last vector stays silent."""
+    start = {"initV": np.full(count, -40.0)}
+    groups = [(model("LeakyIAFDelta"), count, LIF | start, None)]
+    links = Projection("spike_state", "spike_state", range(count), range(count), AllToAll(), 0.5)
+    made = Circuit.from_arrays(groups, [links])
+    with LPU(made, DT, dtype=dtype, threads=2) as lpu:
+        lpu.run(steps=1)
+        memory = lpu.simulation.backend.program.memory
+        row = memory.get_buffer("spike_state")[1]
+        assert np.flatnonzero(row).tolist() == list(range(count))
+        notes = memory.noted["spike_state"].reshape(2, -1)[1, : -(-count // 16)]
+        noted = np.unpackbits(notes.view(np.uint8), bitorder="little")
+        assert np.flatnonzero(noted).tolist() == list(range(count))
+        lpu.run(steps=1)
+        assert not memory.get_buffer("spike_state")[0].any()
 
 
 @pytest.mark.parametrize("delays", [(1, 1), (1, 20), (15, 15)])

@@ -741,3 +741,19 @@ def test_current_row() -> None:
         decay = math.exp(-0.3 / 20.0)
         np.testing.assert_allclose(lpu.get("V"), -70 + np.array([10, 9]) * decay, rtol=ROUNDING)
     assert model("LeakyIAF").updates[0] == "spike_state"
+
+
+def test_what_decays(dtype: str) -> None:
+    """It never comes to numbers below the least normal one, on which each operation takes long.
+
+    They stay numbers for whoever calls.
+    """
+    rest = {"resting_potential": 0.0, "threshold": 50.0, "reset_potential": 0.0,
+            "time_constant": 1.0, "refractory_period": 0.0, "initV": 1.0}  # fmt: skip
+    circuit = build({"n": node("LeakyIAFDelta", rest)})
+    steps = 120 if dtype == "float32" else 800
+    v = simulate(circuit, 1e-3, steps, (), dtype=dtype, threads=2)["V"][:, 0]
+    least = np.finfo(dtype).tiny
+    assert v[0] == 1 and v[-1] < 3 * least
+    assert (np.abs(v[v != 0]) >= least).all()
+    assert 0 < np.asarray(0.5, dtype) * np.asarray(least, dtype) < least
