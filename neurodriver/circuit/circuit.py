@@ -278,7 +278,8 @@ class Circuit:
         Parameters
         ----------
         groups : sequence of (model, count, params, uids)
-            ``params`` are scalars or (count,) arrays; ``uids`` None for ``<model>/<number>``.
+            ``params`` are scalars or (count,) arrays; ``uids`` None for ``<model>/<number>``,
+            numbered through all groups of the model that have none.
         connections : sequence of Connections or Projection
             Columns, or rules, which are drawn when they are first looked at.
         name : str
