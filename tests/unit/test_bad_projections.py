@@ -25,6 +25,7 @@ from neurodriver import (
     Projection,
     Uniform,
 )
+from neurodriver.compile.program import compile_circuit
 
 NEURON = model("Izhikevich")
 TEN = FixedTotal(10)
@@ -214,3 +215,14 @@ def test_all_faults_at_once() -> None:
 def test_something_else_than_connections() -> None:
     """What is neither columns nor a rule is refused by name."""
     assert "expected Connections or a Projection, got [1, 2]" in refused([1, 2])
+
+
+@pytest.mark.parametrize("law", [110.0, Uniform(1e-3, 130.0)])
+def test_delays_that_are_too_long_for_the_step(law: Any) -> None:
+    """Milliseconds, say, that were taken for seconds: told when the step is known."""
+    circuit = Circuit.from_arrays(GROUPS, [one(delay=law)])
+    with pytest.raises(CircuitError) as caught:
+        compile_circuit(circuit, 1e-4)
+    for word in ("projection 'p': 'delay'", "1,000,000 are allowed", "of 0.0001 s", "in seconds"):
+        assert word in str(caught.value)
+    assert compile_circuit(circuit, 1e-3).gathers[0, "spike_state"].edges == 10
