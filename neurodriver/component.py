@@ -156,9 +156,12 @@ class Access:
         return "weight" in self.connection
 
 
-def Weighted(variable: str, receptor: str = "") -> Access:
-    """Return an access whose connections are multiplied by their edge's ``weight``."""
-    weight = Parameter("", default=1.0, doc="factor of this connection")
+def Weighted(variable: str, receptor: str = "", at_least: float = -math.inf) -> Access:
+    """Return an access whose connections are multiplied by their edge's ``weight``.
+
+    ``at_least`` is the least weight that is allowed: 0 for conductances.
+    """
+    weight = Parameter("", default=1.0, at_least=at_least, doc="factor of this connection")
     return Access(variable, receptor, f"weight * {variable}", {"weight": weight})
 
 
