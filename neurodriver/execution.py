@@ -14,7 +14,7 @@ from .backends.base import Backend
 from .backends.tables import Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
-from .component import EVENT_VARIABLES
+from .component import EVENT_VARIABLES, NDComponent
 from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
 from .inputs.counts import SpikeCounts
@@ -284,11 +284,7 @@ def recorded_columns(
     ]
     owners = [g for g in groups if variable in circuit.groups[g].model.updates]
     if not owners:
-        known = sorted({v for g in groups for v in circuit.groups[g].model.updates})
-        among = ", ".join(known) or "none"
-        raise RequestError(
-            f"record: no component updates '{variable}'{near(variable, known)}; known are {among}"
-        )
+        raise _nobody(variable, [circuit.groups[g].model for g in groups])
     unit = circuit.groups[owners[0]].model.units[variable]
     element = np.full(circuit.count, -1, dtype=np.int64)
     for owner in memory.rings[variable].segments:
@@ -325,3 +321,14 @@ def recorded_columns(
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     names_of = np.concatenate([g.uids for g in circuit.groups])
     return names_of[chosen], element[chosen], unit
+
+
+def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:
+    """Return the error for a variable that none of some models updates."""
+    known = sorted({v for model in models for v in model.updates})
+    hint = near(variable, known)
+    for model in models:
+        if variable in model.states:
+            hint = f"; to record this state of {model.__name__}, name it in 'updates', too"
+    among = ", ".join(known) or "none"
+    return RequestError(f"record: no component updates '{variable}'{hint}; known are {among}")

@@ -31,7 +31,8 @@ def from_arrays(
     """Return the circuit of ``Circuit.from_arrays``."""
     faults = Faults(name)
     made: list[Group] = []
-    for given in groups:
+    every: Sequence[object] = groups
+    for given in every:
         if not isinstance(given, tuple | list) or len(given) != 4:
             want = "a group is (model, count, params, uids); uids may be None"
             raise CircuitError(f"{name}: {want}, got {given!r:.60}")

@@ -283,6 +283,10 @@ def declare(**parts: Any) -> type[NDComponent]:
         ({"accesses": ("I", "I")}, "two accesses of one name; give each a receptor"),
         ({"accesses": (Weighted("r"), Weighted("r", "a")), "params": {"r; x": ""}}, "'r; x'"),
         ({"accesses": (Access("I", "a b"),)}, "'a b' is not a usable name"),
+        (
+            {"accesses": (Weighted("V"),), "update": "V = V + 1;"},
+            "accesses['V']: what arrives is called 'input_V', as 'V' is the component's own",
+        ),
         ({"accesses": (Access("I", connection={"if": Parameter()}),)}, "'if' is"),
         ({"outputs": {"v": "1"}}, "'v' is not among its updates (did you mean 'V'?)"),
         ({"states": {"x": State(initial="y")}}, "no parameter or earlier state 'y'"),
