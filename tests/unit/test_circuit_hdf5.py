@@ -139,8 +139,8 @@ NUMBER = st.floats(-1e6, 1e6)
 def circuits(draw: st.DrawFn) -> Circuit:
     """Draw a circuit with ports, receptors, odd names and numbers on some edges only."""
     names = draw(st.lists(TEXT.map(lambda t: t[:256]), min_size=5, max_size=9, unique=True))
-    given = {"class": "LeakyIAFExpConductance", "resting_potential": -60.0, "threshold": -50.0}
-    given |= {"reset_potential": -60.0, "capacitance": 200.0, "leak_conductance": 10.0}
+    given = {"class": "LeakyIAFExpCurrent", "resting_potential": -60.0, "threshold": -50.0}
+    given |= {"reset_potential": -60.0, "capacitance": 200.0, "time_constant": 20.0}
     given |= {"tau_exc": draw(st.floats(0.1, 10)), "tau_inh": 10.0}
     port = {"class": "Port", "port_type": "spike"}
     nodes: dict[str, Any] = {name: {**given} for name in names[2:]}
