@@ -48,7 +48,6 @@ class InputFeed:
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
         self._counts: list[SpikeCounts | None] = []
-        counted = any(gather.whole for gather in program.gathers.values())
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -58,7 +57,7 @@ class InputFeed:
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
                 name = getattr(one, "name", "") or type(one).__name__
-                spikes = counted and variable in EVENT_VARIABLES
+                spikes = variable in EVENT_VARIABLES and _counted(program, variable, first, count)
                 uids = one.targets[number][1]
                 self._counts.append(SpikeCounts(name, variable, uids) if spikes else None)
 
@@ -87,6 +86,20 @@ class InputFeed:
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
         self.asking = ""
+
+
+def _counted(program: Program, variable: str, first: int, count: int) -> bool:
+    """Whether what is injected into some slots is counted: there, or by whom it is passed on to."""
+    whole = {key for key, gather in program.gathers.items() if gather.whole}
+    circuit = program.circuit
+    for links in program.slots.connections if whole else ():
+        if links.variable != variable:
+            continue
+        ends = links.target[(links.source >= first) & (links.source < first + count)]
+        for g in np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1).tolist():
+            if (g, links.access) in whole or variable in circuit.groups[g].model.updates:
+                return True
+    return False
 
 
 def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
