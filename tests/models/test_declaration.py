@@ -322,6 +322,7 @@ def test_contradictions(parts: dict[str, Any], message: str) -> None:
         ({"update": 'V = "x";'}, "Broken.update: '\"' is not part of the language"),
         ({"update": "#include <x>"}, "Broken.update: '#' is not part of the language"),
         ({"params": {"a": ""}, "update": "V = a.b;"}, "'.' is not part of the language"),
+        ({"update": "V = 2**3;"}, "'**' is not part of the language; write pow(x, y)"),
         ({"accesses": (Access("I", each="I * weigth", connection=WEIGHT),)},
          "unknown name 'weigth' (did you mean 'weight'?)"),
     ],
