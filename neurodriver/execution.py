@@ -317,7 +317,8 @@ def recorded_columns(
         for g, group in enumerate(circuit.groups):
             if group.hidden or group.model is Port:
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
-        chosen = np.flatnonzero(shown)
+        own = circuit.numbers(scope)
+        chosen = own[shown[own]]
     else:
         chosen = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
         bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]

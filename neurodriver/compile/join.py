@@ -211,9 +211,9 @@ def join(
         shown.append((variable, ports, relays.of(variable, ports, feed).astype(np.int64)))
     connections = [joined(p) for p in sets.values()] + relays.connections(dt)
     name = " + ".join(parts)
-    circuit = Circuit(
-        name, (*groups, *relays.groups()), tuple(connections), name, tuple(replaced), tuple(shown)
-    )
+    every = (*groups, *relays.groups())
+    more = tuple(replaced), tuple(shown), numbers
+    circuit = Circuit(name, every, tuple(connections), name, *more)
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
 

@@ -19,6 +19,7 @@ from support import (
     node,
     recorded,
     simulate,
+    started,
 )
 
 from neurodriver import LPU, Circuit, Connections, MemoryRecorder, StepInput
@@ -150,3 +151,30 @@ def test_what_one_lpu_gives_and_another_leaves_at_its_default() -> None:
     for name in given:
         assert_same_bits(alone[name], recorded(man.lpus[name], STEPS))
     assert (alone["a"]["V"][50:] != alone["b"]["V"][50:]).any()
+
+
+def test_columns_have_the_order_of_their_own_circuit() -> None:
+    """Whatever stands in the circuits beside it, and where a model has several groups, too."""
+    neuron, source = model("LeakyIAFShiu"), model("PoissonSource")
+
+    def circuit(groups: str) -> Circuit:
+        kinds: Any = {"n": (neuron, 3, {"initV": [-51.0, -50.0, -49.0]}, None),
+                      "s": (source, 2, {"rate": 900.0}, None)}  # fmt: skip
+        return Circuit.from_arrays([kinds[one] for one in groups])
+
+    man = Manager(timeout=60.0)
+    record: Any = [("V", None), ("spike_state", None)]
+    for name in ("ns", "snsn"):
+        man.add(LPU, name, circuit(name), DT, [], [MemoryRecorder(record)])
+    man.spawn()
+    man.start(steps=STEPS)
+    man.wait()
+    for name in ("ns", "snsn"):
+        alone, lpu = started(circuit(name), DT, (), record), man.lpus[name]
+        with alone:
+            alone.run(steps=STEPS)
+            assert lpu.uids("spike_state").tolist() == circuit(name).uids.tolist()
+            assert lpu.get("V").tolist() == alone.get("V").tolist()
+        assert_same_bits(recorded(alone, STEPS), recorded(lpu, STEPS))
+        for variable, entry in alone.recorders[0].output.items():  # type: ignore[attr-defined]
+            assert entry["uids"] == lpu.recorders[0].output[variable]["uids"]
