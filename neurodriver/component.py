@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -156,9 +157,12 @@ class Access:
         return "weight" in self.connection
 
 
-def Weighted(variable: str, receptor: str = "") -> Access:
-    """Return an access whose connections are multiplied by their edge's ``weight``."""
-    weight = Parameter("", default=1.0, doc="factor of this connection")
+def Weighted(variable: str, receptor: str = "", at_least: float = -math.inf) -> Access:
+    """Return an access whose connections are multiplied by their edge's ``weight``.
+
+    ``at_least`` is the least weight that is allowed: 0 for conductances.
+    """
+    weight = Parameter("", default=1.0, at_least=at_least, doc="factor of this connection")
     return Access(variable, receptor, f"weight * {variable}", {"weight": weight})
 
 
@@ -391,6 +395,7 @@ def _check(cls: type[NDComponent]) -> None:
     for name, text in drawless.items():
         if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
             raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
+    _check_inputs(cls)
     for name in cls.outputs:
         if name not in cls.updates:
             hint = near(name, cls.updates)
@@ -406,6 +411,19 @@ def _check(cls: type[NDComponent]) -> None:
         cls.linear.check(cls)
     if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
         raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
+
+
+def _check_inputs(cls: type[NDComponent]) -> None:
+    """Raise ModelError where a component's own value could be taken for what arrives."""
+    texts = [*cls.terms.values(), *cls.outputs.values(), *(a.each for a in cls.accesses)]
+    words = set(re.findall(r"\w+", " ".join([cls.update, *texts])))
+    for access in cls.accesses if cls.update and cls.sub_units is None else ():
+        symbol = cls.input_symbol(access)
+        if symbol != access.name and symbol not in words:
+            raise ModelError(
+                f"{cls.__name__}.accesses['{access.name}']: what arrives is called '{symbol}', as "
+                f"'{access.name}' is the component's own; nothing reads it"
+            )
 
 
 def table(models: Iterable[type[NDComponent]]) -> dict[str, type[NDComponent]]:

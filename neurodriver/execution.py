@@ -14,7 +14,7 @@ from .backends.base import Backend
 from .backends.tables import Events, InputTable, Probe
 from .circuit.circuit import Port
 from .compile.program import Program
-from .component import EVENT_VARIABLES
+from .component import EVENT_VARIABLES, NDComponent
 from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
 from .inputs.counts import SpikeCounts
@@ -48,7 +48,6 @@ class InputFeed:
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
         self._counts: list[SpikeCounts | None] = []
-        counted = any(gather.whole for gather in program.gathers.values())
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -58,7 +57,7 @@ class InputFeed:
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
                 name = getattr(one, "name", "") or type(one).__name__
-                spikes = counted and variable in EVENT_VARIABLES
+                spikes = variable in EVENT_VARIABLES and _counted(program, variable, first, count)
                 uids = one.targets[number][1]
                 self._counts.append(SpikeCounts(name, variable, uids) if spikes else None)
 
@@ -87,6 +86,20 @@ class InputFeed:
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
         self.asking = ""
+
+
+def _counted(program: Program, variable: str, first: int, count: int) -> bool:
+    """Whether what is injected into some slots is counted: there, or by whom it is passed on to."""
+    whole = {key for key, gather in program.gathers.items() if gather.whole}
+    circuit = program.circuit
+    for links in program.slots.connections if whole else ():
+        if links.variable != variable:
+            continue
+        ends = links.target[(links.source >= first) & (links.source < first + count)]
+        for g in np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1).tolist():
+            if (g, links.access) in whole or variable in circuit.groups[g].model.updates:
+                return True
+    return False
 
 
 def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
@@ -284,11 +297,7 @@ def recorded_columns(
     ]
     owners = [g for g in groups if variable in circuit.groups[g].model.updates]
     if not owners:
-        known = sorted({v for g in groups for v in circuit.groups[g].model.updates})
-        among = ", ".join(known) or "none"
-        raise RequestError(
-            f"record: no component updates '{variable}'{near(variable, known)}; known are {among}"
-        )
+        raise _nobody(variable, [circuit.groups[g].model for g in groups])
     unit = circuit.groups[owners[0]].model.units[variable]
     element = np.full(circuit.count, -1, dtype=np.int64)
     for owner in memory.rings[variable].segments:
@@ -308,7 +317,8 @@ def recorded_columns(
         for g, group in enumerate(circuit.groups):
             if group.hidden or group.model is Port:
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
-        chosen = np.flatnonzero(shown)
+        own = circuit.numbers(scope)
+        chosen = own[shown[own]]
     else:
         chosen = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
         bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
@@ -325,3 +335,14 @@ def recorded_columns(
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     names_of = np.concatenate([g.uids for g in circuit.groups])
     return names_of[chosen], element[chosen], unit
+
+
+def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:
+    """Return the error for a variable that none of some models updates."""
+    known = sorted({v for model in models for v in model.updates})
+    hint = near(variable, known)
+    for model in models:
+        if variable in model.states:
+            hint = f"; to record this state of {model.__name__}, name it in 'updates', too"
+    among = ", ".join(known) or "none"
+    return RequestError(f"record: no component updates '{variable}'{hint}; known are {among}")

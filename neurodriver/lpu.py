@@ -171,13 +171,19 @@ class LPU:
 
     def uids(self, variable: str) -> np.ndarray:
         """Return the uids of the components that update a variable."""
+        names: np.ndarray = np.concatenate([g.uids for g in self.program.circuit.groups])
+        mine: np.ndarray = names[self._updating(variable)]
+        return mine
+
+    def _updating(self, variable: str) -> np.ndarray:
+        """Return the components of this LPU that update a variable, in its order."""
         circuit = self.program.circuit
-        mine = circuit.members(self._scope)
-        parts = [
-            circuit.groups[g].uids[mine[circuit.starts[g] : circuit.starts[g + 1]]]
-            for g in self._owners(variable)
-        ]
-        return np.concatenate(parts)
+        here = np.zeros(circuit.count, dtype=bool)
+        for g in self._owners(variable):
+            here[circuit.starts[g] : circuit.starts[g + 1]] = True
+        own: np.ndarray = circuit.numbers(self._scope)
+        updating: np.ndarray = own[here[own]]
+        return updating
 
     def _owners(self, variable: str) -> list[int]:
         ring = self.program.memory.rings.get(variable)
@@ -204,12 +210,11 @@ class LPU:
 
     def _elements(self, variable: str) -> np.ndarray:
         circuit = self.program.circuit
-        mine = circuit.members(self._scope)
-        parts = [
-            self.program.elements(g, variable)[mine[circuit.starts[g] : circuit.starts[g + 1]]]
-            for g in self._owners(variable)
-        ]
-        return np.concatenate(parts)
+        element = np.empty(circuit.count, dtype=np.int64)
+        for g in self._owners(variable):
+            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.elements(g, variable)
+        mine: np.ndarray = element[self._updating(variable)]
+        return mine
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""

@@ -3,6 +3,7 @@
 from neurodriver.component import Parameter, State
 
 from .adaptive_exp_iaf import AdaptiveExpIAF
+from .leaky_iaf_exp_conductance import LeakyIAFExpConductance
 
 
 class AdaptiveExpIAFConductance(AdaptiveExpIAF):
@@ -14,6 +15,7 @@ class AdaptiveExpIAFConductance(AdaptiveExpIAF):
     Refractory period and limits: as AdaptiveExpIAF.
     """
 
+    accesses = LeakyIAFExpConductance.accesses
     params = {
         "E_exc": Parameter("mV", default=0.0, doc="reversal potential of excitation"),
         "E_inh": Parameter("mV", default=-80.0, doc="reversal potential of inhibition"),

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with exponential conductances."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.component import NDComponent, Parameter, State, Weighted
 
 from .leaky_iaf_delta import LeakyIAFDelta
 from .leaky_iaf_exp_current import LeakyIAFExpCurrent
@@ -27,7 +27,11 @@ class LeakyIAFExpConductance(NDComponent):
         "Brette et al. 2007, J Comput Neurosci 23:349-398, doi:10.1007/s10827-007-0038-6; "
         "Hochbruck & Ostermann 2010, Acta Numer 19:209-286, doi:10.1017/S0962492910000048"
     )
-    accesses = LeakyIAFExpCurrent.accesses
+    accesses = (
+        "I",
+        Weighted("spike_state", receptor="exc", at_least=0.0),
+        Weighted("spike_state", receptor="inh", at_least=0.0),
+    )
     updates = LeakyIAFDelta.updates
     params = {
         "resting_potential": Parameter("mV", doc="potential without input"),

@@ -8,7 +8,8 @@ class SpikeSource(NDComponent):
 
     ``spike_state[k + 1]`` is the sum of what arrives at step k. With an input of events
     (`ArrayInput`, `FileInput`) it is an array of spike times; its edges have weights, delays and
-    receptors as those of a neuron. Numbers above 1 are several spikes of one step.
+    receptors as those of a neuron. Numbers above 1 are several spikes of one step, at most 1,023
+    for weighted edges, also where more inputs than one add up to it.
     """
 
     reference = (

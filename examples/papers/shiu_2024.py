@@ -183,7 +183,9 @@ def main() -> None:
         print("SYNTHETIC table, drawn at random: degrees of a brain, not its wiring")
     print(quantiles(table))
     if arguments.kick:
-        kicked = np.array([int(number) for number in arguments.kick.split(",")])
+        kicked = np.unique([int(number) for number in arguments.kick.split(",")])
+        if kicked[0] < 0 or kicked[-1] >= table.neurons:
+            parser.error(f"--kick: neurons are 0 to {table.neurons - 1} (got {arguments.kick})")
     else:
         kicked = some(table, 150, arguments.seed)
     circuit, inputs, populations = brain(table, kicked, arguments.rate)

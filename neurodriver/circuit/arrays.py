@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,13 @@ def from_arrays(
 ) -> Circuit:
     """Return the circuit of ``Circuit.from_arrays``."""
     faults = Faults(name)
-    made = []
-    for model, count, params, uids in groups:
+    made: list[Group] = []
+    every: Sequence[object] = groups
+    for given in every:
+        if not isinstance(given, tuple | list) or len(given) != 4:
+            want = "a group is (model, count, params, uids); uids may be None"
+            raise CircuitError(f"{name}: {want}, got {given!r:.60}")
+        model, count, params, uids = given
         if not (inspect.isclass(model) and issubclass(model, NDComponent)):
             raise CircuitError(f"{name}: expected an NDComponent subclass, got {model!r:.60}")
         if model is Port:
@@ -39,9 +45,13 @@ def from_arrays(
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             want = "count must be a whole number, at least 1"
             raise CircuitError(f"{name}: {label}: {want}, got {count!r:.60}")
+        if not isinstance(params, Mapping):
+            want = "params must be a mapping of names to numbers"
+            raise CircuitError(f"{name}: {label}: {want}, got {params!r:.60}")
         columns = {k: _floats(v, f"{label}.{k}", faults) for k, v in params.items()}
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
-        made.append(Group(model, columns, int(count), names))
+        group = Group(model, columns, int(count), names)
+        made.append(group if names is not None else _numbered(group, made))
     if not whole(seed):
         faults.add(f"seed must be a whole number (got {seed!r:.60})")
     circuit = Circuit(name, tuple(made), (), name)
@@ -56,6 +66,20 @@ def from_arrays(
         check_wiring(circuit, faults)
     faults.finish()
     return checked(circuit, strict)
+
+
+def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
+    """Return a group without names so that its ``<model>/<number>`` are not those of another one.
+
+    The numbers go on from those of the groups of the model before it.
+    """
+    before = [g for g in earlier if g.name == group.name]
+    if all(g.given_uids is not None for g in before):
+        return group
+    first, start = (sum(g.count for g in some) for some in (before, earlier))
+    number = np.arange(first, first + group.count).astype("U")
+    keys = np.arange(start, start + group.count, dtype=np.uint64)  # as of any without names
+    return replace(group, given_uids=np.strings.add(f"{group.name}/", number), keys=keys)
 
 
 def _floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]:
@@ -94,6 +118,9 @@ def _connections(given: object, faults: Faults) -> Connections:
         if column.shape not in ((), (m,)):
             want = f"a number or {m} of them"
             faults.add(f"{where}, '{key}': expected {want}, got shape {column.shape}")
+        elif key != "delay" and np.isnan(column).any():  # of a file it means: not given
+            at = f" at connection {np.flatnonzero(np.isnan(column))[0]}" if column.ndim else ""
+            faults.add(f"{where}, '{key}': must be finite (got nan{at})")
     delay = numbers.pop("delay")
     return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers)
 

@@ -154,6 +154,8 @@ class Circuit:
     """Connections from input ports that lead straight to their sources now (joined circuits)."""
     held: tuple[tuple[str, NDArray[np.int64], NDArray[np.int64]], ...] = ()
     """Variable, input ports, and the components that hold what each has (joined circuits)."""
+    order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """Components of each circuit joined here, in its own order."""
 
     @classmethod
     @phased("read file")
@@ -278,7 +280,8 @@ class Circuit:
         Parameters
         ----------
         groups : sequence of (model, count, params, uids)
-            ``params`` are scalars or (count,) arrays; ``uids`` None for ``<model>/<number>``.
+            ``params`` are scalars or (count,) arrays; ``uids`` None for ``<model>/<number>``,
+            numbered through all groups of the model that have none.
         connections : sequence of Connections or Projection
             Columns, or rules, which are drawn when they are first looked at.
         name : str
@@ -329,6 +332,11 @@ class Circuit:
             for g in self.groups
         ]
         return np.concatenate(parts).astype(bool)
+
+    def numbers(self, scope: str) -> NDArray[np.int64]:
+        """Return the components of a circuit joined here, in its own order; all for no name."""
+        known = self.order.get(scope)
+        return np.flatnonzero(self.members(scope)) if known is None else known
 
     def holders(self, variable: str) -> NDArray[np.int64]:
         """Return for each port the component that holds its value of a variable, -1 elsewhere.

@@ -220,7 +220,7 @@ def summary(path: Path) -> list[str]:
     """
     faults = Faults(str(path))
     reader = _Reader({}, faults)
-    nodes, edges = [], []
+    nodes, edges, rules = [], [], []
     with open_circuit(path) as file:
         for at in reader.numbered(file, "groups"):
             model, count = reader.attribute(at, "model", str), reader.attribute(at, "count", int)
@@ -229,16 +229,19 @@ def summary(path: Path) -> list[str]:
             names = [reader.attribute(at, name, str) or "a port" for name in ("variable", "access")]
             what = f"{names[0]} -> {names[1]}"
             if "rule" in at.attrs:
-                edges.append((0, f"{what}: by the rule {reader.attribute(at, 'rule', str)}"))
+                rules.append(f"{what}: by the rule {reader.attribute(at, 'rule', str)}")
             else:
                 columns = ", ".join(["delay", *reader.members(at, "data")])
                 edges.append((_length(at, "source"), f"{what}: {columns}"))
         origin = file.attrs.get("origin", "")
     faults.finish()
     total = f"{sum(n for n, _ in nodes):,} components, {sum(n for n, _ in edges):,} connections"
+    if rules:
+        total += " and what rules draw"
     size = f"{path.stat().st_size / 1e6:,.1f} MB"
     head = f"{path}: circuit, version {VERSION}, of {quoted(origin)}; {total}; {size}"
-    return [head, *(f"  {count:>13,}  {text}" for count, text in [*nodes, *edges])]
+    known = (f"  {count:>13,}  {text}" for count, text in [*nodes, *edges])
+    return [head, *known, *(f"  {'':>13}  {text}" for text in rules)]
 
 
 def _length(at: Any, name: str) -> int:

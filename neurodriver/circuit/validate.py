@@ -78,7 +78,10 @@ def _shapes(group: Group, faults: Faults) -> None:
     known = {**model.params, **dict.fromkeys(model.initial_names(), Parameter())}
     for name, column in group.params.items():
         if name not in known and not model.in_old_style():  # those take any number
-            faults.add(f"{group.name}: no parameter '{name}'{near(name, known)}")
+            first = (
+                f"; the first value of a state is 'init{name}'" if f"init{name}" in known else ""
+            )
+            faults.add(f"{group.name}: no parameter '{name}'{first or near(name, known)}")
         elif column.shape not in ((), (group.count,)):
             want = f"a number or {group.count} of them"
             faults.add(f"{group.name}.{name}: expected {want}, got shape {column.shape}")

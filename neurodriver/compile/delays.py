@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections, Port
+from ..circuit.projections import Drawn
 from ..circuit.validate import edge_name
-from ..errors import Faults
+from ..errors import CircuitError, Faults, quoted
 
 Spread = frozenset[tuple[int, str]]
 """(Group number, access) of accesses that spikes reach by their sources."""
@@ -64,6 +65,15 @@ def longest(
             faults.add_each(texts, len(far))
     faults.finish()
     return out
+
+
+def check_longest(links: Drawn, steps: int, dt: float) -> None:
+    """Raise CircuitError where the longest delay of a projection is more than ``LONGEST`` steps."""
+    if steps > LONGEST:
+        raise CircuitError(
+            f"projection {quoted(links.projection.label)}: 'delay': the longest is {steps:,} steps "
+            f"of {dt:g} s, {LONGEST:,} are allowed (delays are in seconds)"
+        )
 
 
 def _looked_back(

@@ -89,7 +89,9 @@ def _lead(
         return
     access = next((a for a in model.accesses if a.variable == variable), None)
     if access is None:
-        takes = ", ".join(a.variable for a in model.accesses) or "nothing"
+        takes = ", ".join(dict.fromkeys(a.variable for a in model.accesses)) or "nothing"
+        if variable in [a.receptor for a in model.accesses]:
+            takes += "; into a receptor by a SpikeSource and an edge"
         uids = circuit.uids
         texts = (
             f"'{variable}' cannot be injected into {quoted(uids[i])}: "

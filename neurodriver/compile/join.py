@@ -211,9 +211,9 @@ def join(
         shown.append((variable, ports, relays.of(variable, ports, feed).astype(np.int64)))
     connections = [joined(p) for p in sets.values()] + relays.connections(dt)
     name = " + ".join(parts)
-    circuit = Circuit(
-        name, (*groups, *relays.groups()), tuple(connections), name, tuple(replaced), tuple(shown)
-    )
+    every = (*groups, *relays.groups())
+    more = tuple(replaced), tuple(shown), numbers
+    circuit = Circuit(name, every, tuple(connections), name, *more)
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
 
@@ -275,7 +275,7 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
         groups.append(
             Group(
                 model,
-                _columns([p.params for p in pieces], [p.count for p in pieces]),
+                _columns(model, [p.params for p in pieces], [p.count for p in pieces]),
                 sum(p.count for p in pieces),
                 np.concatenate([p.uids for p in pieces]),
                 {
@@ -291,11 +291,15 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
     return groups, numbers
 
 
-def _columns(tables: Sequence[Mapping[str, Column]], counts: Sequence[int]) -> dict[str, Column]:
-    """Return parameters side by side; NaN (not given) where a part has no initial values."""
+def _columns(
+    model: type[NDComponent], tables: Sequence[Mapping[str, Column]], counts: Sequence[int]
+) -> dict[str, Column]:
+    """Return parameters side by side; where a part has none, the default, or NaN: not given."""
     out: dict[str, Column] = {}
     for name in dict.fromkeys(n for table in tables for n in table):
-        columns = [np.asarray(table.get(name, np.nan), dtype=np.float64) for table in tables]
+        rule = model.params.get(name)
+        none = np.nan if rule is None or rule.default is None else rule.default
+        columns = [np.asarray(table.get(name, none), dtype=np.float64) for table in tables]
         if all(c.ndim == 0 and c == columns[0] for c in columns):
             out[name] = columns[0]
         else:

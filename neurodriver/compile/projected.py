@@ -17,6 +17,7 @@ from ..circuit.distributions import Law
 from ..circuit.drawing import near_first
 from ..circuit.projections import Drawn
 from .buffers import aligned
+from .delays import check_longest
 from .fanout import add_near, add_slots, per_slice, shared_by, smallest
 from .gather import Gather
 from .memory import padded
@@ -100,6 +101,8 @@ class Placed:
     def _delays(self) -> None:
         """Find the lag of each group of sources, and how far ahead slots lie."""
         spans = [rows.span(self.dt) for rows in self._rows]
+        for links, (_, high) in zip(self.drawn, spans, strict=True):
+            check_longest(links, int(high.max(initial=0)), self.dt)
         self.lags: dict[int, int] = {}
         self._lag = np.zeros(len(self.first) - 1, dtype=np.int64)
         for i, g in enumerate(self._groups):

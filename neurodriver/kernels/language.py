@@ -14,6 +14,7 @@ _TOKEN = re.compile(
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<draw>\b(?:(?:uniform|normal)\s*\(\s*\)|poisson\s*\())"
     r"|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<power>\*\*)"
     r"|(?P<mark>&&|\|\||[-+*/%<>=!&|^]=|\+\+|--|<<|>>|[-+*/%<>=!?:;,(){}\[\]&|^~])",
     re.DOTALL,
 )
@@ -84,9 +85,10 @@ class Translator:
         position = 0
         while position < len(source):
             match = _TOKEN.match(source, position)
-            if match is None:
-                bad = source[position]
-                raise ModelError(f"{self._where(where)}: '{bad}' is not part of the language")
+            if match is None or match.lastgroup == "power":
+                bad = match.group() if match else source[position]
+                hint = "; write pow(x, y)" if match else ""
+                raise ModelError(f"{self._where(where)}: '{bad}' is not part of the language{hint}")
             position = match.end()
             if match.lastgroup == "draw":
                 number, position = self._draw(match, allowed, where)

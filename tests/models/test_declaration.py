@@ -283,6 +283,10 @@ def declare(**parts: Any) -> type[NDComponent]:
         ({"accesses": ("I", "I")}, "two accesses of one name; give each a receptor"),
         ({"accesses": (Weighted("r"), Weighted("r", "a")), "params": {"r; x": ""}}, "'r; x'"),
         ({"accesses": (Access("I", "a b"),)}, "'a b' is not a usable name"),
+        (
+            {"accesses": (Weighted("V"),), "update": "V = V + 1;"},
+            "accesses['V']: what arrives is called 'input_V', as 'V' is the component's own",
+        ),
         ({"accesses": (Access("I", connection={"if": Parameter()}),)}, "'if' is"),
         ({"outputs": {"v": "1"}}, "'v' is not among its updates (did you mean 'V'?)"),
         ({"states": {"x": State(initial="y")}}, "no parameter or earlier state 'y'"),
@@ -318,6 +322,7 @@ def test_contradictions(parts: dict[str, Any], message: str) -> None:
         ({"update": 'V = "x";'}, "Broken.update: '\"' is not part of the language"),
         ({"update": "#include <x>"}, "Broken.update: '#' is not part of the language"),
         ({"params": {"a": ""}, "update": "V = a.b;"}, "'.' is not part of the language"),
+        ({"update": "V = 2**3;"}, "'**' is not part of the language; write pow(x, y)"),
         ({"accesses": (Access("I", each="I * weigth", connection=WEIGHT),)},
          "unknown name 'weigth' (did you mean 'weight'?)"),
     ],

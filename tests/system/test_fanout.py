@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from old_style import OldLeaky
-from support import IAF, assert_same_bits, model, simulate, started
+from support import AMPA, IAF, assert_same_bits, model, simulate, started
 
 from neurodriver import (
     LPU,
@@ -332,6 +332,22 @@ def test_parts_of_a_spike_are_refused() -> None:
     given = ArrayInput({"spike_state": (["x", "y"], np.array([[0.0, 1.0], [2.0, 0.25]]))})
     with pytest.raises(InputError, match=r"whole numbers; got 0.25 for 'y' in step 1"):
         simulate(receiving(), DT, 20, given)
+
+
+def test_parts_of_a_spike_beside_those_that_are_counted() -> None:
+    """What goes to a synapse without weights is any number, whatever else a circuit has."""
+    ends = np.array([0], np.int32), np.array([1], np.int32)
+    links = Connections("spike_state", "a", *ends, np.asarray(DT), {"weight": np.asarray(0.5)})
+    synapse = (model("SynapseAMPA"), 1, AMPA, ["synapse"])
+    groups: Any = [(model("SpikeSource"), 1, {}, ["x"]), (Adder, 1, {}, None), synapse]
+    made = Circuit.from_arrays(groups, [links])
+    given = [ArrayInput({"spike_state": ([uid], np.array([[size], [0.0]]))})
+             for uid, size in (("synapse", 0.25), ("x", 2.0))]  # fmt: skip
+    data = simulate(made, DT, 20, given, [("g", None), ("V", None)])
+    assert data["g"].max() > 0 and data["V"].max() == 1.0
+    given[1] = ArrayInput({"spike_state": (["x"], np.array([[0.25]]))})
+    with pytest.raises(InputError, match=r"whole numbers; got 0.25 for 'x' in step 0"):
+        simulate(made, DT, 20, given, [("V", None)])
 
 
 # ---- weights as whole numbers ------------------------------------------------------------------

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import DT, IAF, POWER, build, node
+from support import (
+    DT,
+    IAF,
+    POWER,
+    assert_same_bits,
+    build,
+    model,
+    node,
+    recorded,
+    simulate,
+    started,
+)
 
-from neurodriver import LPU, MemoryRecorder, StepInput
+from neurodriver import LPU, Circuit, Connections, MemoryRecorder, StepInput
 from neurodriver.circuit.cut import cut
 from neurodriver.manager import Manager
 from neurodriver.ports import Pattern
@@ -115,3 +128,53 @@ def test_recording_ports_changes_nothing() -> None:
         man.wait()
         runs.append(recorders["b"].get("V")[:, 0])
     np.testing.assert_array_equal(*runs)
+
+
+def test_what_one_lpu_gives_and_another_leaves_at_its_default() -> None:
+    """Columns side by side hold the default where an LPU has none of its own."""
+
+    def circuit(**given: float) -> Circuit:
+        groups: Any = [(model("LeakyIAFShiu"), 5, given, None),
+                       (model("PoissonSource"), 5, {"rate": 800.0}, None)]  # fmt: skip
+        ends = np.arange(5, 10), np.arange(5)
+        kicks = Connections("spike_state", "kick", *ends, DT, {"weight": 8.0})
+        return Circuit.from_arrays(groups, [kicks])
+
+    man = Manager(timeout=60.0)
+    given: dict[str, dict[str, float]] = {"a": {}, "b": {"refractory_period": 0.0, "initV": -50.0}}
+    for name, own in given.items():
+        man.add(LPU, name, circuit(**own), DT, [], [MemoryRecorder([("V", None)])])
+    man.spawn()
+    man.start(steps=STEPS)
+    man.wait()
+    alone = {name: simulate(circuit(**own), DT, STEPS) for name, own in given.items()}
+    for name in given:
+        assert_same_bits(alone[name], recorded(man.lpus[name], STEPS))
+    assert (alone["a"]["V"][50:] != alone["b"]["V"][50:]).any()
+
+
+def test_columns_have_the_order_of_their_own_circuit() -> None:
+    """Whatever stands in the circuits beside it, and where a model has several groups, too."""
+    neuron, source = model("LeakyIAFShiu"), model("PoissonSource")
+
+    def circuit(groups: str) -> Circuit:
+        kinds: Any = {"n": (neuron, 3, {"initV": [-51.0, -50.0, -49.0]}, None),
+                      "s": (source, 2, {"rate": 900.0}, None)}  # fmt: skip
+        return Circuit.from_arrays([kinds[one] for one in groups])
+
+    man = Manager(timeout=60.0)
+    record: Any = [("V", None), ("spike_state", None)]
+    for name in ("ns", "snsn"):
+        man.add(LPU, name, circuit(name), DT, [], [MemoryRecorder(record)])
+    man.spawn()
+    man.start(steps=STEPS)
+    man.wait()
+    for name in ("ns", "snsn"):
+        alone, lpu = started(circuit(name), DT, (), record), man.lpus[name]
+        with alone:
+            alone.run(steps=STEPS)
+            assert lpu.uids("spike_state").tolist() == circuit(name).uids.tolist()
+            assert lpu.get("V").tolist() == alone.get("V").tolist()
+        assert_same_bits(recorded(alone, STEPS), recorded(lpu, STEPS))
+        for variable, entry in alone.recorders[0].output.items():  # type: ignore[attr-defined]
+            assert entry["uids"] == lpu.recorders[0].output[variable]["uids"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support import AMPA, IAF, model
 
-from neurodriver import LPU, Circuit, CircuitError, Connections, NDComponent
+from neurodriver import LPU, Circuit, CircuitError, Connections, NDComponent, StepInput
+from neurodriver.compile.random_keys import component_keys
 
 IAFS, AMPAS = model("LeakyIAF"), model("SynapseAMPA")
 GROUPS: list[Any] = [(IAFS, 3, IAF, None), (AMPAS, 2, AMPA, None)]
@@ -38,6 +39,8 @@ def links(
         (links("g", "I", [3], [0], np.nan), ["'delay'", "finite", "nan"]),
         (links("g", "I", [3], [0], reverse="x"), ["'reverse'", "numbers"]),
         (links("g", "I", [3], [0], reverse=np.inf), ["'reverse'", "finite", "inf"]),
+        (links("g", "I", [3], [0], reverse=np.nan), ["'reverse'", "finite", "nan"]),
+        (links("g", "I", [3, 4], [0, 1], reverse=[0.0, np.nan]), ["'reverse'", "connection 1"]),
     ],
 )
 def test_bad_connections(given: Connections, words: list[str]) -> None:
@@ -80,6 +83,8 @@ def test_bad_ends_are_found_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -
         ((IAFS, 0, IAF, None), ["LeakyIAF", "at least 1", "got 0"]),
         (("LeakyIAF", 3, IAF, None), ["NDComponent subclass", "'LeakyIAF'"]),
         ((NDComponent, 3, {"x": 1}, None), ["'x'"]),
+        ((IAFS, 3, IAF), ["(model, count, params, uids)", "leaky_iaf"]),
+        ((IAFS, 3, None, None), ["LeakyIAF", "params must be a mapping", "None"]),
     ],
 )
 def test_bad_groups(group: Any, words: list[str]) -> None:
@@ -105,3 +110,19 @@ def test_good_columns() -> None:
     with LPU(circuit, 1e-4) as lpu:
         lpu.run(steps=3)
         assert len(lpu.get("V")) == 3
+
+
+def test_groups_of_one_model_have_names_of_their_own() -> None:
+    """What goes to one component goes to no other, and random numbers are those of its place."""
+    groups: list[Any] = [(IAFS, 2, IAF, None), (AMPAS, 1, AMPA, None), (IAFS, 2, IAF, None),
+                         (IAFS, 1, IAF, ["own"]), (IAFS, 2, IAF, None)]  # fmt: skip
+    circuit = Circuit.from_arrays(groups)
+    numbers = [uid.removeprefix("LeakyIAF/") for uid in circuit.uids]
+    assert numbers == ["0", "1", "SynapseAMPA/0", "2", "3", "own", "5", "6"]
+    assert [component_keys(circuit, g).tolist() for g in (0, 2, 4)] == [[0, 1], [3, 4], [6, 7]]
+    size = np.arange(7.0)
+    cells = circuit.uids[circuit.uids != "SynapseAMPA/0"]
+    with LPU(circuit, 1e-4, [StepInput("I", cells, size)]) as lpu:
+        lpu.run(steps=50)
+        moved = lpu.get("V")
+    assert (np.diff(moved) > 0).all() and moved[0] == IAF["resting_potential"]

@@ -13,6 +13,7 @@ from neurodriver import (
     AllToAll,
     Circuit,
     CircuitError,
+    Connections,
     Exponential,
     FixedInDegree,
     FixedOutDegree,
@@ -25,6 +26,7 @@ from neurodriver import (
     Projection,
     Uniform,
 )
+from neurodriver.compile.program import compile_circuit
 
 NEURON = model("Izhikevich")
 TEN = FixedTotal(10)
@@ -214,3 +216,37 @@ def test_all_faults_at_once() -> None:
 def test_something_else_than_connections() -> None:
     """What is neither columns nor a rule is refused by name."""
     assert "expected Connections or a Projection, got [1, 2]" in refused([1, 2])
+
+
+@pytest.mark.parametrize("law", [110.0, Uniform(1e-3, 130.0)])
+def test_delays_that_are_too_long_for_the_step(law: Any) -> None:
+    """Milliseconds, say, that were taken for seconds: told when the step is known."""
+    circuit = Circuit.from_arrays(GROUPS, [one(delay=law)])
+    with pytest.raises(CircuitError) as caught:
+        compile_circuit(circuit, 1e-4)
+    for word in ("projection 'p': 'delay'", "1,000,000 are allowed", "of 0.0001 s", "in seconds"):
+        assert word in str(caught.value)
+    assert compile_circuit(circuit, 1e-3).gathers[0, "spike_state"].edges == 10
+
+
+CONDUCTANCES = ("LeakyIAFExpConductance", "LeakyIAFExpConductanceEuler", "TraubMiles",
+                "LeakyIAFAlphaConductance", "AdaptiveExpIAFConductance")  # fmt: skip
+
+
+@pytest.mark.parametrize("receptor", ["exc", "inh"])
+@pytest.mark.parametrize("name", CONDUCTANCES)
+def test_conductances_are_not_negative(name: str, receptor: str) -> None:
+    """Inhibition has a receptor of its own: a sign, as other programs want it, is refused."""
+    cell = model(name)
+    needed = {n: 1.0 for n, p in cell.params.items() if p.default is None}
+    groups: list[Any] = [(cell, 30, needed, None)]
+
+    def given(weight: Any) -> Projection:
+        return one(access=receptor, weight=weight)
+
+    for weight in (-4.0, Normal(4.0, 1.0)):
+        said = refused(given(weight), groups=groups)
+        assert "'weight' must be at least 0 (got -4" in said
+    columns = Connections("spike_state", receptor, [0], [1], 0.0, {"weight": -4.0})
+    assert "'weight': must be finite and at least 0 (got -4)" in refused(columns, groups=groups)
+    Circuit.from_arrays(groups, [given(Normal(4.0, 1.0, low=0.0))])

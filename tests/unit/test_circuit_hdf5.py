@@ -139,8 +139,8 @@ NUMBER = st.floats(-1e6, 1e6)
 def circuits(draw: st.DrawFn) -> Circuit:
     """Draw a circuit with ports, receptors, odd names and numbers on some edges only."""
     names = draw(st.lists(TEXT.map(lambda t: t[:256]), min_size=5, max_size=9, unique=True))
-    given = {"class": "LeakyIAFExpConductance", "resting_potential": -60.0, "threshold": -50.0}
-    given |= {"reset_potential": -60.0, "capacitance": 200.0, "leak_conductance": 10.0}
+    given = {"class": "LeakyIAFExpCurrent", "resting_potential": -60.0, "threshold": -50.0}
+    given |= {"reset_potential": -60.0, "capacitance": 200.0, "time_constant": 20.0}
     given |= {"tau_exc": draw(st.floats(0.1, 10)), "tau_inh": 10.0}
     port = {"class": "Port", "port_type": "spike"}
     nodes: dict[str, Any] = {name: {**given} for name in names[2:]}
@@ -217,7 +217,9 @@ _DELTA |= {"time_constant": 20.0}
 
 
 @pytest.mark.parametrize(("rule", "law"), list(zip(RULES, LAWS, strict=True)))
-def test_rules_are_kept_as_rules(rule: Rule, law: Value, tmp_path: Path) -> None:
+def test_rules_are_kept_as_rules(
+    rule: Rule, law: Value, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Projections come back as what they are, and draw the same."""
     path = tmp_path / "rules.h5"
     circuit = projected(rule, law)
@@ -227,7 +229,12 @@ def test_rules_are_kept_as_rules(rule: Rule, law: Value, tmp_path: Path) -> None
     assert [isinstance(c, Drawn) for c in made.connections] == [True, False, True]
     same(made, circuit)
     assert made.edges > 10
-    assert main(["info", str(path)]) == 0 and main(["check", str(path)]) == 0
+    assert main(["check", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["info", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "61 components, 1 connections and what rules draw;" in said
+    assert said.count("\n                 spike_state -> spike_state: by the rule {") == 2
 
 
 @pytest.mark.parametrize(

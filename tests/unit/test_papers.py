@@ -176,3 +176,15 @@ def test_a_brain_is_read_from_the_columns_of_the_published_table(tmp_path: Path)
     assert circuit.groups[0].params["refractory_period"].tolist() == [2.2, 2.2, 0, 0, 2.2, 2.2]
     kicks = circuit.connections[1]
     assert kicks.target.tolist() == [2, 3] and float(kicks.data["weight"]) == 68.75
+
+
+@pytest.mark.parametrize("kick", ["300", "-1", "5,400"])
+def test_only_neurons_of_the_table_are_kicked(
+    kick: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said with the numbers that there are, before anything runs."""
+    shiu = example("shiu_2024")
+    monkeypatch.setattr("sys.argv", ["shiu_2024.py", "--neurons", "300", f"--kick={kick}"])
+    with pytest.raises(SystemExit):
+        shiu.main()
+    assert f"neurons are 0 to 299 (got {kick})" in capsys.readouterr().err
