@@ -22,12 +22,21 @@ from ..profiling.phases import phased
 from .cache import kept, refused
 
 FLAGS = (
-    "-std=c++20", "-O3", "-march=native", "-fPIC", "-shared", "-pthread",
+    "-std=c++20", "-march=native", "-fPIC", "-shared", "-pthread",
     # the same bits in every lane and on every machine: no contraction, no reordering
     "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd",
 )  # fmt: skip
 WIDE = "-mprefer-vector-width=512"
 """Uses whole AVX-512 vectors where the processor has them."""
+
+OPTIMIZED = (
+    ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fpeel-loops", "-funswitch-loops",
+     "-fsplit-paths", "-fpredictive-commoning", "-fgcse-after-reload", "-ftree-partial-pre",
+     "-fipa-cp-clone"),
+    ("-O3",),
+)  # fmt: skip
+"""Spellings of: as fast as can be. g++ compiles a kernel in 0.8 s by the first one, in 1.4 s with
+``-O3``, which unrolls every loop of known length; the kernels are equally fast."""
 
 NO_GATHER = (
     ("-mno-gather",),
@@ -92,10 +101,10 @@ def find_compiler() -> Compiler:
         if trouble:
             tried.append(f"{' '.join(command)} (cannot compile C++20: {trouble:.200})")
             continue
+        flags = *_spelled(command, version, OPTIMIZED), *FLAGS
         if platform.machine() not in ("x86_64", "AMD64"):
-            return Compiler(command, version, FLAGS, ())
-        spelling = _noted(command, version, str(NO_GATHER), _no_gather)
-        return Compiler(command, version, (*FLAGS, WIDE), tuple(spelling.split()))
+            return Compiler(command, version, flags, ())
+        return Compiler(command, version, (*flags, WIDE), _spelled(command, version, NO_GATHER))
     found = f"; tried {', '.join(tried)}" if tried else ""
     raise CompileError(
         f"no C++ compiler found{found}. Install one (Debian: apt install g++), or "
@@ -134,12 +143,18 @@ def _trouble(command: tuple[str, ...]) -> str:
     return _compiles(command, ["-std=c++20"], TRIAL)
 
 
-def _no_gather(command: tuple[str, ...]) -> str:
-    """Return the first spelling of NO_GATHER that a compiler takes."""
-    for flags in NO_GATHER:
-        if not _compiles(command, ["-Werror", *flags], "int x;"):
-            return " ".join(flags)
-    return ""
+def _spelled(
+    command: tuple[str, ...], version: str, spellings: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the first of some spellings of flags that a compiler takes, or none."""
+
+    def first(command: tuple[str, ...]) -> str:
+        for flags in spellings:
+            if not _compiles(command, ["-Werror", *flags], "int x;"):
+                return " ".join(flags)
+        return ""
+
+    return tuple(_noted(command, version, str(spellings), first).split())
 
 
 @cache
