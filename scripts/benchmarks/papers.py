@@ -100,7 +100,7 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
             one, threads = shifts[turn]
             theirs[one, threads] = _timed(str(python), one, threads, case.seed, rounds)
     mine = {dtype: median(found) for dtype, found in spent.items()}
-    spikes, own = fired(made, module)
+    spikes, own, window = fired(made, module)
     events = _events(made[0], spikes) * module.DT
     neurons = made[0].groups[0].count
     out = {
@@ -109,7 +109,7 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
         "seconds": mine["float64"] / module.DT,
         "float32 us": mine["float32"] * 1e6,
         "target": _target(case),
-        "floor": _floor(made[0], mine["float64"], events),
+        "floor": _floor(made[0], window, mine["float64"], events),
     }
     if not theirs:
         return out | {"peer": "not run (--peers)", "activity": _told(own, None)}
@@ -135,14 +135,16 @@ def seconds_a_step(made: Any, dt: float, dtype: str) -> float:
         return (time.perf_counter() - begin) / steps
 
 
-def fired(made: Any, module: ModuleType) -> tuple[dict[str, Any], list[Activity]]:
-    """Return the spikes of the first second, and how the populations fire."""
+def fired(made: Any, module: ModuleType) -> tuple[dict[str, Any], list[Activity], int]:
+    """Return the spikes of the first second, how the populations fire, and steps of a window."""
     circuit, inputs, populations = made
     recorder = nd.MemoryRecorder([("spike_state", circuit.groups[0].uids)])
     with nd.LPU(circuit, module.DT, inputs, [recorder], threads=THREADS, seed=1) as lpu:
         lpu.run(duration=1.0)
+        window = lpu.program.window
     spikes = recorder.get("spike_state")
-    return spikes, activity(**spikes, populations=populations, stop=1.0, start=module.START)
+    own = activity(**spikes, populations=populations, stop=1.0, start=module.START)
+    return spikes, own, window
 
 
 def _timed(python: str, one: Peer, threads: int, seed: int, rounds: int) -> list[float]:
@@ -179,10 +181,11 @@ def _events(circuit: nd.Circuit, spikes: Mapping[str, Any]) -> float:
     return float(fan_out[spikes["index"]].sum())
 
 
-def _floor(circuit: nd.Circuit, spent: float, events: float) -> str:
-    """Return what a step has to do at least."""
+def _floor(circuit: nd.Circuit, window: int, spent: float, events: float) -> str:
+    """Return what a step has to do at least; states stay in a near cache for a window."""
     states = sum(2 * 8 * len(g.model.states) * g.count for g in circuit.groups)
-    copied = states / triad(max(states, 1e6), "float64", THREADS)
+    copied = states / window / triad(max(states, 1e6), "float64", THREADS)
+    states /= window
     rest = max(spent - copied, 0.0) / max(events, 1e-9)
     return (
         f"states {states / 1e6:.2g} MB: {copied * 1e6:.2g} us by triad; {events:.3g} arrivals a "
