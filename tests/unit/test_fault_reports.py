@@ -83,7 +83,8 @@ def test_strict_ports_and_ambiguity(tmp_path: Path, capsys: Capture) -> None:
     models.write_text(
         "from neurodriver import NDComponent\n"
         "class Both(NDComponent):\n"
-        "    accesses = ['V', 'g']\n    updates = ['g', 'V']\n    update = 'V = V; g = g;'\n"
+        "    accesses = ['V', 'g']\n    updates = ['g', 'V']\n"
+        "    update = 'V = input_V; g = input_g;'\n"
     )
     own = load_models((models,))
     path = save(tmp_path, text)

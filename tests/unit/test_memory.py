@@ -41,7 +41,9 @@ def test_bytes_are_known_before_anything_is_compiled(dtype: str) -> None:
     assert memory.rings["spike_state"].depth == DELAY + 1
     announced = memory.nbytes()
     assert announced["spike_state"] == ((DELAY + 1) * width + 2 * LANES) * size
-    assert announced["V"] == (2 * width + 2 * LANES) * size
+    assert announced["V"] == (width + 2 * LANES) * size  # nobody else reads it
+    read = compile_circuit(chain(), DT, dtype, recorded=frozenset({"V"})).memory.nbytes()
+    assert read["V"] == (2 * width + 2 * LANES) * size
     memory.allocate(1e9)
     for variable, ring in memory.rings.items():
         buffer = memory.get_buffer(variable)
@@ -63,6 +65,7 @@ def test_buffers_and_pointers_of_the_contract() -> None:
         chain(),
         DT,
         [nd.StepInput("I", [f"LeakyIAF/{i}" for i in range(COUNT)], 30.0)],
+        [nd.MemoryRecorder([("V", None)])],
         backend="cpu",
     ) as lpu:
         lpu.advance(25)
