@@ -123,12 +123,15 @@ def test_a_value_that_nobody_reads(dtype: str) -> None:
 
 @pytest.mark.parametrize("count", [5, 133, 250])
 def test_all_at_once(count: int, dtype: str) -> None:
-    """Neurons that fire together, at an odd number: what fills their last vector stays silent."""
+    """Neurons that fire together, at an odd number: what fills their last vector stays silent.
+
+    By one thread, whose last tile comes after a full one.
+    """
     start = {"initV": np.full(count, -40.0)}
     groups = [(model("LeakyIAFDelta"), count, LIF | start, None)]
     links = Projection("spike_state", "spike_state", range(count), range(count), AllToAll(), 0.5)
     made = Circuit.from_arrays(groups, [links])
-    with LPU(made, DT, dtype=dtype, threads=2) as lpu:
+    with LPU(made, DT, dtype=dtype, threads=1) as lpu:
         lpu.run(steps=1)
         memory = lpu.simulation.backend.program.memory
         row = memory.get_buffer("spike_state")[1]
