@@ -61,12 +61,13 @@ class Ring:
 
     @property
     def inputs_alone(self) -> bool:
-        """Whether the rows hold nothing but inputs, read without a delay.
+        """Whether the rows hold nothing but inputs, read without a delay, and no events.
 
         Such a ring keeps its row as long as no input changes; ``where`` tells which of its two
         rows belongs to an even and which to an odd step.
         """
-        return self.depth == 2 and set(self.segments) == {"inputs"}
+        alone = self.depth == 2 and set(self.segments) == {"inputs"}
+        return alone and self.variable not in EVENT_VARIABLES  # these are found by their step's row
 
     @property
     def zero(self) -> int:

@@ -330,6 +330,16 @@ def test_too_many_spikes_are_clamped_and_reported(plans: bool) -> None:
     assert sorted(set(data[:, 1].tolist())) == [-511.5, 0.0, 511.5]
 
 
+def test_too_many_spikes_for_who_only_receives() -> None:
+    """Injected without a source between: into what counts, though it sends no spikes itself."""
+    made = Circuit.from_arrays([(Adder, 2, {}, ["x", "y"])])
+    counts = np.array([[0.0, 0.0], [4.0, 1500.0], [0.0, 0.0]])
+    given = ArrayInput({"spike_state": (["x", "y"], counts)})
+    with pytest.warns(CircuitWarning, match=r"1,500 spikes.*'y' in step 1"):
+        data = simulate(made, DT, 5, given, [("V", None)])["V"]
+    assert data.max(axis=0).tolist() == [4.0, MOST_SPIKES]
+
+
 def test_parts_of_a_spike_are_refused() -> None:
     """What is counted is whole; without weights any value may be injected."""
     given = ArrayInput({"spike_state": (["x", "y"], np.array([[0.0, 1.0], [2.0, 0.25]]))})
