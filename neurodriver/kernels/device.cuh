@@ -94,7 +94,7 @@ static __device__ void nd_scan(const nd_item &item, long long k)
     }
 }
 
-#if ND_MAIL
+#if ND_LISTS
 /* Deal out the spikes of a turn, as one of `end` warps that do. */
 static __device__ void nd_deal_list(const nd_item &item, long long turn)
 {

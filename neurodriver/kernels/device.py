@@ -209,6 +209,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_UNITS {sum(not part.fan for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
         f"#define ND_MAIL {int(any(part.fan for part in parts))}",
+        f"#define ND_LISTS {int(any(part.fan and part.kernel.deals for part in parts))}",
         f"#define ND_PIECE {PIECE}",
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_KEEPS {int(shape.keeps)}",
@@ -222,8 +223,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     lines += [header("tables.cuh"), header("mail.cuh")]
     for number in [*fans, *numbers]:
         lines += _unit(number, parts[number])
-    if fans:
-        lines += _dealing([n for n in fans if parts[n].kernel.deals])
+    lines += _dealing([n for n in fans if parts[n].kernel.deals])
     lines.append(header("device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -257,7 +257,9 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
 
 
 def _dealing(fans: list[int]) -> list[str]:
-    """Return the function that deals out a piece of whichever fan."""
+    """Return the function that deals out a piece of whichever fan, where there are any."""
+    if not fans:
+        return []
     given = "begin, length, now, more"
     cases = [f"case {n}: nd_deal<nd_part_{n}::fan>({given}); break;" for n in fans]
     head = "ND_FN void nd_deal_piece(int fan, long long begin, int length, unsigned now, int more)"

@@ -41,7 +41,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
             k = until;
         }
 #endif
-#if ND_MAIL && ND_WINDOW
+#if ND_LISTS && ND_WINDOW
         if (blockIdx.x + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
             __stcg(nd_mail.number + (nd_turn(last) & 3), 0u);
 #endif

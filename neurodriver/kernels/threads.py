@@ -85,9 +85,7 @@ class ThreadText:
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
-        if self.model.sub_units is None:
-            lines += [f"nd_letters_{n} nd_l_{n}[ND_OWN];" for n in self.component.events]
-        return lines
+        return [*lines, *[f"nd_letters_{n} nd_l_{n}[ND_OWN];" for n in self.component.events]]
 
     def head(self) -> list[str]:
         """Declare what does not depend on the component."""
@@ -124,8 +122,7 @@ class ThreadText:
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
-        if self.model.sub_units is None:
-            body += [f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);" for n in self.component.events]
+        body += [f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);" for n in self.component.events]
         heads = [line for s in self.sums for line in s.head()]
         return [*self.head(), *heads, *self.own(), *self._each(body)]
 
@@ -209,17 +206,11 @@ class ThreadText:
 
     def _store_event(self, name: str) -> list[str]:
         """Store an event, but no zeros over zeros; note the slice and the row."""
-        a = self.arguments
-        active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
-        mark = f"nd_mark({active}, nd_k + 1, {depth});"
         keep = [f"nd_e_{name}[nd_i] = nd_bits;", f"nd_y_{name}[nd_i] = nd_value;"]
         if self.spread:  # warps share a slice, so there are no notes on it
             store = [f"nd_new_{name}[nd_at] = nd_value;"]
-            value = f"const real nd_value = {self.component.output(name)};"
-            if self.model.sub_units is not None:
-                return block("if (nd_live[nd_i])", [value, *store, f"if (nd_value != 0) {mark}"])
             return block("", [
-                value,
+                f"const real nd_value = {self.component.output(name)};",
                 "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
                 *block("if (nd_live[nd_i])", store),
                 *keep,

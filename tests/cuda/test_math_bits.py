@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import ctypes as ct
-
 import numpy as np
-import pytest
+from support import DT, assert_same_bits, simulate
 
-from neurodriver.backends.compiler import build
-from neurodriver.backends.cuda.compiler import compile_cubin
-from neurodriver.backends.cuda.device import LONG, POINTER, Device, Loaded, launch
-from neurodriver.kernels.device import DEVICE
-from neurodriver.kernels.source import CPU, prelude
+from neurodriver import Circuit, NDComponent, Parameter
 
 COUNT = 1 << 20
-ONE = ("exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "sin", "cos", "sqrt")
+FUNCTIONS = {
+    **{name: f"{name}(x)" for name in ("exp", "expm1", "tanh", "cosh", "sinh", "sin", "cos")},
+    "log": "log(fabs(x))",
+    "sqrt": "sqrt(fabs(x))",
+    "log1p": "log1p(fmax(x, -0.999))",
+    "pow": "pow(fabs(x), y)",
+}
 
 
-def text(gpu: bool, dtype: str) -> str:
-    """Return functions from x, y and a place for the results, one for each function."""
-    head = prelude([""], dtype, DEVICE if gpu else CPU)
-    lines = ["#define ND_AHEAD 1", "#define ND_THREADS 1", "#define ND_WORD 8", "#define ND_TEAM 1"]
-    lines += head
-    for name in (*ONE, "pow"):
-        value = f"nd_{name}(x[i], y[i])" if name == "pow" else f"nd_{name}(x[i])"
-        kind = 'extern "C" __global__' if gpu else 'extern "C"'
-        loop = f"ND_EACH(i, n) out[i] = {value};"
-        lines.append(f"{kind} void t_{name}(const real *x, const real *y, real *out, long long n)")
-        lines.append(f"{{ {loop} }}")
-    return "\n".join(lines)
+class Functions(NDComponent):
+    """Each elementary function of the parameters."""
+
+    updates = tuple(FUNCTIONS)
+    params = {"x": Parameter("1"), "y": Parameter("1")}
+    states = {f"of_{name}": 0.0 for name in FUNCTIONS}
+    outputs = {name: f"of_{name}" for name in FUNCTIONS}
+    update = " ".join(f"of_{name} = {value};" for name, value in FUNCTIONS.items())
 
 
-def arguments(dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def arguments() -> dict[str, np.ndarray]:
     """Return numbers of every size that mathematics of neurons meets, and beyond."""
     rng = np.random.default_rng(5)
     part = COUNT // 4
@@ -41,29 +37,17 @@ def arguments(dtype: str) -> tuple[np.ndarray, np.ndarray]:
         rng.choice([-1.0, 1.0], part) * 10.0 ** rng.uniform(-30.0, 3.0, part),
         np.abs(rng.normal(1.0, 1e-3, part)),
     ])  # fmt: skip
-    return x.astype(dtype), rng.uniform(-4.0, 4.0, COUNT).astype(dtype)
+    return {"x": x, "y": rng.uniform(-4.0, 4.0, COUNT)}
 
 
-@pytest.mark.parametrize("name", [*ONE, "pow"])
-def test_same_bits(name: str, dtype: str, gpu: Device) -> None:
-    """A million arguments each."""
-    x, y = arguments(dtype)
-    if name in ("log", "sqrt", "pow"):
-        x = np.abs(x)
-    if name == "log1p":
-        x = np.maximum(x, x.dtype.type(-0.999))
-    expected, got = np.empty_like(x), np.empty_like(x)
-    (library,) = build([(text(False, dtype), ())])
-    pointers = [ct.c_void_p(a.ctypes.data) for a in (x, y, expected)]
-    getattr(library, f"t_{name}")(*pointers, ct.c_longlong(COUNT))
-    with gpu.current():
-        code = Loaded(gpu, compile_cubin(text(True, dtype), gpu.arch))
-        places = [gpu.cuda.mem_alloc(x.nbytes) for _ in range(3)]
-        for place, array in zip(places, (x, y), strict=False):
-            gpu.upload(int(place), array)
-        values = (*map(int, places), COUNT)
-        launch(gpu, code.function(f"t_{name}"), 256, 256, values, (*[POINTER] * 3, LONG))
-        gpu.download(int(places[2]), got)
-    assert np.isfinite(expected).sum() > COUNT // 2
-    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
-    assert same.all(), (x[~same][:5], y[~same][:5], expected[~same][:5], got[~same][:5])
+def test_same_bits(dtype: str) -> None:
+    """A million arguments each, as a circuit meets them: what is nearly zero is zero to both."""
+    circuit = Circuit.from_arrays([(Functions, COUNT, arguments(), None)])
+    record = [(name, None) for name in FUNCTIONS]
+    expected, got = (
+        simulate(circuit, DT, 2, (), record, dtype=dtype, backend=one) for one in ("cpu", "cuda")
+    )
+    assert_same_bits(expected, got)
+    for name in FUNCTIONS:
+        (values,) = expected[name][1:]
+        assert np.isfinite(values).sum() > COUNT // 2 and len(np.unique(values)) > COUNT // 4

@@ -98,6 +98,7 @@ CIRCUITS: dict[str, Callable[[], Circuit]] = {
     "any, 15 steps": lambda: random("any", 15, 15),
     "by source, 4 to 9 steps": lambda: random("by source", 4, 9, 5003),
     "multiples, 32 to 40 steps": lambda: random("multiples", 32, 40),
+    "any, one each, 6 to 9 steps": lambda: random("any", 6, 9, fan_in=1),
     "strong": strong,
     "drawn": drawn,
     "one to one": one_to_one,
@@ -159,7 +160,8 @@ def test_spikes_from_inputs_are_gathered() -> None:
 
 @pytest.mark.parametrize(
     ("name", "window"), [("any, 1 to 20 steps", 0), ("any, 15 steps", 15), ("strong", 1),
-                         ("multiples, 32 to 40 steps", 32), ("one to one", 0)],
+                         ("multiples, 32 to 40 steps", 32), ("one to one", 0),
+                         ("any, one each, 6 to 9 steps", 6)],
 )  # fmt: skip
 def test_how_often_warps_meet(name: str, window: int) -> None:
     """Once a step, or twice a window."""

@@ -131,7 +131,7 @@ def test_all_at_once(count: int, dtype: str) -> None:
     groups = [(model("LeakyIAFDelta"), count, LIF | start, None)]
     links = Projection("spike_state", "spike_state", range(count), range(count), AllToAll(), 0.5)
     made = Circuit.from_arrays(groups, [links])
-    with LPU(made, DT, dtype=dtype, threads=1) as lpu:
+    with LPU(made, DT, dtype=dtype, backend="cpu", threads=1) as lpu:
         lpu.run(steps=1)
         memory = lpu.simulation.backend.program.memory
         row = memory.get_buffer("spike_state")[1]

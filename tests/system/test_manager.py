@@ -167,14 +167,19 @@ def test_columns_have_the_order_of_their_own_circuit() -> None:
     for name in ("ns", "snsn"):
         man.add(LPU, name, circuit(name), DT, [], [MemoryRecorder(record)])
     man.spawn()
+    at_first = {name: lpu.get("V").tolist() for name, lpu in man.lpus.items()}
     man.start(steps=STEPS)
     man.wait()
     for name in ("ns", "snsn"):
         alone, lpu = started(circuit(name), DT, (), record), man.lpus[name]
         with alone:
+            assert (
+                at_first[name]
+                == alone.get("V").tolist()
+                == [-51.0, -50.0, -49.0] * (len(name) // 2)
+            )
             alone.run(steps=STEPS)
             assert lpu.uids("spike_state").tolist() == circuit(name).uids.tolist()
-            assert lpu.get("V").tolist() == alone.get("V").tolist()
         assert_same_bits(recorded(alone, STEPS), recorded(lpu, STEPS))
         for variable, entry in alone.recorders[0].output.items():  # type: ignore[attr-defined]
             assert entry["uids"] == lpu.recorders[0].output[variable]["uids"]

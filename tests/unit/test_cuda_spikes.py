@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import model
 
-from neurodriver import Circuit, Connections, FixedProbability, Normal, Projection, Uniform
+from neurodriver import (
+    Circuit,
+    Connections,
+    FixedProbability,
+    NDComponent,
+    Normal,
+    Parameter,
+    Projection,
+    SubUnits,
+    Uniform,
+)
 from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.backends.cuda.mail import mail_of, parts_of
 from neurodriver.circuit.drawing import near_first
@@ -18,6 +28,7 @@ from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.target import CUDA
 from neurodriver.errors import CompileError
 from neurodriver.kernels.device import Shape, device_text
+from neurodriver.subunits import Species
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
@@ -156,9 +167,37 @@ class _Literal:
         return (None,) * len(unit.kernel.integers)
 
 
+class Flashes(NDComponent):
+    """Sub-units that make spikes."""
+
+    updates = ("spike_state",)
+    params = {"number": Parameter("1", default=9.0, at_least=0.0, at_most=99.0, whole=True)}
+    maximum_dt = DT
+    sub_units = SubUnits("number", {"n": Species(0, 255)}, [("50", {"n": 1})], totals={"N": "n"})
+    update = "spike_state = N > 20 * number;"
+
+
+@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+def test_few_are_sent_by_their_threads() -> None:
+    """Then nothing is ever listed, nor is there a list to clear; sub-units spike beside them."""
+    few = columns(6, 9, fan_in=1, seed=3)
+    groups = [(g.model, g.count, dict(g.params), None) for g in few.groups]
+    beside = Circuit.from_arrays([*groups, (Flashes, N, {}, None)], few.connections)
+    binding: Any = _Literal()
+    for circuit, window in ((few, 6), (beside, 0)):
+        program = compiled(circuit)
+        mail = mail_of(program, False)
+        assert mail.window == window and not mail.wanted()
+        shape = Shape(256, holds=True, window=window)
+        plan = schedule.Plan("grid", 132, shape, (1,) * len(program.units))
+        text = device_text(parts_of(program, plan, binding), "float64", shape)
+        assert "\n#define ND_LISTS 0\n" in text and "#define ND_MAIL 1\n" in text
+        compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+
+
 @pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
 @pytest.mark.parametrize("threads", [(256, True, 1), (384, True, 2), (512, False, 1)])
-@pytest.mark.parametrize("delays", [(1, 1), (1, 9), (6, 9)])
+@pytest.mark.parametrize("delays", [(1, 9), (6, 9)])
 def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) -> None:
     """With and without windows, lists and kept places; nothing spills."""
     dtype = ("float32", "float64")[(threads[2] + delays[0]) % 2]

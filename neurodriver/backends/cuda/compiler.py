@@ -124,7 +124,8 @@ def _nvrtc() -> CudaCompiler:
                 f"NVRTC {version} cannot compile for {arch}, only for "
                 f"{', '.join(f'sm_{n}' for n in known)}; install an nvidia-cuda-nvrtc that can"
             )
-        flags = [f"--gpu-architecture={arch}", *flags]
+        # what comes out of its cache comes without a word about registers
+        flags = [f"--gpu-architecture={arch}", "--no-cache", *flags]
         (program,) = _checked(nvrtc, nvrtc.nvrtcCreateProgram(text.encode(), b"text.cu", 0, [], []))
         try:
             (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
