@@ -32,7 +32,7 @@ EVENT_VARIABLES = frozenset({"spike_state"})
 """Variables that are zero nearly always: recorded as events, and silent rows are not read."""
 
 FUNCTIONS = (
-    "exp", "expm1", "log", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
+    "exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
     "floor", "fma", "sin", "cos",
 )  # fmt: skip
 """Functions that the mathematics of a model may call."""

@@ -20,10 +20,9 @@ FUNCTIONS = {
 class Functions(NDComponent):
     """Each elementary function of the parameters."""
 
-    updates = tuple(FUNCTIONS)
+    updates = tuple(f"of_{name}" for name in FUNCTIONS)
     params = {"x": Parameter("1"), "y": Parameter("1")}
-    states = {f"of_{name}": 0.0 for name in FUNCTIONS}
-    outputs = {name: f"of_{name}" for name in FUNCTIONS}
+    states = dict.fromkeys(updates, 0.0)
     update = " ".join(f"of_{name} = {value};" for name, value in FUNCTIONS.items())
 
 
@@ -43,11 +42,11 @@ def arguments() -> dict[str, np.ndarray]:
 def test_same_bits(dtype: str) -> None:
     """A million arguments each, as a circuit meets them: what is nearly zero is zero to both."""
     circuit = Circuit.from_arrays([(Functions, COUNT, arguments(), None)])
-    record = [(name, None) for name in FUNCTIONS]
+    record = [(name, None) for name in Functions.updates]
     expected, got = (
         simulate(circuit, DT, 2, (), record, dtype=dtype, backend=one) for one in ("cpu", "cuda")
     )
     assert_same_bits(expected, got)
-    for name in FUNCTIONS:
+    for name in Functions.updates:
         (values,) = expected[name][1:]
         assert np.isfinite(values).sum() > COUNT // 2 and len(np.unique(values)) > COUNT // 4
