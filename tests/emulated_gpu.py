@@ -290,7 +290,7 @@ class Kernels:
                 self.unit(group, int(item["first"]), int(item["end"]), k)
         elif item["what"] == schedule.SAMPLE:
             self.sample(item, k)
-        elif item["what"] == schedule.EVENTS:
+        elif item["what"] in (schedule.EVENTS, schedule.NOTED):
             self.scan(item, k)
         elif item["what"] == schedule.EXPORT:
             self.publish(item, k)

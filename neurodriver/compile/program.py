@@ -148,7 +148,7 @@ def compile_circuit(
     if steps > 1:  # rows of one window are read while those of the next are written
         shared = {*recorded, *EVENT_VARIABLES, *(links.variable for links in full.connections)}
         depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
-    if target.hosted and not depth:
+    if not depth:
         depths |= dict.fromkeys(_own_affairs(full) - recorded - set(slots.count), 0)
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
@@ -283,6 +283,7 @@ def _shape(
         gathers,
         program.memory.kept,
         capacity,
+        frozenset(v for v in published if program.memory.rings[v].depth == 1),
     )
 
 

@@ -31,6 +31,8 @@ class Shape:
         Variables whose rings hold nothing but inputs.
     count : int
         Components of the group.
+    unseen : frozenset of str
+        Updated variables that only their own component reads: a ring of one row.
     """
 
     model: type[NDComponent]
@@ -41,6 +43,7 @@ class Shape:
     gathers: Mapping[str, Gather]
     inputs_alone: frozenset[str] = frozenset()
     count: int = 0
+    unseen: frozenset[str] = frozenset()
 
 
 class ComponentText:

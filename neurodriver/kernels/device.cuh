@@ -11,7 +11,10 @@
 
 struct nd_item { int what, first, end, which; };   /* which: table, and step of a window << 16 */
 
-enum { ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DEAL = -5 };
+enum {
+    ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DEAL = -5,
+    ND_NOTED = -6       /* events that are noted by who computes them, but for a chunk's first row */
+};
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
 enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* who meets at the barrier */
 
@@ -74,7 +77,6 @@ static __device__ void nd_publish(const nd_item &item, long long k)
 static __device__ void nd_scan(const nd_item &item, long long k)
 {
     const nd_events &e = nd_given.event[nd_table_of(item)];
-    if (!e.scanned && k != nd_given.first) return;   /* noted by who computed them */
     const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
     unsigned *to = e.bits + (k - nd_given.first) * e.words;
     const bool silent = ND_MARKS && nd_silent(e.active, k, e.depth);
@@ -121,7 +123,8 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
         return;
     }
     if (item.what == ND_SAMPLE) nd_sample(item, k);
-    else if (item.what == ND_EVENTS) nd_scan(item, k);
+    else if (item.what == ND_EVENTS || (item.what == ND_NOTED && k == nd_given.first)) nd_scan(item, k);
+    else if (item.what == ND_NOTED) return;
     else if (item.what == ND_EXPORT) nd_publish(item, k);
     else if (k + 1 < last) nd_inject(item, k + 1);
 }
@@ -183,6 +186,8 @@ struct nd_loop {
     long long first, last, end;     /* steps of this launch; last step of the chunk */
     unsigned arrivals;      /* at the grid's barrier when all have come to the next one */
     nd_timer timer;
+    int from;               /* the first item that is no component's, at each step, */
+    nd_item kept;           /* and itself: what is read again after a barrier comes from afar */
 
     ND_MEMBER void meet()
     {
@@ -214,11 +219,18 @@ struct nd_loop {
         return {x.x, x.y, x.z, x.w};
     }
 
-    /* All items but the first `from` ones. */
-    ND_MEMBER void others(int from, long long k)
+    ND_MEMBER void keep(int number)
+    {
+        from = number;
+        if (from < count) kept = item(from);
+    }
+
+    ND_MEMBER nd_item other(int i) const { return i == from ? kept : item(i); }
+
+    ND_MEMBER void others(long long k)
     {
         for (int i = from; i < count; ++i) {
-            const nd_item one = item(i);
+            const nd_item one = other(i);
             nd_do_other(one, k, end);
             timer.lap(one);
         }
@@ -240,19 +252,19 @@ struct nd_loop {
     }
 
     /* What follows when the components have done steps k .. until - 1. */
-    ND_MEMBER void finish(int from, long long k, long long until)
+    ND_MEMBER void finish(long long k, long long until)
     {
         if (ND_WINDOW) {
             meet();
             for (int i = from; i < count; ++i) {
-                const nd_item one = item(i);
+                const nd_item one = other(i);
                 const long long step = k + nd_late(one);
                 if (one.what == ND_DEAL) nd_deal_list(one, nd_turn(until));
                 else if (step < until) nd_do_other(one, step, end);
                 timer.lap(one);
             }
         } else {
-            others(from, k);
+            others(k);
         }
         meet();
     }
@@ -262,7 +274,8 @@ template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, lon
 {
     Unit unit;
     unit.load(k, item.first, item.end);
-    for (const long long begin = k; k < until; ++k) unit.step(k, k == begin, k + 1 == until);
+    unit.turn(k);
+    for (; k < until; ++k) unit.step(k, k + 1 == until);
     unit.save(k);
 }
 
@@ -270,13 +283,15 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
 {
     Unit unit;
     const nd_item item = loop.item(0);
+    loop.keep(1);
     unit.load(loop.first, item.first, item.end);
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);
         if (nd_given.fuzz) nd_dawdle(k);
-        for (; k < until; ++k) unit.step(k, k == begin, k + 1 == until);
+        unit.turn(k);
+        for (; k < until; ++k) unit.step(k, k + 1 == until);
         loop.timer.lap(item);
-        loop.finish(1, begin, until);
+        loop.finish(begin, until);
     }
     unit.save(loop.last);
     loop.timer.lap(item);

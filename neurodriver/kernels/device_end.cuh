@@ -12,6 +12,9 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
         for (int i = 0; i < loop.count; ++i)
             if (loop.item(i).what == ND_INJECT) nd_inject(loop.item(i), first);
         loop.timer.lap(ND_INPUTS);
+        for (; loop.count && loop.item(loop.count - 1).what == ND_NOTED; --loop.count)
+            nd_do_other(loop.item(loop.count - 1), first, end);     /* the last ones, done with */
+        loop.timer.lap(ND_RECORDING);
         loop.meet();
     }
     if (parts & ND_STEPS) {
@@ -19,24 +22,29 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
         if (loop.count && loop.item(0).what >= 0) {
             nd_hold_unit(loop);
         } else {
+            loop.keep(0);
             for (long long k = first; k < last; k = loop.until(k)) {
                 if (nd_given.fuzz) nd_dawdle(k);
-                loop.finish(0, k, loop.until(k));
+                loop.finish(k, loop.until(k));
             }
         }
 #else
+        if (ND_WINDOW) loop.keep(loop.components());
         for (long long k = first; k < last;) {
             const long long until = loop.until(k);
             const unsigned turn = nd_given.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
             if (nd_given.fuzz) nd_dawdle(k);
+            nd_item ahead = {};
+            if (loop.count) ahead = loop.item(turn);
             for (int i = 0; i < loop.count; ++i) {
-                const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
-                const nd_item item = loop.item(at);
+                const nd_item item = ahead;
+                const int next = i + 1 + turn < loop.count ? i + 1 + turn : i + 1 + turn - loop.count;
+                if (i + 1 < loop.count) ahead = loop.item(next);
                 if (item.what >= 0) nd_do_unit(item, k, until);
                 else if (!ND_WINDOW) nd_do_other(item, k, end);
                 loop.timer.lap(item);
             }
-            if (ND_WINDOW) loop.finish(loop.components(), k, until);
+            if (ND_WINDOW) loop.finish(k, until);
             else loop.meet();
             k = until;
         }

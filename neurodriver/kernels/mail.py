@@ -103,12 +103,12 @@ class SlotText(SumText):
         name = self.access.name
         a, key = self.component.arguments, self.component.key
         turns, ahead = a.integer(key(f"{name}:depth")), a.integer(key(f"{name}:ahead"))
-        slots = self._pointer("slots", self.slot)
-        now, then = (f"(long long)((int)({k} & ({turns} - 1)) * (int){ahead})"
+        now, then = (f"(unsigned)(int)({k} & ({turns} - 1)) * (unsigned){ahead}"
                      for k in ("nd_k", "(nd_k + 1)"))  # fmt: skip
         return [
-            f"{self.slot} *nd_slots_{name} = {slots} + {now};",
-            f"{self.slot} *nd_next_{name} = {slots} + {then}; (void)nd_next_{name};",
+            f"{self.slot} *const nd_slots_{name} = {self._pointer('slots', self.slot)};",
+            f"const unsigned nd_now_{name} = {now};",  # 32 bits: fewer instructions an address
+            f"const unsigned nd_then_{name} = {then}; (void)nd_then_{name};",
             *self.units(),
         ]
 

@@ -25,7 +25,6 @@ struct nd_events {          /* which elements of one variable are not zero, as b
     const long long *active;
     long long width, depth, start, count, words;
     const int *columns;     /* of each element, -1: not recorded; or null: as the elements */
-    long long scanned;      /* whether each row is looked through; if not, the first of a chunk */
 };
 
 struct nd_run {

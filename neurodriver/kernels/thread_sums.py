@@ -163,11 +163,10 @@ class ThreadSum:
         if self.form == "fanout":
             unit = f"nd_w_{name}[nd_i]" if "unit" in self.s.gather.arrays else f"nd_one_{name}"
             return ["#if ND_WINDOW > 1",  # nothing is added in a window to what it takes
-                    f"if (nd_fresh) nd_soon_{name}[nd_i] = __ldcg(nd_slots_{name} + nd_at);",
                     f"nd_b_{name}[nd_i] = nd_soon_{name}[nd_i];",
-                    f"if (!nd_last) nd_soon_{name}[nd_i] = __ldcg(nd_next_{name} + nd_at);",
+                    f"if (!nd_last) nd_soon_{name}[nd_i] = __ldcg({self.slot('then')});",
                     "#else",
-                    f"nd_b_{name}[nd_i] = __ldcg(nd_slots_{name} + nd_at);",
+                    f"nd_b_{name}[nd_i] = __ldcg({self.slot('now')});",
                     "#endif",
                     f"nd_x_{name}[nd_i] = (real)nd_b_{name}[nd_i] * {unit};"]  # fmt: skip
         value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
@@ -181,6 +180,13 @@ class ThreadSum:
         done = self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 
+    def turn(self) -> list[str]:
+        """Return the lines that ask for what the first step of a turn takes."""
+        if self.form != "fanout":
+            return []
+        return ["#if ND_WINDOW > 1",
+                f"nd_soon_{self.name}[nd_i] = __ldcg({self.slot('now')});", "#endif"]  # fmt: skip
+
     def clear(self) -> list[str]:
         """Return the lines that set to zero what was taken, when all has been asked for."""
         name = self.name
@@ -188,7 +194,11 @@ class ThreadSum:
             return []
         return ["__syncwarp();",  # where a warp shares a component, all its threads have it by then
                 f"if (nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
-                f"__stcg(nd_slots_{name} + nd_at, ({self.s.slot})0);"]  # fmt: skip
+                f"__stcg({self.slot('now')}, ({self.s.slot})0);"]  # fmt: skip
+
+    def slot(self, row: str) -> str:
+        """Return the place of a component's slot, of the row ``now`` or ``then``."""
+        return f"nd_slots_{self.name} + (nd_{row}_{self.name} + (unsigned)nd_at)"
 
     def write(self) -> list[str]:
         """Return the lines that add all connections to ``nd_acc``."""

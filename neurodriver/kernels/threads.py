@@ -63,18 +63,20 @@ class ThreadText:
         ]
         self.spread = spread(shape)
         self.carried = [*self.model.states, *self.component.flags()]
+        self.unseen = [n for n in self.model.states if n in shape.unseen & {*self.model.updates}]
 
     def unit(self) -> list[str]:
         """Return the struct."""
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
-            "step(long long nd_k, bool nd_fresh, bool nd_last)": self.step(),
+            "turn(long long nd_k)": self.turn(),
+            "step(long long nd_k, bool nd_last)": self.step(),
             "save(long long nd_k)": [*self.head(), *self._each(self.save())],
         }
         members = self.members()
         for head, body in methods.items():
             table = "const nd_args *nd_a = nd_steady;"
-            flags = ["(void)nd_fresh, (void)nd_last;"] if "nd_fresh" in head else []
+            flags = ["(void)nd_last;"] if "nd_last" in head else []
             members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
         return [*block("struct unit", members), ";"]
 
@@ -85,6 +87,8 @@ class ThreadText:
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
+        for name in [] if self.spread else self.component.events:
+            lines.append(f"unsigned char nd_was_{name}[ND_OWN];")
         return [*lines, *[f"nd_letters_{n} nd_l_{n}[ND_OWN];" for n in self.component.events]]
 
     def head(self) -> list[str]:
@@ -123,6 +127,8 @@ class ThreadText:
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
         body += [f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);" for n in self.component.events]
+        for name in [] if self.spread else c.events:
+            body.append(f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 1')};")
         heads = [line for s in self.sums for line in s.head()]
         return [*self.head(), *heads, *self.own(), *self._each(body)]
 
@@ -132,6 +138,12 @@ class ThreadText:
         if self.model.draws_random():
             lines.append("const unsigned long long nd_key = nd_v_key[nd_i];")
         return lines
+
+    def turn(self) -> list[str]:
+        """Return the loads of what is kept at hand from step to step of a turn."""
+        heads = [line for s in self.sums for line in s.head()]
+        body = [line for r in self.reads for line in r.turn()]
+        return [*heads, *self._each(body)] if body else []
 
     def step(self) -> list[str]:
         """Return sums, sub-steps and stores of one step."""
@@ -180,18 +192,21 @@ class ThreadText:
         return [f"{self._where(name)} = {name};" for name in self.carried]
 
     def old_events(self) -> list[str]:
-        """Note where the row that is written held events before."""
+        """Tell where the row that is written held events before; ask the same of the next one."""
         lines = []
         for name in [] if self.spread else self.component.events:
-            body = [f"nd_o_{name}[nd_i] = {self._note(name)};"]
+            body = [f"nd_o_{name}[nd_i] = nd_was_{name}[nd_i];",
+                    f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 2')};"]  # fmt: skip
             lines += [f"unsigned char nd_o_{name}[ND_OWN];", *self._each(body)]
         return lines
 
-    def _note(self, name: str) -> str:
+    def _note(self, name: str, row: str) -> str:
+        """Return the place of the note on a slice of a row, which nobody else changes."""
         c, a = self.component, self.arguments
         written = a.pointer(c.key(f"written:{name}"), "unsigned char")
         depth, slices = a.integer(f"depth:{name}"), a.integer(c.key(f"slices:{name}"))
-        return f"{written}[nd_place(nd_k + 1, {depth}) * {slices} + nd_at / ND_LANES]"
+        begin = f"(unsigned)nd_place({row}, {depth}) * (unsigned){slices}"
+        return f"{written}[{begin} + (unsigned)nd_at / ND_LANES]"
 
     def store(self) -> list[str]:
         """Store the updated variables of component ``nd_i``."""
@@ -200,7 +215,7 @@ class ThreadText:
         for name in self.model.updates:
             if name in c.events:
                 lines += self._store_event(name)
-            elif name in c.shape.published:
+            elif name in c.shape.published and name not in self.unseen:
                 lines.append(f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};")
         return lines
 
@@ -217,7 +232,7 @@ class ThreadText:
             ])  # fmt: skip
         changed = [
             f"nd_new_{name}[nd_at] = nd_value;",
-            f"if (nd_at % ND_LANES == 0) {self._note(name)} = (unsigned char)nd_here;",
+            f"if (nd_at % ND_LANES == 0) {self._note(name, 'nd_k + 1')} = (unsigned char)nd_here;",
         ]
         return block("", [
             f"const real nd_value = {self.component.output(name)};",
@@ -257,6 +272,8 @@ class ThreadText:
         return lines
 
     def save(self) -> list[str]:
-        """Put states back that have no row."""
+        """Put states back that have no row, or one that nobody looks at meanwhile."""
         hidden = [name for name in self.model.states if name not in self.component.shape.published]
-        return [f"if (nd_live[nd_i]) nd_s_{name}[nd_at] = nd_v_{name}[nd_i];" for name in hidden]
+        places = [(f"nd_s_{name}", name) for name in hidden]
+        places += [(f"nd_new_{name}", name) for name in self.unseen]
+        return [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]

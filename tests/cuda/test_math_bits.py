@@ -33,7 +33,7 @@ def arguments() -> dict[str, np.ndarray]:
     x = np.concatenate([
         rng.uniform(-3.0, 3.0, part),
         rng.uniform(-120.0, 120.0, part),
-        rng.choice([-1.0, 1.0], part) * 10.0 ** rng.uniform(-30.0, 3.0, part),
+        rng.choice([-1.0, 1.0], part) * 10.0 ** rng.uniform(-30.0, 2.8, part),
         np.abs(rng.normal(1.0, 1e-3, part)),
     ])  # fmt: skip
     return {"x": x, "y": rng.uniform(-4.0, 4.0, COUNT)}

@@ -237,7 +237,7 @@ class EventStage:
         self._head = owner.ring_address(ring.variable), self._elements.list
         shape = ring.width, ring.depth, self._elements.start, events.count, self.words
         self.scanned = scanned or not _noted(owner.program, ring)[taken].all()
-        self._tail = (owner.active_address(ring.variable), *shape, columns, int(self.scanned))
+        self._tail = (owner.active_address(ring.variable), *shape, columns)
         self._steps = 0
 
     def expect(self, first: int, steps: int) -> int:
@@ -268,7 +268,6 @@ def _noted(program: Program, ring: Ring) -> NDArray[np.bool_]:
     for unit in program.units:
         (number, *_) = unit.groups
         segment = ring.segments.get(str(number))
-        plain = program.circuit.groups[number].model.sub_units is None and number not in custom
-        if segment is not None and plain:
+        if segment is not None and number not in custom:
             noted[segment.start : segment.start + segment.count] = True
     return noted

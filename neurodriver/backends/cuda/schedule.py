@@ -39,7 +39,10 @@ LONG_DEALERS = 12
 WIDE = 1 << 20
 """Connections of spikes from which the whole device deals."""
 
-INJECT, SAMPLE, EVENTS, EXPORT, DEAL = -1, -2, -3, -4, -5
+INJECT, SAMPLE, EVENTS, EXPORT, DEAL, NOTED = -1, -2, -3, -4, -5, -6
+"""What items are, beside components. Of events that are noted by who computes them the first row of
+a chunk is looked through."""
+
 WIDTHS = ("alone", "block", "cluster", "grid")
 
 Items = NDArray[np.int32]
@@ -245,7 +248,7 @@ def over(pieces: Sequence[Items], window: int) -> list[Items]:
     """Return items for each step of a window: which one it is stands above the table's number."""
     out = []
     for items in pieces:
-        steps = 1 if not len(items) or items[0, 0] == DEAL else max(window, 1)
+        steps = 1 if not len(items) or items[0, 0] in (DEAL, NOTED) else max(window, 1)
         more = np.repeat(items, steps, axis=0)
         more[:, 3] += np.tile(np.arange(steps, dtype=np.int32) << 16, len(items))
         out.append(more)
@@ -255,8 +258,8 @@ def over(pieces: Sequence[Items], window: int) -> list[Items]:
 def deal(plan: Plan, units: Sequence[Unit], others: Sequence[Items]) -> Lists:
     """Deal items to warps: heavy ones first, over blocks before warps; the others to the idlest.
 
-    The first item of a warp is its components, where it has any. Units that instances launch are
-    left out.
+    The first item of a warp is its components, where it has any; the last ones are what is done
+    once a chunk. Units that instances launch are left out.
     """
     numbered = enumerate(zip(units, plan.own, strict=True))
     made = [unit_items(u, i, o) for i, (u, o) in numbered if not u.stepwise]
@@ -270,6 +273,7 @@ def deal(plan: Plan, units: Sequence[Unit], others: Sequence[Items]) -> Lists:
     turns, busy = _turns(work, warps)
     mine = order[turns]
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
+    rest = rest[np.argsort(rest[:, 0] == NOTED, kind="stable")]
     theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 

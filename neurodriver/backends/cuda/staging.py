@@ -51,15 +51,19 @@ class Staging:
         self.exports = [ProbeStage(owner, p, exported=True) for p in exports]
         self._kept: list[Sequence[ProbeStage | EventStage]]
         self._kept = [self._probes, self._events, self.exports]
-        kinds: list[tuple[int, Sequence[InputTable | Probe | Events]]] = [
-            (schedule.INJECT, inputs),
-            (schedule.SAMPLE, probes),
-            (schedule.EVENTS, events),
-            (schedule.EXPORT, exports),
+        found = [schedule.EVENTS if one.scanned else schedule.NOTED for one in self._events]
+        kinds: list[tuple[Sequence[int], Sequence[InputTable | Probe | Events]]] = [
+            ([schedule.INJECT] * len(inputs), inputs),
+            ([schedule.SAMPLE] * len(probes), probes),
+            (found, events),
+            ([schedule.EXPORT] * len(exports), exports),
         ]
         self.pieces = [
-            [schedule.pieces(what, i, t.count, owner.plan.warps) for i, t in enumerate(tables)]
-            for what, tables in kinds
+            [
+                schedule.pieces(what, i, table.count, owner.plan.warps)
+                for i, (what, table) in enumerate(zip(whats, tables, strict=True))
+            ]
+            for whats, tables in kinds
         ]
         given = owner.code.address("nd_given")
         self._tables = Tables(owner.device, given, [len(tables) for _, tables in kinds])

@@ -148,7 +148,7 @@ class Tables:
         Rows of each table.
     """
 
-    FIELDS = 9, 9, 11, 9
+    FIELDS = 9, 9, 10, 9
     NOTED = 4
     """Tables of events whose rows need not be looked through, at most."""
 
