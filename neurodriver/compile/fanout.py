@@ -237,9 +237,7 @@ def add_slots(
         Where places of slots do not fit into 4 bytes.
     """
     threads = program.memory.target.threads
-    depth = ahead + program.window
-    if threads:  # one may write what is due later while another one reads; a power of two
-        depth = 1 << depth.bit_length()
+    depth = ahead + program.window + threads  # there, a row is read while all others may be written
     if depth * width > MOST_PLACES:
         raise CircuitError(
             f"{width:,} components that spikes reach up to {depth:,} steps later need "

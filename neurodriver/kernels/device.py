@@ -98,6 +98,12 @@ ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
 ROOMY = 384
 """Threads of a block at most that have 160 registers each."""
 
+LETTER_BYTES = 24
+"""Of an ``nd_letter`` (mail.cuh)."""
+
+SHELF_BYTES = 48 << 10
+"""Of them in shared memory, at most."""
+
 LAP_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
@@ -168,8 +174,16 @@ class Shape:
 
     @property
     def keeps(self) -> bool:
-        """Whether threads have registers for where the connections of their components are."""
-        return self.holds and self.threads <= ROOMY and not self.window
+        """Whether threads have at hand where the connections of their components are."""
+        return self.holds and not self.window
+
+    def shelf(self, letters: int) -> int:
+        """Return the bytes of shared memory for that, of so many connections a thread.
+
+        None where there are registers for it, or more than a block may have.
+        """
+        size = self.threads * letters * LETTER_BYTES
+        return size if self.keeps and ROOMY < self.threads and size <= SHELF_BYTES else 0
 
     def meetings(self, first: int, last: int) -> int:
         """Return how often warps meet in steps ``first`` to ``last - 1``."""
@@ -199,6 +213,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     shape : Shape
     """
     record = max([shape.record, *[part.kernel.record for part in parts]])
+    letters = (part.own * len(fans) for part in parts for fans in part.sends.values())
+    shelf = shape.shelf(max(letters, default=0))
     names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
     lines = [
         f"/* {names}, {dtype} */",
@@ -212,7 +228,9 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_LISTS {int(any(part.fan and part.kernel.deals for part in parts))}",
         f"#define ND_PIECE {PIECE}",
         f"#define ND_MARKS {int(shape.marks)}",
-        f"#define ND_KEEPS {int(shape.keeps)}",
+        f"#define ND_KEEPS {int(shape.keeps and (shelf > 0 or shape.threads <= ROOMY))}",
+        f"#define ND_SHELF {shelf}",
+        f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",

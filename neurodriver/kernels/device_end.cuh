@@ -34,12 +34,9 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
             const long long until = loop.until(k);
             const unsigned turn = nd_given.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
             if (nd_given.fuzz) nd_dawdle(k);
-            nd_item ahead = {};
-            if (loop.count) ahead = loop.item(turn);
             for (int i = 0; i < loop.count; ++i) {
-                const nd_item item = ahead;
-                const int next = i + 1 + turn < loop.count ? i + 1 + turn : i + 1 + turn - loop.count;
-                if (i + 1 < loop.count) ahead = loop.item(next);
+                const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
+                const nd_item item = loop.item(at);
                 if (item.what >= 0) nd_do_unit(item, k, until);
                 else if (!ND_WINDOW) nd_do_other(item, k, end);
                 loop.timer.lap(item);

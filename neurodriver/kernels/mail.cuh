@@ -31,7 +31,15 @@ struct nd_mailbox {
 
 extern "C" { __constant__ nd_mailbox nd_mail; }
 
-enum { ND_ROUNDS = ND_PIECE / 32, ND_FEW_PIECES = 3 };
+/* Connections that a warp asks for at once in fours, from any place on; times that it asks for
+ * single ones, 32 at a time, where there are registers for them; pieces that a thread lists. */
+enum { ND_FOURS = 2 * ND_PIECE - 4, ND_ROUNDS = ND_PIECE / (ND_ROOMY ? 16 : 32), ND_FEW_PIECES = 3 };
+
+#if ND_SHELF
+/* Where the connections of the threads' components are, in shared memory. */
+__shared__ __align__(16) unsigned char nd_shelf[ND_SHELF];
+template <class T> ND_FN T *nd_shelf_of(int i) { return (T *)nd_shelf + i * ND_THREADS + threadIdx.x; }
+#endif
 
 template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 
@@ -58,7 +66,7 @@ ND_FN void nd_add(long long *to, long long more)
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" :: "l"(to), "l"(more) : "memory");
 }
 
-/* Connections begin .. begin + length - 1, by a warp; ND_PIECE of them at most. They are asked for
+/* Connections begin .. begin + length - 1, by a warp; ND_FOURS of them at most. They are asked for
  * all at once, in fours; those before the first and after the last one are let go. */
 template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned now, int more)
 {
@@ -103,13 +111,13 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
         const int from = __ffs((int)have) - 1;
         const long long begin = nd_from(letter.begin, from);
         const int count = nd_from(letter.near, from), more = nd_from(letter.more, from);
-        for (int i = 0; i < count; i += ND_PIECE)
-            nd_deal<Fan>(begin + i, count - i < ND_PIECE ? count - i : ND_PIECE, now, more);
+        for (int i = 0; i < count; i += ND_FOURS)
+            nd_deal<Fan>(begin + i, count - i < ND_FOURS ? count - i : ND_FOURS, now, more);
         return;
     }
     const int end = nd_sum_up_to_here(letter.near), total = nd_from(end, 31);
     const long long begin = letter.begin - (end - letter.near);
-    for (int base = 0; base < total; base += ND_PIECE) {
+    for (int base = 0; base < total; base += 32 * ND_ROUNDS) {
         unsigned q[ND_ROUNDS];
         typename Fan::slot v[ND_ROUNDS];
         ND_UNROLL

@@ -68,7 +68,7 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
     slots = arguments.pointer("slots", slot)
     functions = {
         "unsigned now_at(long long nd_row)": [
-            f"return (unsigned)(int)(nd_row & ({turns} - 1)) * (unsigned){ahead};",
+            f"return (unsigned)((unsigned long long)nd_row % {turns}) * (unsigned){ahead};",
         ],
         "nd_letter letter(long long nd_source)": [
             f"const long long nd_begin = {array('begin_of', 'nd_source')};",
@@ -103,14 +103,19 @@ class SlotText(SumText):
         name = self.access.name
         a, key = self.component.arguments, self.component.key
         turns, ahead = a.integer(key(f"{name}:depth")), a.integer(key(f"{name}:ahead"))
-        now, then = (f"(unsigned)(int)({k} & ({turns} - 1)) * (unsigned){ahead}"
-                     for k in ("nd_k", "(nd_k + 1)"))  # fmt: skip
+        end, then = f"(unsigned)({turns} * {ahead})", f"nd_now_{name} + (unsigned){ahead}"
         return [
             f"{self.slot} *const nd_slots_{name} = {self._pointer('slots', self.slot)};",
-            f"const unsigned nd_now_{name} = {now};",  # 32 bits: fewer instructions an address
-            f"const unsigned nd_then_{name} = {then}; (void)nd_then_{name};",
+            f"const unsigned nd_now_{name} = nd_r_{name}; (void)nd_now_{name};",
+            f"const unsigned nd_then_{name} = {then} == {end} ? 0 : {then}; (void)nd_then_{name};",
             *self.units(),
         ]
+
+    def row(self) -> str:
+        """Return where the slots of step ``nd_k`` begin; 32 bits: few instructions an address."""
+        a, key = self.component.arguments, self.component.key
+        turns, ahead = (a.integer(key(f"{self.access.name}:{n}")) for n in ("depth", "ahead"))
+        return f"(unsigned)((unsigned long long)nd_k % {turns}) * (unsigned){ahead}"
 
 
 def sender(variable: str, fans: Sequence[Sent]) -> list[str]:

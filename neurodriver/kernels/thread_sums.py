@@ -17,6 +17,7 @@ from ..compile.memory import LANES
 from .component import ComponentText
 from .kernel import block
 from .language import used
+from .mail import SlotText
 from .sums import SumText
 from .warp_sums import KEPT_ROUNDS, lattice, rows
 
@@ -104,7 +105,8 @@ class ThreadSum:
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
         if self.form == "fanout":
             units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
-            return [f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];", *units]
+            own = f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];"
+            return [f"unsigned nd_r_{name};", own, *units]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
             for c, kind in self.columns if self.kept else ():
@@ -180,6 +182,14 @@ class ThreadSum:
         done = self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 
+    def begin(self) -> list[str]:
+        """Return the line that finds the row of slots from which it goes on from step to step."""
+        return [f"nd_r_{self.name} = {self.s.row()};"] if isinstance(self.s, SlotText) else []
+
+    def next(self) -> list[str]:
+        """Return the line that goes on to the next row of slots."""
+        return [f"nd_r_{self.name} = nd_then_{self.name};"] if self.form == "fanout" else []
+
     def turn(self) -> list[str]:
         """Return the lines that ask for what the first step of a turn takes."""
         if self.form != "fanout":
@@ -192,8 +202,7 @@ class ThreadSum:
         name = self.name
         if self.form != "fanout":
             return []
-        return ["__syncwarp();",  # where a warp shares a component, all its threads have it by then
-                f"if (nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
+        return [f"if (nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
                 f"__stcg({self.slot('now')}, ({self.s.slot})0);"]  # fmt: skip
 
     def slot(self, row: str) -> str:

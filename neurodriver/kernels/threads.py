@@ -9,6 +9,7 @@ the end of a group repeat its last component and store nothing, so a warp is nev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .component import ComponentText, Shape
@@ -26,6 +27,14 @@ def spread(shape: Shape) -> bool:
     if shape.model.sub_units is not None:
         return True
     return any(gather.form == "rows" for gather in shape.gathers.values())
+
+
+def within_a_step(late: list[str], at_once: Sequence[str] = ()) -> list[str]:
+    """Return what is done where held components meet at each step, and where they do not.
+
+    There, events are recorded a step late: nobody waits for that at the barrier.
+    """
+    return ["#if ND_HOLDS && ND_WINDOW < 2", *late, "#else", *at_once, "#endif"]
 
 
 def thread_kernel(shape: Shape) -> Kernel:
@@ -89,7 +98,12 @@ class ThreadText:
             lines.append("unsigned long long nd_v_key[ND_OWN];")
         for name in [] if self.spread else self.component.events:
             lines.append(f"unsigned char nd_was_{name}[ND_OWN];")
-        return [*lines, *[f"nd_letters_{n} nd_l_{n}[ND_OWN];" for n in self.component.events]]
+        for name in self.component.events:
+            lines += [
+                f"nd_letters_{name} nd_l_{name}[ND_OWN];",
+                f"unsigned nd_late_{name}[ND_OWN];",
+            ]
+        return lines
 
     def head(self) -> list[str]:
         """Declare what does not depend on the component."""
@@ -126,11 +140,15 @@ class ThreadText:
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
-        body += [f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);" for n in self.component.events]
+        for name in c.events:
+            body += [f"nd_late_{name}[nd_i] = 0;", "#if ND_SHELF",
+                     f"nd_shelf_of<nd_letters_{name}>(nd_i)->ask(nd_at);", "#else",
+                     f"if (ND_KEEPS) nd_l_{name}[nd_i].ask(nd_at);", "#endif"]  # fmt: skip
         for name in [] if self.spread else c.events:
             body.append(f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 1')};")
         heads = [line for s in self.sums for line in s.head()]
-        return [*self.head(), *heads, *self.own(), *self._each(body)]
+        begin = [line for r in self.reads for line in r.begin()]
+        return [*self.head(), *heads, *begin, *self.own(), *self._each(body)]
 
     def numbers(self) -> list[str]:
         """Give the numbers of a component their names."""
@@ -152,7 +170,11 @@ class ThreadText:
         lines = [*self.head(), *heads, *self.old_events()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
         lines += self._each([line for r in self.reads for line in r.sum()])
+        for name in c.events:
+            lines += within_a_step(self._each([self.note(name, f"nd_late_{name}[nd_i]", "nd_k")]))
         cleared = [line for r in self.reads for line in r.clear()]
+        if cleared and self.spread:  # all threads of the warp have it by then
+            lines.append("__syncwarp();")
         lines += self._each(cleared) if cleared else []
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
@@ -163,10 +185,12 @@ class ThreadText:
         else:
             head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
-        for name in self.component.events:
-            lines.append(f"unsigned nd_e_{name}[ND_OWN]; real nd_y_{name}[ND_OWN];")
+        for name in c.events:
+            lines.append(f"unsigned nd_e_{name}[ND_OWN], nd_busy_{name} = 0;")
+            lines.append(f"real nd_y_{name}[ND_OWN];")
         lines += self._each([*self.numbers(), *self.states(), *self.store()])
-        return [*lines, *self.send()]
+        lines += [line for name in c.events for line in self.send(name)]
+        return [*lines, *[line for r in self.reads for line in r.next()]]
 
     def advance(self) -> list[str]:
         """Return one sub-step of component ``nd_i``."""
@@ -195,8 +219,9 @@ class ThreadText:
         """Tell where the row that is written held events before; ask the same of the next one."""
         lines = []
         for name in [] if self.spread else self.component.events:
+            ask = f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 2')};"
             body = [f"nd_o_{name}[nd_i] = nd_was_{name}[nd_i];",
-                    f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 2')};"]  # fmt: skip
+                    f"if (ND_HOLDS || !nd_last) {ask}"]  # fmt: skip
             lines += [f"unsigned char nd_o_{name}[ND_OWN];", *self._each(body)]
         return lines
 
@@ -220,60 +245,69 @@ class ThreadText:
         return lines
 
     def _store_event(self, name: str) -> list[str]:
-        """Store an event, but no zeros over zeros; note the slice and the row."""
-        keep = [f"nd_e_{name}[nd_i] = nd_bits;", f"nd_y_{name}[nd_i] = nd_value;"]
+        """Find out whether a warp has an event, or an old one where it writes."""
+        value = f"nd_y_{name}[nd_i]"
+        lines = [f"{value} = {self.component.output(name)};", f"nd_e_{name}[nd_i] = 0;"]
         if self.spread:  # warps share a slice, so there are no notes on it
-            store = [f"nd_new_{name}[nd_at] = nd_value;"]
-            return block("", [
-                f"const real nd_value = {self.component.output(name)};",
-                "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
-                *block("if (nd_live[nd_i])", store),
-                *keep,
-            ])  # fmt: skip
-        changed = [
-            f"nd_new_{name}[nd_at] = nd_value;",
+            lines.append(f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {value};")
+        changes = f"{value} != 0" if self.spread else f"({value} != 0 || nd_o_{name}[nd_i] != 0)"
+        return [*lines, f"nd_busy_{name} |= nd_ballot(nd_live[nd_i] && {changes});"]
+
+    def send(self, name: str) -> list[str]:
+        """Return the lines that store, send and record the events of a warp."""
+        a = self.arguments
+        active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+        each = "for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)"
+        take = [
+            f"nd_e.bits[nd_j] = nd_e_{name}[nd_i + nd_j];",
+            f"nd_e.value[nd_j] = nd_y_{name}[nd_i + nd_j];",
+            "nd_e.at[nd_j] = nd_c[nd_i + nd_j];",
+            "#if ND_SHELF",
+            f"nd_e.letters[nd_j] = *nd_shelf_of<nd_letters_{name}>(nd_i + nd_j);", "#else",
+            f"if (ND_KEEPS) nd_e.letters[nd_j] = nd_l_{name}[nd_i + nd_j];", "#endif",
+        ]  # fmt: skip
+        some = [
+            f"nd_sent<ND_PAIR, nd_letters_{name}> nd_e;", "ND_UNROLL", *block(each, take),
+            f"nd_send_{name}<ND_PAIR>(nd_k + 1, nd_e);",
+            f"if (ND_MARKS && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+        ]  # fmt: skip
+        pair = f"if (nd_e_{name}[nd_i] | nd_e_{name}[nd_i + ND_PAIR - 1])"
+        sent = block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", block(pair, some))
+        at_once = self._each([self.note(name, f"nd_e_{name}[nd_i]", "nd_k + 1")])
+        busy = [*self._each(self._changed(name)), "ND_UNROLL", *sent]
+        late = self._each([f"nd_late_{name}[nd_i] = nd_e_{name}[nd_i];"])
+        return [
+            *block(f"if (nd_busy_{name})", [*busy, *within_a_step([], at_once)]),
+            *within_a_step(late),
+        ]
+
+    def _changed(self, name: str) -> list[str]:
+        """Return the lines that store an event, but no zeros over zeros, and note the slice."""
+        store = [
+            f"nd_new_{name}[nd_at] = nd_y_{name}[nd_i];",
             f"if (nd_at % ND_LANES == 0) {self._note(name, 'nd_k + 1')} = (unsigned char)nd_here;",
         ]
-        return block("", [
-            f"const real nd_value = {self.component.output(name)};",
-            "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
-            "const bool nd_here = (nd_bits >> (nd_lane() & ND_LANES)) & 0xffffu;",
-            *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{name}[nd_i]))", changed),
-            *keep,
-        ])  # fmt: skip
+        here = f"nd_e_{name}[nd_i] >> (nd_lane() & ND_LANES)"
+        slices = [
+            f"const bool nd_here = ({here}) & 0xffffu;",
+            *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{name}[nd_i]))", store),
+        ]
+        value = f"nd_ballot(nd_live[nd_i] && nd_y_{name}[nd_i] != 0)"
+        return [f"nd_e_{name}[nd_i] = {value};", *([] if self.spread else slices)]
 
-    def send(self) -> list[str]:
-        """Return the lines that send and record the events of a warp, of two components at once."""
-        lines = []
-        for name in self.component.events:
-            a = self.arguments
-            active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
-            ring = a.pointer(f"ring:{name}", "const real")
-            own = a.integer(self.component.key(f"segment:{name}"))
-            each = "for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)"
-            take = [
-                f"nd_e.bits[nd_j] = nd_e_{name}[nd_i + nd_j];",
-                f"nd_e.value[nd_j] = nd_y_{name}[nd_i + nd_j];",
-                "nd_e.at[nd_j] = nd_c[nd_i + nd_j];",
-                f"if (ND_KEEPS) nd_e.letters[nd_j] = nd_l_{name}[nd_i + nd_j];",
-            ]
-            note = "nd_e.bits[nd_j] >> nd_lane() & 1", f"(int){own} + nd_e.at[nd_j]"
-            some = [
-                f"nd_sent<ND_PAIR, nd_letters_{name}> nd_e;", "ND_UNROLL", *block(each, take),
-                f"nd_send_{name}<ND_PAIR>(nd_k + 1, nd_e);",
-                f"if (ND_MARKS && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
-                "ND_UNROLL", f"{each} nd_note({ring}, nd_k + 1, {note[0]}, {note[1]});",
-            ]  # fmt: skip
-            pair = f"if (nd_e_{name}[nd_i] | nd_e_{name}[nd_i + ND_PAIR - 1])"
-            lines += [
-                "ND_UNROLL",
-                *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", block(pair, some)),
-            ]
-        return lines
+    def note(self, name: str, bits: str, row: str) -> str:
+        """Return the line that records the events of a row, of component ``nd_i``."""
+        ring = self.arguments.pointer(f"ring:{name}", "const real")
+        own = self.arguments.integer(self.component.key(f"segment:{name}"))
+        mine = f"{bits} >> nd_lane() & 1, (int){own} + nd_at"
+        return f"if ({bits}) nd_note({ring}, {row}, {mine});"
 
     def save(self) -> list[str]:
         """Put states back that have no row, or one that nobody looks at meanwhile."""
         hidden = [name for name in self.model.states if name not in self.component.shape.published]
         places = [(f"nd_s_{name}", name) for name in hidden]
         places += [(f"nd_new_{name}", name) for name in self.unseen]
-        return [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]
+        lines = [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]
+        for name in self.component.events:
+            lines += within_a_step([self.note(name, f"nd_late_{name}[nd_i]", "nd_k")])
+        return lines

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -40,7 +41,8 @@ def free() -> int:
 
 def unshrunk(use: Callable[[], None]) -> bool:
     """Whether a use gives back what it takes; others may take some meanwhile, but not each time."""
-    for _ in range(5):
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end:
         gc.collect()
         before = free()
         use()
