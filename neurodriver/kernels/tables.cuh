@@ -50,7 +50,7 @@ template <int N, class Letters> struct nd_sent {
 };
 
 /* Record the events of a warp in the row that it writes. */
-ND_FN void nd_note(const real *ring, long long row, bool mine, int element)
+static __device__ __noinline__ void nd_note(const real *ring, long long row, bool mine, int element)
 {
     if (row >= nd_given.end) return;    /* the next chunk looks for them */
     for (int i = 0; i < (int)nd_given.events; ++i) {

@@ -29,12 +29,23 @@ def spread(shape: Shape) -> bool:
     return any(gather.form == "rows" for gather in shape.gathers.values())
 
 
+def _either(which: str, lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    if not lines and not others:
+        return []
+    return [f"#if {which}", *lines, *(["#else", *others] if others else []), "#endif"]
+
+
+def held(lines: list[str], streamed: Sequence[str] = ()) -> list[str]:
+    """Return what is done where a thread keeps its components, and where it has others in turn."""
+    return _either("ND_HOLDS", lines, streamed)
+
+
 def within_a_step(late: list[str], at_once: Sequence[str] = ()) -> list[str]:
-    """Return what is done where held components meet at each step, and where they do not.
+    """Return what is done where warps meet at each step, and where they do not.
 
     There, events are recorded a step late: nobody waits for that at the barrier.
     """
-    return ["#if ND_HOLDS && ND_WINDOW < 2", *late, "#else", *at_once, "#endif"]
+    return _either("ND_WINDOW < 2", late, at_once)
 
 
 def thread_kernel(shape: Shape) -> Kernel:
@@ -96,13 +107,11 @@ class ThreadText:
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
-        for name in [] if self.spread else self.component.events:
-            lines.append(f"unsigned char nd_was_{name}[ND_OWN];")
+        kept: list[str] = []
         for name in self.component.events:
-            lines += [
-                f"nd_letters_{name} nd_l_{name}[ND_OWN];",
-                f"unsigned nd_late_{name}[ND_OWN];",
-            ]
+            kept += [f"nd_letters_{name} nd_l_{name}[ND_OWN];", f"unsigned nd_late_{name}[ND_OWN];"]
+            kept += [] if self.spread else [f"unsigned char nd_was_{name}[ND_OWN];"]
+        lines += held(kept)
         return lines
 
     def head(self) -> list[str]:
@@ -140,12 +149,14 @@ class ThreadText:
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
+        kept: list[str] = []
         for name in c.events:
-            body += [f"nd_late_{name}[nd_i] = 0;", "#if ND_SHELF",
+            kept += [f"nd_late_{name}[nd_i] = 0;", "#if ND_SHELF",
                      f"nd_shelf_of<nd_letters_{name}>(nd_i)->ask(nd_at);", "#else",
                      f"if (ND_KEEPS) nd_l_{name}[nd_i].ask(nd_at);", "#endif"]  # fmt: skip
-        for name in [] if self.spread else c.events:
-            body.append(f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 1')};")
+            note = self._note(name, "nd_k + 1")
+            kept += [] if self.spread else [f"nd_was_{name}[nd_i] = {note};"]
+        body += held(kept)
         heads = [line for s in self.sums for line in s.head()]
         begin = [line for r in self.reads for line in r.begin()]
         return [*self.head(), *heads, *begin, *self.own(), *self._each(body)]
@@ -171,10 +182,13 @@ class ThreadText:
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
         lines += self._each([line for r in self.reads for line in r.sum()])
         for name in c.events:
-            lines += within_a_step(self._each([self.note(name, f"nd_late_{name}[nd_i]", "nd_k")]))
+            late = self._each([self.note(name, f"nd_late_{name}[nd_i]", "nd_k")])
+            lines += held(within_a_step(late))
         cleared = [line for r in self.reads for line in r.clear()]
-        if cleared and self.spread:  # all threads of the warp have it by then
-            lines.append("__syncwarp();")
+        if cleared:  # all threads of a warp that shares a component have it by then; where it
+            # shares none, fewer registers spill than without
+            sync = ["__syncwarp();"]
+            lines += sync if self.spread else within_a_step(sync)
         lines += self._each(cleared) if cleared else []
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
@@ -186,10 +200,10 @@ class ThreadText:
             head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
         for name in c.events:
-            lines.append(f"unsigned nd_e_{name}[ND_OWN], nd_busy_{name} = 0;")
-            lines.append(f"real nd_y_{name}[ND_OWN];")
+            found = [f"unsigned nd_e_{name}[ND_OWN], nd_busy_{name} = 0;"]
+            lines += held([*found, f"real nd_y_{name}[ND_OWN];"])
         lines += self._each([*self.numbers(), *self.states(), *self.store()])
-        lines += [line for name in c.events for line in self.send(name)]
+        lines += [line for name in c.events for line in held(self.send(name))]
         return [*lines, *[line for r in self.reads for line in r.next()]]
 
     def advance(self) -> list[str]:
@@ -219,9 +233,9 @@ class ThreadText:
         """Tell where the row that is written held events before; ask the same of the next one."""
         lines = []
         for name in [] if self.spread else self.component.events:
-            ask = f"nd_was_{name}[nd_i] = {self._note(name, 'nd_k + 2')};"
-            body = [f"nd_o_{name}[nd_i] = nd_was_{name}[nd_i];",
-                    f"if (ND_HOLDS || !nd_last) {ask}"]  # fmt: skip
+            now, then = self._note(name, "nd_k + 1"), self._note(name, "nd_k + 2")
+            old = [f"nd_o_{name}[nd_i] = nd_was_{name}[nd_i];", f"nd_was_{name}[nd_i] = {then};"]
+            body = held(old, [f"nd_o_{name}[nd_i] = {now};"])
             lines += [f"unsigned char nd_o_{name}[ND_OWN];", *self._each(body)]
         return lines
 
@@ -245,18 +259,38 @@ class ThreadText:
         return lines
 
     def _store_event(self, name: str) -> list[str]:
-        """Find out whether a warp has an event, or an old one where it writes."""
+        """Store an event and send it; where it is held, look whether there is anything to do."""
         value = f"nd_y_{name}[nd_i]"
-        lines = [f"{value} = {self.component.output(name)};", f"nd_e_{name}[nd_i] = 0;"]
-        if self.spread:  # warps share a slice, so there are no notes on it
-            lines.append(f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {value};")
+        kept = [f"{value} = {self.component.output(name)};", f"nd_e_{name}[nd_i] = 0;"]
+        plain = [f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {{}};"] if self.spread else []
         changes = f"{value} != 0" if self.spread else f"({value} != 0 || nd_o_{name}[nd_i] != 0)"
-        return [*lines, f"nd_busy_{name} |= nd_ballot(nd_live[nd_i] && {changes});"]
+        kept += [line.format(value) for line in plain]
+        kept.append(f"nd_busy_{name} |= nd_ballot(nd_live[nd_i] && {changes});")
+        turn = [
+            f"const real nd_value = {self.component.output(name)};",
+            "const unsigned nd_bits = nd_ballot(nd_live[nd_i] && nd_value != 0);",
+            *[line.format("nd_value") for line in plain],
+            *([] if self.spread else self._changed(name, "nd_bits", "nd_value")),
+            *block("if (nd_bits)", [
+                f"nd_sent<1, nd_letters_{name}> nd_e;",
+                "nd_e.bits[0] = nd_bits, nd_e.value[0] = nd_value, nd_e.at[0] = nd_at;",
+                *self._sent(name, "1"),
+                self.note(name, "nd_bits", "nd_k + 1"),
+            ]),
+        ]  # fmt: skip
+        return held(kept, block("", turn))
+
+    def _sent(self, name: str, count: str) -> list[str]:
+        """Return the lines that send ``nd_e``, and tell of the row."""
+        a = self.arguments
+        active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+        return [
+            f"nd_send_{name}<{count}>(nd_k + 1, nd_e);",
+            f"if (ND_MARKS && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+        ]
 
     def send(self, name: str) -> list[str]:
         """Return the lines that store, send and record the events of a warp."""
-        a = self.arguments
-        active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
         each = "for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)"
         take = [
             f"nd_e.bits[nd_j] = nd_e_{name}[nd_i + nd_j];",
@@ -268,32 +302,31 @@ class ThreadText:
         ]  # fmt: skip
         some = [
             f"nd_sent<ND_PAIR, nd_letters_{name}> nd_e;", "ND_UNROLL", *block(each, take),
-            f"nd_send_{name}<ND_PAIR>(nd_k + 1, nd_e);",
-            f"if (ND_MARKS && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+            *self._sent(name, "ND_PAIR"),
         ]  # fmt: skip
         pair = f"if (nd_e_{name}[nd_i] | nd_e_{name}[nd_i + ND_PAIR - 1])"
         sent = block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", block(pair, some))
         at_once = self._each([self.note(name, f"nd_e_{name}[nd_i]", "nd_k + 1")])
-        busy = [*self._each(self._changed(name)), "ND_UNROLL", *sent]
+        bits = f"nd_e_{name}[nd_i]"
+        changed = [f"{bits} = nd_ballot(nd_live[nd_i] && nd_y_{name}[nd_i] != 0);"]
+        changed += [] if self.spread else self._changed(name, bits, f"nd_y_{name}[nd_i]")
+        busy = [*self._each(changed), "ND_UNROLL", *sent]
         late = self._each([f"nd_late_{name}[nd_i] = nd_e_{name}[nd_i];"])
         return [
             *block(f"if (nd_busy_{name})", [*busy, *within_a_step([], at_once)]),
             *within_a_step(late),
         ]
 
-    def _changed(self, name: str) -> list[str]:
+    def _changed(self, name: str, bits: str, value: str) -> list[str]:
         """Return the lines that store an event, but no zeros over zeros, and note the slice."""
         store = [
-            f"nd_new_{name}[nd_at] = nd_y_{name}[nd_i];",
+            f"nd_new_{name}[nd_at] = {value};",
             f"if (nd_at % ND_LANES == 0) {self._note(name, 'nd_k + 1')} = (unsigned char)nd_here;",
         ]
-        here = f"nd_e_{name}[nd_i] >> (nd_lane() & ND_LANES)"
-        slices = [
-            f"const bool nd_here = ({here}) & 0xffffu;",
+        return [
+            f"const bool nd_here = ({bits} >> (nd_lane() & ND_LANES)) & 0xffffu;",
             *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{name}[nd_i]))", store),
         ]
-        value = f"nd_ballot(nd_live[nd_i] && nd_y_{name}[nd_i] != 0)"
-        return [f"nd_e_{name}[nd_i] = {value};", *([] if self.spread else slices)]
 
     def note(self, name: str, bits: str, row: str) -> str:
         """Return the line that records the events of a row, of component ``nd_i``."""
@@ -309,5 +342,5 @@ class ThreadText:
         places += [(f"nd_new_{name}", name) for name in self.unseen]
         lines = [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]
         for name in self.component.events:
-            lines += within_a_step([self.note(name, f"nd_late_{name}[nd_i]", "nd_k")])
+            lines += held(within_a_step([self.note(name, f"nd_late_{name}[nd_i]", "nd_k")]))
         return lines

@@ -187,9 +187,8 @@ def choose(
     if any(unit.kernel.record for unit in units):
         return Plan("grid", processors, Shape(384, 1, False), ones)
     many = processors * LARGE_THREADS // WARP  # as many loads as memory takes are under way
-    sizes = [s for s in (64 // word, 4, 2) if s <= 64 // word]
-    large = tuple(
-        1 if u.spread else next((s for s in sizes if tiles(u, s) > 2 * many), 1) for u in units
+    large = tuple(  # 16 of them would not fit into registers
+        1 if u.spread else next((s for s in (8, 4, 2) if tiles(u, s) > 2 * many), 1) for u in units
     )
     return Plan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
 
