@@ -41,6 +41,10 @@ ALIKE = 2.0**-46
 
 _ROUNDS = 12
 
+APART = 2.0**-43
+"""Two weights whose ratio is farther than this, relative to it, from all fractions of numbers up to
+``MOST_MULTIPLE`` have no common measure: each would be within ``ALIKE`` of a multiple."""
+
 EXACT = 2.0**53
 """Whole numbers below it are numbers of double precision."""
 
@@ -145,14 +149,14 @@ def units_of(
     dtype : {"float64", "float32"}
     """
     least = np.where(np.isinf(bounds.least), 1.0, bounds.least)  # no weight but zero
-    unit = least.copy()
-    asked = bounds.degree > 0
+    unit = np.where(_measurable(least, bounds.greatest), least, np.nan)
+    asked = (bounds.degree > 0) & ~np.isnan(unit)
     for _ in range(_ROUNDS):
+        if not asked.any():
+            break
         rest, most = remainders(np.where(asked, unit, np.nan))
         unit[asked & (most > MOST_MULTIPLE)] = np.nan
         asked &= np.isfinite(rest) & ~np.isnan(unit)
-        if not asked.any():
-            break
         unit[asked] = least[asked] / np.rint(least[asked] / (unit[asked] * rest[asked]))
     unit[asked] = np.nan
     unit = np.where(np.isnan(unit), _powers(bounds, BITS[dtype]), unit)
@@ -178,6 +182,29 @@ def _each(reduce: np.ufunc, target: NDArray[np.int64], values: Reals, count: int
     begin = np.flatnonzero(np.diff(target, prepend=-1))
     out[target[begin]] = reduce.reduceat(values, begin)
     return out
+
+
+def _measurable(least: Reals, greatest: Reals) -> NDArray[np.bool_]:
+    """Return where two weights, (count,) each, may be multiples of one number.
+
+    So near to their ratio lie but convergents of its continued fraction. Drawn weights are told
+    from common multiples by two of them, before all are drawn again.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = greatest / least
+        found = ratio <= 1.0  # one weight, or none but zero
+        none = np.zeros_like(ratio)
+        rest, p, before, q, under = ratio, none + 1.0, none, none, none + 1.0
+        left = ~found
+        while left.any():
+            whole = np.floor(rest)
+            p, before = whole * p + before, p
+            q, under = whole * q + under, q
+            left &= (p <= MOST_MULTIPLE) & (q <= MOST_MULTIPLE)
+            found |= left & (np.abs(ratio - p / q) <= APART * ratio)
+            left &= ~found
+            rest = 1.0 / (rest - whole)
+    return found
 
 
 def _powers(bounds: Bounds, bits: int) -> Reals:

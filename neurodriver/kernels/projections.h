@@ -458,10 +458,13 @@ extern "C" void nd_span(const nd_rule *r, const nd_rows *rows, double dt, intege
     });
 }
 
-/* body(target, weight) for all connections: a target has one thread, and its sources in order. */
-template <typename Body> static void nd_each_weight(const nd_rule *r, const nd_rows *rows,
-                                                    const int *target, integer first, integer last,
-                                                    Body body)
+static const integer ND_WHOLE = (integer)1 << 62;
+
+/* body(target, weight) for the connections of all targets that are asked for: a target has one
+ * thread, and its sources in order. From one of them on, so many are drawn at once. */
+template <typename Asked, typename Body>
+static void nd_each_weight(const nd_rule *r, const nd_rows *rows, const int *target, integer first,
+                           integer last, integer piece, Asked asked, Body body)
 {
     std::vector<nd_scratch> owns(rows->threads);
     nd_shared(rows->threads, rows->threads, [&](integer part, integer me) {
@@ -471,9 +474,14 @@ template <typename Body> static void nd_each_weight(const nd_rule *r, const nd_r
             const int *row = target + rows->begin[s], *end = row + rows->count[s];
             const int *a = std::lower_bound(row, end, (int)from);
             const int *b = std::lower_bound(a, end, (int)to);
-            if (a == b) continue;
-            nd_values_of(r, ND_WEIGHT, s, rows->skip[s] + (a - row), b - a, owns[me], owns[me].real);
-            for (integer i = 0; i < b - a; ++i) body(a[i], owns[me].real[i]);
+            while ((a = std::find_if(a, b, asked)) != b) {
+                const integer count = std::min<integer>(b - a, piece);
+                nd_values_of(r, ND_WEIGHT, s, rows->skip[s] + (a - row), count, owns[me],
+                             owns[me].real);
+                for (integer i = 0; i < count; ++i)
+                    if (asked(a[i])) body(a[i], owns[me].real[i]);
+                a += count;
+            }
         }
     });
 }
@@ -484,7 +492,8 @@ extern "C" void nd_bounds(const nd_rule *r, const nd_rows *rows, const int *targ
                           integer last, integer *degree, double *least, double *greatest,
                           double *sum)
 {
-    nd_each_weight(r, rows, target, first, last, [=](int t, double weight) {
+    const auto all = [](int) { return true; };
+    nd_each_weight(r, rows, target, first, last, ND_WHOLE, all, [=](int t, double weight) {
         const double size = nd_fabs(weight);
         ++degree[t];
         if (size > 0) least[t] = nd_fmin(least[t], size);
@@ -499,8 +508,9 @@ extern "C" void nd_remainders(const nd_rule *r, const nd_rows *rows, const int *
                               integer first, integer last, const double *unit, double alike,
                               double *rest, double *most)
 {
-    nd_each_weight(r, rows, target, first, last, [=](int t, double weight) {
-        if (unit[t] != unit[t]) return;
+    const auto asked = [=](int t) { return unit[t] == unit[t]; };
+    const integer piece = r->kind == ND_LATTICE ? ND_WHOLE : 64;    /* factors come by rows */
+    nd_each_weight(r, rows, target, first, last, piece, asked, [=](int t, double weight) {
         const double ratio = nd_fmin(nd_fabs(weight) / unit[t], 0x1p60);
         const double whole = __builtin_rint(ratio), apart = nd_fabs(ratio - whole);
         if (apart > alike * whole) rest[t] = nd_fmin(rest[t], apart);

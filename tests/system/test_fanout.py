@@ -33,6 +33,7 @@ from neurodriver import (
     host_array,
 )
 from neurodriver.circuit.projections import Drawn
+from neurodriver.compile import whole
 from neurodriver.compile.gather import Edges
 from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.whole import MOST_SPIKES, whole_weights
@@ -408,6 +409,25 @@ def test_equal_weights_are_exact() -> None:
     multiple, units = whole_weights(edges(target, weight), 3, "float64")
     assert multiple.tolist() == [1, 2, 3, 500, 1, 2, 3, 1, -6, 10, -15, 30]
     np.testing.assert_allclose(units.unit, [0.275, 0.55, 0.275], rtol=1e-15)
+
+
+@pytest.mark.parametrize("most", [2, 3, 40])
+def test_no_common_measure(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two weights tell that there is none, where the others would; drawn ones and multiples."""
+    rng = np.random.default_rng(most)
+    target = np.repeat(np.arange(30_000), rng.integers(1, most + 1, 30_000))
+    drawn = rng.normal(1.0, 0.1, len(target))
+    counted = rng.integers(1, rng.choice([9, 1 << 15], len(target))) * 0.275
+    counted *= 1.0 + rng.choice([0.0, 2.0**-47, 2.0**-44], len(target), p=[0.98, 0.01, 0.01])
+    weight = np.where(target % 3 == 0, drawn, counted)
+    weight[target % 7 == 0] = 0.25
+    multiple, units = whole_weights(edges(target, weight), 30_000, "float64")
+    asked = []
+    monkeypatch.setattr(whole, "_measurable", lambda a, b: asked.append(len(a)) or a == a)
+    slow, same = whole_weights(edges(target, weight), 30_000, "float64")
+    assert np.array_equal(units.unit, same.unit) and np.array_equal(multiple, slow) and asked
+    powers = np.frexp(units.unit)[0] == 0.5
+    assert 0.2 < powers.mean() < 0.9
 
 
 def test_strong_fan_in_stays_exact() -> None:
