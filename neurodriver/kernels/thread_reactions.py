@@ -13,6 +13,7 @@ from dataclasses import replace
 from .component import Shape
 from .kernel import Kernel, block
 from .reactions import BATCH, MOST_REACTIONS, TICK_BITS, SubUnitText
+from .thread_events import each
 from .threads import ThreadText
 from .update import finish_with
 
@@ -56,7 +57,7 @@ class ReactionText(ThreadText):
     def load(self) -> list[str]:
         """Return the loads of what no step changes, of states and of totals."""
         body = [f"nd_v_{t}[nd_i] = nd_z_{t}[nd_at];" for t in self.totals]
-        return [*super().load(), *self._each(body)]
+        return [*super().load(), *each(body)]
 
     def save(self) -> list[str]:
         """Put states back that have no row, and totals."""

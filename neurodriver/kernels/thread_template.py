@@ -17,6 +17,7 @@ from .kernel import Kernel, block
 from .language import used
 from .source import header
 from .template import INCLUDE, Signature, ends, given_columns, read, row_of, told
+from .thread_events import each
 from .threads import ThreadText
 from .update import finish_with
 
@@ -142,14 +143,14 @@ class TemplateText(ThreadText):
         lines += [line for s in self.sums for line in s.head()]
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         body += [line for r in self.reads for line in r.load()]
-        return [*lines, *self.own(), *self._each(body)]
+        return [*lines, *self.own(), *each(body)]
 
     def step(self) -> list[str]:
         """Return the sums, the call and the notes on events of one step."""
         a = self.arguments
         lines = [line for s in self.sums for line in s.head()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
-        lines += self._each([line for r in self.reads for line in r.sum()])
+        lines += each([line for r in self.reads for line in r.sum()])
         inputs = [a.pointer(f"input:{s.access.name}", "real") for s in self.sums]
         call = [
             f"{p}[nd_at] = nd_x_{s.access.name}[nd_i];"
@@ -159,9 +160,9 @@ class TemplateText(ThreadText):
         columns = [*inputs, *given_columns(self.component, self.signature)]
         given = ", ".join([count, a.scalar("dt"), steps, *columns])
         call += ["nd_user::nd_component() = (unsigned int)nd_at;", f"nd_user::update({given});"]
-        lines += self._each(block("if (nd_live[nd_i])", call))
+        lines += each(block("if (nd_live[nd_i])", call))
         events = [name for name in self.model.updates if name in EVENT_VARIABLES]
-        return lines + self._each([line for name in events for line in self._mark(name)])
+        return lines + each([line for name in events for line in self._mark(name)])
 
     def _mark(self, name: str) -> list[str]:
         """Note a row of events that is not silent: it is read only where it is noted."""
