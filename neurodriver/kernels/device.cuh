@@ -270,12 +270,21 @@ struct nd_loop {
     }
 };
 
+/* The steps of a turn, which is one step where there are no windows: no loop then. */
+template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until)
+{
+    unit.turn(k);
+    if (ND_WINDOW)
+        for (; k < until; ++k) unit.step(k, k + 1 == until);
+    else
+        unit.step(k++, true);
+}
+
 template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, long long until)
 {
     Unit unit;
     unit.load(k, item.first, item.end);
-    unit.turn(k);
-    for (; k < until; ++k) unit.step(k, k + 1 == until);
+    nd_steps(unit, k, until);
     unit.save(k);
 }
 
@@ -288,8 +297,7 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);
         if (nd_given.fuzz) nd_dawdle(k);
-        unit.turn(k);
-        for (; k < until; ++k) unit.step(k, k + 1 == until);
+        nd_steps(unit, k, until);
         loop.timer.lap(item);
         loop.finish(begin, until);
     }
