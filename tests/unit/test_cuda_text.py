@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from support import all_to_all, converging, spiking_network
+from support import AMPA, IAF, all_to_all, converging, model, spiking_network
 
 from neurodriver import Circuit, Connections, NDComponent
-from neurodriver.backends.cuda import compiler
+from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.circuits import optic_lobe
 from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.target import CUDA
@@ -204,3 +206,35 @@ def test_circuits(name: str, arch: str, holds: bool, own: int, laps: bool, dtype
     assert "warning" not in said
     assert sorted(line.split(":")[0] for line in told) == ["nd_advance", "nd_once"]
     assert all("0 + 0 bytes spilled" in line for line in told)
+
+
+def few_synapses(neurons: int) -> Circuit:
+    """Return neurons with ten SynapseAMPA each."""
+    ends = np.arange(10 * neurons, dtype=np.int32)
+    links = [
+        Connections("spike_state", "spike_state", ends % neurons, neurons + ends),
+        Connections("g", "I", neurons + ends, ends // 10, data={"reverse": 0.0}),
+    ]
+    groups = [
+        (model("LeakyIAF"), neurons, IAF, None),
+        (model("SynapseAMPA"), len(ends), AMPA, None),
+    ]
+    return Circuit.from_arrays(groups, links)
+
+
+WIDE: dict[str, Callable[[], Circuit]] = {
+    "a block": lambda: few_synapses(91),
+    "a cluster": lambda: few_synapses(909),
+    "streamed": lambda: Circuit.from_arrays([(model("LeakyIAF"), 3_000_000, IAF, None)]),
+    "lattice": lambda: all_to_all(200, 1),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_registers_suffice(name: str, dtype: str) -> None:
+    """In blocks as wide as the schedule makes them: what spills costs more than anything else."""
+    units = compile_circuit(WIDE[name](), 1e-4, dtype, target=CUDA).units
+    plan = schedule.choose(units, 132, True, 4 if dtype == "float32" else 8)
+    parts = [Part(unit.kernel, own) for unit, own in zip(units, plan.own, strict=True)]
+    said = built(device_text(parts, dtype, replace(plan.shape, marks=True)), "sm_90")
+    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(said)), plan
