@@ -123,8 +123,8 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
         return;
     }
     if (item.what == ND_SAMPLE) nd_sample(item, k);
-    else if (item.what == ND_EVENTS || (item.what == ND_NOTED && k == nd_given.first)) nd_scan(item, k);
-    else if (item.what == ND_NOTED) return;
+    else if (item.what == ND_EVENTS) nd_scan(item, k);
+    else if (item.what == ND_NOTED) { if (k == nd_given.first) nd_scan(item, k); }
     else if (item.what == ND_EXPORT) nd_publish(item, k);
     else if (k + 1 < last) nd_inject(item, k + 1);
 }

@@ -214,7 +214,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     """
     record = max([shape.record, *[part.kernel.record for part in parts]])
     letters = (part.own * len(fans) for part in parts for fans in part.sends.values())
-    shelf = shape.shelf(max(letters, default=0))
+    asks = any(part.kernel.record for part in parts)  # for nearly all shared memory there is
+    shelf = 0 if asks else shape.shelf(max(letters, default=0))
     names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
     lines = [
         f"/* {names}, {dtype} */",
@@ -230,6 +231,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_KEEPS {int(shape.keeps and (shelf > 0 or shape.threads <= ROOMY))}",
         f"#define ND_SHELF {shelf}",
+        f"#define ND_LETTER {LETTER_BYTES}",
         f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_TEAM {replace(shape, record=record).team}",

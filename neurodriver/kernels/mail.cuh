@@ -22,6 +22,7 @@ struct nd_letter {
     int near, far;          /* how many are due at once, how many are not */
     int more;               /* the source's own multiple; then times its spikes */
 };
+static_assert(sizeof(nd_letter) == ND_LETTER, "the shelf is cut by the bytes of a letter");
 
 struct nd_mailbox {
     uint4 *pieces;          /* (2, capacity) */

@@ -2,9 +2,10 @@
 
 The text is a struct ``unit``: what a thread keeps of its ``ND_OWN`` components, which lie 32
 apart, so that the threads of a warp read neighbours. ``load`` fetches what does not change and the
-states, ``step`` sums the inputs of step k, computes and writes row k + 1, ``save`` puts states back
-that have no row. Between ``load`` and ``save`` there may be one step or thousands. Threads beyond
-the end of a group repeat its last component and store nothing, so a warp is never divided there.
+states, ``turn`` asks for what the next steps begin with, ``step`` sums the inputs of step k,
+computes and writes row k + 1, ``save`` puts states back that have no row. Between ``load`` and
+``save`` there may be one step or thousands. Threads beyond the end of a group repeat its last
+component and store nothing, so a warp is never divided there.
 """
 
 from __future__ import annotations
