@@ -68,7 +68,7 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
     slots = arguments.pointer("slots", slot)
     functions = {
         "unsigned now_at(long long nd_row)": [
-            f"return (unsigned)((unsigned long long)nd_row % {turns}) * (unsigned){ahead};",
+            f"return {_first_slot('nd_row', turns, ahead)};",
         ],
         "nd_letter letter(long long nd_source)": [
             f"const long long nd_begin = {array('begin_of', 'nd_source')};",
@@ -95,6 +95,11 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
     return lines
 
 
+def _first_slot(row: str, turns: str, ahead: str) -> str:
+    """Return where the slots of a row begin; in 32 bits: few instructions an address."""
+    return f"(unsigned)((unsigned long long){row} % {turns}) * (unsigned){ahead}"
+
+
 class SlotText(SumText):
     """Writes where the slots of an access are, of which a thread reads one a step."""
 
@@ -112,10 +117,10 @@ class SlotText(SumText):
         ]
 
     def row(self) -> str:
-        """Return where the slots of step ``nd_k`` begin; 32 bits: few instructions an address."""
+        """Return where the slots of step ``nd_k`` begin."""
         a, key = self.component.arguments, self.component.key
         turns, ahead = (a.integer(key(f"{self.access.name}:{n}")) for n in ("depth", "ahead"))
-        return f"(unsigned)((unsigned long long)nd_k % {turns}) * (unsigned){ahead}"
+        return _first_slot("nd_k", turns, ahead)
 
 
 def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
