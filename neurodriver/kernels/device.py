@@ -89,6 +89,7 @@ ND_FN long long nd_total(long long x)
     for (int i = 16; i; i /= 2) x += __shfl_xor_sync(0xffffffffu, x, i);
     return x;
 }
+template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }

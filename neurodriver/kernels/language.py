@@ -50,13 +50,15 @@ class Translator:
     stream of its own, counted over all texts in order. It is a call that returns the number;
     where ``known_before`` is set, numbers are drawn for a whole tile first (``tile_draws.h``), and
     ``drawn`` tells which. Then a mean of a Poisson number may be made of these names alone; of
-    another mean only the random word is drawn first.
+    another mean only the random word is drawn first. ``division`` is what stands between the
+    numbers that are divided.
     """
 
     def __init__(self, model: type[NDComponent], dtype: str) -> None:
         self.model = model
         self.suffix = "f" if dtype == "float32" else ""
         self.known_before: frozenset[str] | None = None
+        self.division = "/"
         self.restart()
 
     def restart(self) -> None:
@@ -102,6 +104,8 @@ class Translator:
         if match.lastgroup == "number":
             plain = word if re.search(r"[.eE]", word) else word + ".0"
             return plain + self.suffix
+        if word == "/":
+            return self.division
         if match.lastgroup != "name" or word in allowed or word in _C_WORDS:
             return word
         if word in FUNCTIONS:

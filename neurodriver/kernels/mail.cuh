@@ -42,8 +42,6 @@ __shared__ __align__(16) unsigned char nd_shelf[ND_SHELF];
 template <class T> ND_FN T *nd_shelf_of(int i) { return (T *)nd_shelf + i * ND_THREADS + threadIdx.x; }
 #endif
 
-template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
-
 /* Four numbers of an array that begins at 16 bytes, from a multiple of four on. */
 ND_FN int4 nd_take_four(const int *p) { return __ldg((const int4 *)p); }
 ND_FN int4 nd_take_four(const short *p)

@@ -5,7 +5,7 @@ nothing to do. Else it stores them, notes which slices of the row hold any, and 
 
 Where a thread keeps its components (``ND_HOLDS``), the notes are asked for a step ahead, and where
 warps meet at each step events are recorded a step late: nobody waits for that at the barrier. Where
-a thread has others in turn, each is done with at once, which takes fewer registers.
+a thread has others in turn, each is sent at once, which takes fewer registers.
 """
 
 from __future__ import annotations
@@ -83,29 +83,30 @@ class ThreadEvents:
 
     def begin(self) -> list[str]:
         """Declare what is found of all components before something is done."""
-        found = f"unsigned nd_e_{self.name}[ND_OWN], nd_busy_{self.name} = 0;"
-        return held([found, f"real nd_y_{self.name}[ND_OWN];"])
+        n = self.name
+        kept = [f"unsigned nd_busy_{n} = 0;", f"real nd_y_{n}[ND_OWN];"]
+        return [f"unsigned nd_e_{n}[ND_OWN];", *held(kept)]
 
     def find(self) -> list[str]:
         """Look whether there is anything to do for component ``nd_at``; unless kept, do it."""
-        n, output = self.name, self.component.output(self.name)
-        value, bits = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
+        n, output, bits = self.name, self.component.output(self.name), f"nd_e_{self.name}[nd_i]"
+        value, ballot = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
         plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] ="
         busy = f"{value} != 0" if self.spread else f"({value} != 0 || nd_o_{n}[nd_i] != 0)"
         kept = [
-            f"{value} = {output};", f"nd_e_{n}[nd_i] = 0;",
+            f"{value} = {output};", f"{bits} = 0;",
             *([f"{plain} {value};"] if self.spread else []),
             f"nd_busy_{n} |= nd_ballot(nd_live[nd_i] && {busy});",
         ]  # fmt: skip
         sent = [
             f"nd_sent<1, nd_letters_{n}> nd_e;",
-            "nd_e.bits[0] = nd_bits, nd_e.value[0] = nd_value, nd_e.at[0] = nd_at;",
-            *self._send("1"), self._record("nd_bits", "nd_k + 1"),
-        ]  # fmt: skip
+            f"nd_e.bits[0] = {bits}, nd_e.value[0] = nd_value, nd_e.at[0] = nd_at;",
+            *self._send("1"),
+        ]
         turn = [
-            f"const real nd_value = {output};", f"const unsigned nd_bits = {bits};",
-            *([f"{plain} nd_value;"] if self.spread else self._change("nd_bits", "nd_value")),
-            *block("if (nd_bits)", sent),
+            f"const real nd_value = {output};", f"{bits} = {ballot};",
+            *([f"{plain} nd_value;"] if self.spread else self._change(bits, "nd_value")),
+            *block(f"if ({bits})", sent),
         ]  # fmt: skip
         return held(kept, block("", turn))
 
@@ -129,9 +130,12 @@ class ThreadEvents:
         ]  # fmt: skip
         pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
         sent = ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
-        at_once = within_a_step([], each([self._record(bits, "nd_k + 1")]))
+        record = each([self._record(bits, "nd_k + 1")])  # a call: when the rest has left registers
         late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
-        return held([*block(f"if (nd_busy_{n})", [*each(changed), *sent, *at_once]), *late])
+        found = [*each(changed), *sent, *within_a_step([], record)]
+        return held(
+            [*block(f"if (nd_busy_{n})", found), *late], block("if (nd_given.events)", record)
+        )
 
     def _note(self, row: str) -> str:
         """Return the place of the note on a slice of a row, which nobody else changes."""

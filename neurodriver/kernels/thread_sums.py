@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from ..compile.gather import MANY, NEAR, Gather
 from ..compile.memory import LANES
+from ..component import EVENT_VARIABLES
 from .component import ComponentText
 from .kernel import block
 from .language import used
 from .mail import SlotText
 from .sums import SumText
-from .warp_sums import KEPT_ROUNDS, lattice, rows
+from .warp_sums import KEPT_ROUNDS, event_rows, lattice, rows
 
 BATCH = 8
 """Connections of a thread whose values are asked for at once."""
@@ -86,12 +87,15 @@ class ThreadSum:
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
         self.places = columns
         self.columns = columns + [(n, "real") for n in self.s.varied]
+        self.together = self.form == "rows" and self.s.access.variable not in EVENT_VARIABLES
 
     @property
     def record(self) -> int:
         """Bytes of what a thread shares with its warp in each round; 0 where it shares nothing."""
         word = 4 if self.component.shape.dtype == "float32" else 8
-        return {"lattice": 8 + word * len(self.s.varied), "rows": 8}.get(self.form, 0)
+        if self.form == "lattice":
+            return 8 + word * len(self.s.varied)
+        return 8 if self.together else 0
 
     def members(self) -> list[str]:
         """Declare what a thread keeps of the access from step to step."""
@@ -101,7 +105,8 @@ class ThreadSum:
         if self.form == "lattice":
             return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];"]
         if self.form == "rows":
-            places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in self.places]
+            kept = self.places if self.together else []
+            places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in kept]
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
         if self.form == "fanout":
             units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
@@ -125,7 +130,7 @@ class ThreadSum:
         if place:
             ends = (("a", ""), ("z", " + 1"))
             lines = [f"nd_{e}_{name}[nd_i] = nd_start_{name}[{place}{more}];" for e, more in ends]
-            return lines + (self.first_places() if self.form == "rows" else [])
+            return lines + (self.first_places() if self.together else [])
         if self.form != "sliced":
             return []
         lines = [
@@ -213,7 +218,9 @@ class ThreadSum:
         """Return the lines that add all connections to ``nd_acc``."""
         if self.form == "lattice":
             return lattice(self)
-        return rows(self) if self.form == "rows" else self.sliced()
+        if self.form == "rows":
+            return rows(self) if self.together else event_rows(self)
+        return self.sliced()
 
     def value(self, element: str, back: str = "") -> str:
         """Return the value at an element, ``back`` rows back where connections differ in that."""

@@ -20,6 +20,9 @@ from .thread_events import OWN, ThreadEvents, each, within_a_step
 from .thread_sums import ThreadSum
 from .update import finish_with
 
+DIVISION = "/ nd_by() /"
+"""Without branches, see math.h: several divisions of a component are under way at once."""
+
 
 def spread(shape: Shape) -> bool:
     """Whether the threads of a warp share one component: its sums are long, or it has sub-units."""
@@ -38,7 +41,7 @@ def thread_kernel(shape: Shape) -> Kernel:
     text = ThreadText(shape)
     once = text.component.constants(), text.component.initial()
     kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
-    return replace(kernel, record=text.record)
+    return replace(kernel, record=text.record, kept=len(text.varied) + len(text.model.states))
 
 
 class ThreadText:
@@ -52,6 +55,7 @@ class ThreadText:
     def __init__(self, shape: Shape) -> None:
         self.arguments = Arguments()
         self.component = ComponentText(shape, self.arguments)
+        self.component.translator.division = DIVISION
         self.model = shape.model
         self.sums = [
             (SlotText if shape.gathers[a.name].form == "fanout" else SumText)(self.component, a)
@@ -163,8 +167,12 @@ class ThreadText:
         else:
             head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
+        given = [*self.numbers(), *self.states()]
+        plain = self.store()
+        lines += each([*given, *plain]) if plain else []
         lines += [line for e in self.events for line in e.begin()]
-        lines += each([*self.numbers(), *self.states(), *self.store()])
+        found = [line for e in self.events for line in e.find()]
+        lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
         return [*lines, *[line for r in self.reads for line in r.next()]]
 
@@ -192,15 +200,13 @@ class ThreadText:
         return [f"{self._where(name)} = {name};" for name in self.carried]
 
     def store(self) -> list[str]:
-        """Store the updated variables of component ``nd_i``."""
-        c, lines = self.component, []
-        events = {e.name: e for e in self.events}
-        for name in self.model.updates:
-            if name in events:
-                lines += events[name].find()
-            elif name in c.shape.published and name not in self.unseen:
-                lines.append(f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};")
-        return lines
+        """Store the updated variables of component ``nd_i``, but for events."""
+        c, elsewhere = self.component, {*self.component.events, *self.unseen}
+        return [
+            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};"
+            for name in self.model.updates
+            if name in c.shape.published and name not in elsewhere
+        ]
 
     def save(self) -> list[str]:
         """Put states back that have no row, or one that nobody looks at meanwhile."""

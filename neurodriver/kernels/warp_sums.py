@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..component import EVENT_VARIABLES
 from .kernel import block
 
 if TYPE_CHECKING:
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
 
 KEPT_ROUNDS = 16
 """Rounds of 32 connections whose places are kept."""
+
+EVENT_ROUNDS = 8
+"""Rounds of 32 connections that are looked through for events at once."""
 
 _UNROLL = "ND_UNROLL"
 
@@ -124,19 +126,17 @@ def rows(one: ThreadSum) -> list[str]:
         *one.data("nd_h_{}"),
         f"nd_team<nd_sum_t>()[nd_lane()] = {one.s.each()};",
     ]
-    if one.s.access.variable in EVENT_VARIABLES:  # most rounds bring no event
-        each.append(f"nd_some = nd_ballot({one.s.access.variable} != 0);")
     add = "nd_acc = nd_acc + nd_team<nd_sum_t>()[nd_b];"
     left = "nd_n - nd_c * 32"
     loop = [
         f"const int nd_q = nd_c % {KEPT_ROUNDS};", f"nd_await<{KEPT_ROUNDS - 1}>();",
-        "bool nd_some = true;", *block("", each),
+        *block("", each),
         ask(f"nd_c + {KEPT_ROUNDS}", "nd_q", "nd_h_{}"), "nd_asked();",
         *read(places, f"nd_c + {KEPT_ROUNDS + 1}"), *read(data, "nd_c + 1"),
         "__syncwarp();",
-        *block(f"if (nd_some && {left} >= 32)",
+        *block(f"if ({left} >= 32)",
                [_UNROLL, *block("for (int nd_b = 0; nd_b < 32; ++nd_b)", [add])]),
-        *block("else if (nd_some)", block(f"for (int nd_b = 0; nd_b < {left}; ++nd_b)", [add])),
+        *block("else", block(f"for (int nd_b = 0; nd_b < {left}; ++nd_b)", [add])),
         "__syncwarp();",
     ]  # fmt: skip
     first = ask("nd_c", "nd_c", f"nd_k_{{}}_{name}[nd_i][nd_c]")
@@ -146,6 +146,41 @@ def rows(one: ThreadSum) -> list[str]:
         *read(data, "0"), *read(places, f"{KEPT_ROUNDS}"),
         *block("for (int nd_c = 0; nd_c * 32 < nd_n; ++nd_c)", loop),
     ]  # fmt: skip
-    return [f"const long long nd_r = nd_a_{name}[nd_i];",
-            f"const int nd_n = (int)(nd_z_{name}[nd_i] - nd_r);",
-            *block("if (nd_n > 0)", body)]  # fmt: skip
+    return [*_row(name), *block("if (nd_n > 0)", body)]
+
+
+def event_rows(one: ThreadSum) -> list[str]:
+    """Return the same sum where nearly all values are zero: the others are handed on one by one.
+
+    Nothing is kept for it, as most steps bring no event at all.
+    """
+    name, variable = one.name, one.s.access.variable
+    place = [
+        "const int nd_l = nd_j + nd_c * 32 + nd_lane();",
+        "const long long nd_p = nd_r + (nd_l < nd_n ? nd_l : nd_n - 1);",
+    ]
+    told = f"nd_{{}}_{name}[nd_p]"
+    where = [told.format(c) for c, _ in one.places]
+    if "element" not in one.s.gather.arrays:
+        where.insert(0, "nd_p")
+    value = [f"const real nd_x = {one.value(*where)};", "nd_h[nd_c] = nd_l < nd_n ? nd_x : 0;"]
+    hand = "nd_acc = nd_acc + nd_from(nd_mine, __ffs((int)nd_some) - 1);"
+    found = [
+        *place, f"const real {variable} = nd_h[nd_c];", *one.data(told),
+        f"const nd_sum_t nd_mine = {one.s.each()};",
+        *block("for (; nd_some; nd_some &= nd_some - 1)", [hand]),
+    ]  # fmt: skip
+    add = ["unsigned nd_some = nd_ballot(nd_h[nd_c] != 0);", *block("if (nd_some)", found)]
+    each = f"for (int nd_c = 0; nd_c < {EVENT_ROUNDS}; ++nd_c)"
+    body = [f"real nd_h[{EVENT_ROUNDS}];", _UNROLL, *block(each, [*place, *value]),
+            _UNROLL, *block(each, add)]  # fmt: skip
+    rounds = f"for (int nd_j = 0; nd_j < nd_n; nd_j += 32 * {EVENT_ROUNDS})"
+    return [*_row(name), *block(rounds, body)]
+
+
+def _row(name: str) -> list[str]:
+    """Declare where the connections of a component begin, and how many there are."""
+    return [
+        f"const long long nd_r = nd_a_{name}[nd_i];",
+        f"const int nd_n = (int)(nd_z_{name}[nd_i] - nd_r);",
+    ]

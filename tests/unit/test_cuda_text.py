@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import AMPA, IAF, all_to_all, converging, model, spiking_network
+from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_network
 
 from neurodriver import Circuit, Connections, NDComponent
 from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.circuits import optic_lobe
+from neurodriver.compile.merge import Recorded
 from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.target import CUDA
 from neurodriver.component import Access, Parameter
@@ -238,3 +239,20 @@ def test_registers_suffice(name: str, dtype: str) -> None:
     parts = [Part(unit.kernel, own) for unit, own in zip(units, plan.own, strict=True)]
     said = built(device_text(parts, dtype, replace(plan.shape, marks=True)), "sm_90")
     assert all("0 + 0 bytes spilled" in line for line in compiler.resources(said)), plan
+
+
+def test_divisions_have_no_branches(dtype: str) -> None:
+    """What a model divides goes without the compiler's subroutine, on a GPU alone."""
+    circuit = Circuit.from_arrays([(model("HodgkinHuxley2"), 64, HH2, None)])
+    (unit,) = compile_circuit(circuit, 1e-5, dtype, target=CUDA).units
+    assert "(V + 55.0" in unit.kernel.text and unit.kernel.text.count("/ nd_by() /") == 9
+    (unit,) = compile_circuit(circuit, 1e-5, dtype).units
+    assert "nd_by" not in unit.kernel.text
+
+
+def test_idle_warps_have_several_components() -> None:
+    """Sums that are mostly nothing do not make blocks so wide that registers are few."""
+    program = compile_circuit(all_to_all(300, 1), 1e-5, "float64", target=CUDA, merging=Recorded())
+    units, plan = program.units, schedule.choose(program.units, 132, True, 8)
+    assert [unit.idle for unit in units] == [own > 1 for own in plan.own] != [False] * len(units)
+    assert plan.shape.threads <= device.ROOMY

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from ...compile.memory import LANES
 from ...compile.program import Unit
-from ...kernels.device import Shape
+from ...kernels.device import ROOMY, Shape
 
 WARP = 32
 LARGE_THREADS = 512
 """Of a block where memory is what takes time."""
+
+KEPT_WORDS = 16
+"""Registers for the numbers of all components of a thread, where it has many in turn."""
 
 CLUSTER = 16
 """Blocks of a cluster."""
@@ -173,41 +176,67 @@ def choose(
     ones = tuple(1 for _ in units)
     most = load.most(word)
     few = load.edges < WIDE
-    small = _pairs(units, most, load)
+    small = _pairs(units, 1, most, load)
     if few and _total(units, small) <= most:
         return Plan("block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small)
-    wide = _pairs(units, CLUSTER * most, load)
+    wide = _pairs(units, CLUSTER, most, load)
     if few and clusters and _total(units, wide) <= CLUSTER * most:
         each = load.warps(-(-_total(units, wide) // CLUSTER))
         return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
-    own = _pairs(units, processors * most, load)
+    own = _pairs(units, processors, most, load)
     if _total(units, own) <= processors * most:
         each = load.warps(-(-_total(units, own) // processors))
         return Plan("grid", processors, Shape(each * WARP, 1, True), own)
     if any(unit.kernel.record for unit in units):
         return Plan("grid", processors, Shape(384, 1, False), ones)
-    many = processors * LARGE_THREADS // WARP  # as many loads as memory takes are under way
-    large = tuple(  # 16 of them would not fit into registers
-        1 if u.spread else next((s for s in (8, 4, 2) if tiles(u, s) > 2 * many), 1) for u in units
-    )
+    many = processors * LARGE_THREADS // WARP
+    large = tuple(1 if u.spread else _many(u, 2 * many, word) for u in units)
     return Plan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
 
 
-def _pairs(units: Sequence[Unit], warps: int, load: Load) -> tuple[int, ...]:
+def _many(unit: Unit, warps: int, word: int) -> int:
+    """Return components of a thread where they are streamed: as many loads as memory takes at once.
+
+    So many that there are more items than ``warps``, and that registers suffice.
+    """
+    words = max(unit.kernel.kept, 1) * word // 4
+    sizes = (s for s in (16, 8, 4) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
+    return next(sizes, 2 if tiles(unit, 2) > warps else 1)
+
+
+def _pairs(units: Sequence[Unit], blocks: int, most: int, load: Load) -> tuple[int, ...]:
     """Return components of a thread: more than one where the items would not fit otherwise.
 
-    Sums that take long get a warp, or a thread, each.
+    Sums that take long get a warp, or a thread, each. Where they are idle, a warp has several
+    sooner than threads have few registers.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+    blocks : int
+    most : int
+        Warps with components of a block.
+    load : Load
     """
-    plain = 4 if load.window else 2
-    most = [(4 if u.idle else 1) if u.spread else 1 if u.kernel.record else plain for u in units]
     own = [1] * len(units)
+    idle = [8 if u.spread and u.idle else 1 for u in units]
+    _pack(units, own, idle, blocks * min(most, ROOMY // WARP - 1), load)
+    plain = 4 if load.window else 2
+    pairs = [1 if u.spread or u.kernel.record else plain for u in units]
+    _pack(units, own, pairs, blocks * most, load)
+    return tuple(own)
+
+
+def _pack(
+    units: Sequence[Unit], own: list[int], most: Sequence[int], warps: int, load: Load
+) -> None:
+    """Give threads more components, each at most so many, until no more warps than these do."""
     while _total(units, own) > warps:
         left = [i for i in range(len(units)) if own[i] < most[i]]
         if not left:
             break
         largest = max(left, key=lambda i: tiles(units[i], own[i]))
         own[largest] += 1 if load.window else own[largest]
-    return tuple(own)
 
 
 def _total(units: Sequence[Unit], own: Sequence[int]) -> int:
