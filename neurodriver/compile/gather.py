@@ -11,7 +11,8 @@ same bits:
     At most one connection each: one index a component.
 ``lattice``
     Neighbouring components read neighbouring elements with equal data, as filters on a grid do:
-    one record (element, data, mask) serves ``LANES`` components.
+    one record (element, data, mask) serves ``LANES`` components. On a GPU neighbours may also read
+    every other element, or every third (``stride``), as cells on a coarser grid do.
 ``sliced``
     Anything else: ``LANES`` components side by side, their j-th connections stored together, and
     a tail for those with many more than their neighbours.
@@ -148,15 +149,20 @@ def plan(
     varied = [name for name in made.data if made.data[name].ndim]
     if degree.max() == 1 and not made.data:
         return _one_each(made, count, zero, slices)
-    if threads and count <= FEW and len(made.target) >= LONG * count:
+    if threads and in_rows(len(made.target), count):
         return _rows(made, varied, degree, slices)
     if threads and degree.max() <= NEAR and count <= MANY:
         return _sliced(made, varied, degree, slices)
     if lattice and made.back.ndim == 0:
-        found = _lattice(made, varied, count, slices, whole=threads)
+        found = _lattice(made, varied, count, slices, zero if threads else None)
         if found is not None:
             return found
     return _sliced(made, varied, degree, slices)
+
+
+def in_rows(edges: int, count: int) -> bool:
+    """Whether so many connections of ``count`` components get the form ``rows`` on a GPU."""
+    return count <= FEW and edges >= LONG * count
 
 
 def _compact(edges: Edges) -> Edges:
@@ -196,29 +202,30 @@ def _one_each(edges: Edges, count: int, zero: int, slices: int) -> Gather:
     return Gather("single", len(edges.target), arrays, back, cost=cost)
 
 
+STRIDES = (1, 2, 3)
+"""How far apart elements may lie that the neighbours of a slice read."""
+
 SPARE = 8 * LANES
 """Records behind the last one that may be read and have no meaning, where rounds are whole."""
 
 
 def _lattice(
-    edges: Edges, varied: list[str], count: int, slices: int, whole: bool
+    edges: Edges, varied: list[str], count: int, slices: int, zero: int | None
 ) -> Gather | None:
     """Return the lattice form, or None where it would not pay.
 
-    With ``whole``, the records of a slice are filled up to rounds of ``LANES`` with empty ones.
+    For a device, which tells the ``zero`` of its rows, slices have strides, and their records are
+    filled up to rounds of ``LANES`` with empty ones.
     """
     same = edges.target[1:] == edges.target[:-1]
     if (same & (edges.element[1:] <= edges.element[:-1])).any():
         return None  # ascending elements: the order of records is then each component's order
-    base = edges.element - edges.target % LANES
-    keys = [edges.data[name] for name in varied] + [base, edges.target // LANES]
-    order = np.lexsort(keys)
-    fresh = np.zeros(len(order), dtype=bool)
-    fresh[0] = True
-    for key in keys:
-        sorted_key = key[order]
-        fresh[1:] |= sorted_key[1:] != sorted_key[:-1]
-    first = np.flatnonzero(fresh)
+    arrays: dict[str, Array] = {}
+    lane = edges.target % LANES
+    if zero is not None:
+        arrays["stride"] = stride = _strides(edges, varied, slices, zero)
+        lane = lane * stride[edges.target // LANES]
+    order, first = _records(edges, varied, lane)
     if len(first) * LATTICE_GAIN > len(order):
         return None
     bit = np.left_shift(1, edges.target[order] % LANES)
@@ -227,20 +234,55 @@ def _lattice(
     records = np.bincount(edges.target[chosen] // LANES, minlength=slices)
     np.cumsum(records, out=start[1:])
     columns: dict[str, Array] = {
-        "element": base[chosen].astype(np.int32),
+        "element": (edges.element - lane)[chosen].astype(np.int32),
         "mask": np.add.reduceat(bit, first).astype(np.int32),
         **{name: edges.data[name][chosen] for name in varied},
     }
-    if whole:
+    if zero is not None:
         tight, rounds = start.astype(np.int64), -(-records // LANES)
         np.cumsum(rounds * LANES, out=start[1:])
         place = np.arange(len(chosen)) + np.repeat(start[:-1] - tight[:-1], records)
         for name, column in columns.items():
             columns[name] = np.zeros(start[-1] + SPARE, column.dtype)
             columns[name][place] = column
-    arrays = {"start": start, **columns}
+    arrays |= {"start": start, **columns}
     cost = 3.0 * np.diff(start)
     return Gather("lattice", len(order), arrays, _back(edges), _shared(edges), cost)
+
+
+def _records(
+    edges: Edges, varied: list[str], lane: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of edges by their records, and where in it each record begins.
+
+    ``lane`` is how far behind its record's element the element of an edge lies.
+    """
+    keys = [edges.data[name] for name in varied] + [edges.element - lane, edges.target // LANES]
+    order = np.lexsort(keys)
+    fresh = np.zeros(len(order), dtype=bool)
+    fresh[0] = True
+    for key in keys:
+        sorted_key = key[order]
+        fresh[1:] |= sorted_key[1:] != sorted_key[:-1]
+    return order, np.flatnonzero(fresh)
+
+
+def _strides(edges: Edges, varied: list[str], slices: int, zero: int) -> NDArray[np.int32]:
+    """Return the stride that gives each slice the fewest records, (slices,).
+
+    What a record reads lies within a row and ``LANES`` elements on both sides of it.
+    """
+    slice_of, lane = edges.target // LANES, edges.target % LANES
+    stride, least = np.ones(slices, np.int32), np.full(slices, len(slice_of))
+    for step in STRIDES:
+        order, first = _records(edges, varied, step * lane)
+        records = np.bincount(slice_of[order[first]], minlength=slices)
+        begin = edges.element - step * lane
+        beyond = (begin <= -LANES) | (begin + step * (LANES - 1) >= zero + 2 * LANES)
+        records[slice_of[beyond]] = len(slice_of)
+        stride[records < least] = step
+        least = np.minimum(least, records)
+    return stride
 
 
 def _rows(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:

@@ -32,7 +32,7 @@ from .gather import Gather, plan
 from .injection import Slots, make_slots
 from .memory import LANES, MemoryManager, padded
 from .merge import Merged, Recorded, merge
-from .ordering import by_target
+from .ordering import by_rows, by_target
 from .projected import Placed, looked_back, place_drawn
 from .random_keys import component_keys
 from .subunits import place
@@ -89,8 +89,8 @@ class Program:
 
     def places(self, number: int) -> int:
         """Return how many components of a group are computed, as far as they are stored."""
-        count = self.circuit.groups[number].count
-        return count if self.merged is None else self.merged.places.get(number, count)
+        place = self.positions.get(number)
+        return self.circuit.groups[number].count if place is None else int(place.max()) + 1
 
     def elements(self, number: int, variable: str) -> NDArray[np.int64]:
         """Return where the components of a group stand in a variable's row, (count,)."""
@@ -155,17 +155,18 @@ def compile_circuit(
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
     silent = frozenset((f.synapse, "g") for f in fusions.values() if "g" not in recorded)
     silent |= {(number, "g") for number in merged.gone}
+    drawn = [links for one in placed.values() for links in one.drawn]
+    ordered = by_target(full, drawn) if plans and target.threads else {}
+    grids = by_rows(full, ordered, merged.places) if plans and target.threads else {}
     places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
+    places |= {number: int(place[-1]) + 1 for number, place in grids.items()}
     memory = MemoryManager(full, np.dtype(dtype), depths, slots.count, silent, places, target)
     program = Program(full, dt, np.dtype(dtype), seed, memory, slots, merged=merged)
     program.spread, program.window, program.placed = spread, steps, placed
-    program.positions.update(merged.positions)
     for fused in fusions.values():
         assert fused.gather.place is not None
         program.positions[fused.synapse] = fused.gather.place
-    if plans and target.threads:
-        drawn = [links for one in placed.values() for links in one.drawn]
-        program.positions = by_target(full, drawn) | merged.positions
+    program.positions |= ordered | grids | merged.positions
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if group.model is Port or number in members:

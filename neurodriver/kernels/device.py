@@ -125,6 +125,9 @@ class Part:
         Whether it deals out spikes, and has no components.
     sends : mapping of str to sequence
         Variable -> what its events are sent by, see `mail.sender`.
+    crowd : bool
+        Whether there are so many components that warps wait for units, not for one another: then
+        a division of few instructions is better than one without branches.
     """
 
     kernel: Kernel
@@ -132,6 +135,7 @@ class Part:
     integers: tuple[int | None, ...] = ()
     fan: bool = False
     sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
+    crowd: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,8 @@ class Shape:
         Values of a thread that may be under way to shared memory.
     record : int
         Largest ``record`` of the kernels.
+    stay : int
+        Rounds of records that stay in shared memory: all that the kernels have, or none.
     laps : bool
         Whether warps count the cycles of the parts of the steps, for a profile.
     window : int
@@ -164,6 +170,7 @@ class Shape:
     holds: bool = False
     ahead: int = 16
     record: int = 8
+    stay: int = 0
     laps: bool = False
     window: int = 0
     marks: bool = True
@@ -171,7 +178,7 @@ class Shape:
     @property
     def team(self) -> int:
         """Bytes a thread of what the threads of a warp share."""
-        return (2 * self.ahead // 16 + 1) * self.record
+        return max(2 * self.ahead // 16 + 1, self.stay) * self.record
 
     @property
     def keeps(self) -> bool:
@@ -235,13 +242,14 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_LETTER {LETTER_BYTES}",
         f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
         f"#define ND_AHEAD {shape.ahead}",
+        f"#define ND_STAY {shape.stay}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
     fans = [number for number, part in enumerate(parts) if part.fan]
     numbers = [number for number, part in enumerate(parts) if not part.fan]
-    lines += [header("tables.cuh"), header("mail.cuh")]
+    lines += [header("division.cuh"), header("tables.cuh"), header("mail.cuh")]
     for number in [*fans, *numbers]:
         lines += _unit(number, parts[number])
     lines += _dealing([n for n in fans if parts[n].kernel.deals])
@@ -299,6 +307,7 @@ def _unit(number: int, part: Part) -> list[str]:
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
         f"#define nd_steady (&{table_name(number)})",
         f"enum {{ ND_FAN = {number} }};",
+        f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
         with_integers(kernel.text, part.integers),
         "#undef nd_steady",

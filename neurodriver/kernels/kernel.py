@@ -25,6 +25,8 @@ class Kernel:
         Whether ``nd_deal`` comes before each update; on a GPU, whether it deals out pieces.
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
+    rounds : int
+        Of so many records at most, if these may stay in shared memory.
     kept : int
         Numbers of a component that its thread has at hand, on a GPU.
     """
@@ -36,6 +38,7 @@ class Kernel:
     scalars: tuple[str, ...]
     record: int = 0
     deals: bool = False
+    rounds: int = 0
     kept: int = 1
 
 

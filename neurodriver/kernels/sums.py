@@ -82,7 +82,7 @@ class SumText:
         name = self.access.name
         wide = {
             "sliced": [("start", "long long"), ("degree", "int")],
-            "lattice": [("start", "int"), ("mask", "int")],
+            "lattice": [("start", "int"), ("mask", "int"), *self._strides()],
             "rows": [("start", "long long")],
         }.get(self.gather.form, [])
         lines = [self._array(array, kind) for array, kind in wide]
@@ -95,6 +95,9 @@ class SumText:
                 number = self.component.arguments.scalar(self.component.key(f"data:{name}:{n}"))
                 lines.append(f"const real nd_u_{name}_{n} = {number};")
         return lines
+
+    def _strides(self) -> list[tuple[str, str]]:
+        return [("stride", "int")] if "stride" in self.gather.arrays else []
 
     def units(self) -> list[str]:
         """Declare what the weights are multiples of, where they are."""

@@ -20,7 +20,7 @@ from .kernel import block
 from .language import used
 from .mail import SlotText
 from .sums import SumText
-from .warp_sums import KEPT_ROUNDS, event_rows, lattice, rows
+from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 
 BATCH = 8
 """Connections of a thread whose values are asked for at once."""
@@ -77,6 +77,7 @@ class ThreadSum:
     ) -> None:
         self.s = sums[number]
         self.earlier = sums[:number]
+        self.others = [*self.earlier, *sums[number + 1 :]]
         self.component, self.varied = component, varied
         self.name, self.form = self.s.access.name, self.s.gather.form
         shape = component.shape
@@ -103,7 +104,7 @@ class ThreadSum:
         if self.form == "single":
             return [f"{kind} nd_k_{c}_{name}[ND_OWN];" for c, kind in self.columns]
         if self.form == "lattice":
-            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];"]
+            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN], nd_by_{name}[ND_OWN];"]
         if self.form == "rows":
             kept = self.places if self.together else []
             places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in kept]
@@ -130,6 +131,9 @@ class ThreadSum:
         if place:
             ends = (("a", ""), ("z", " + 1"))
             lines = [f"nd_{e}_{name}[nd_i] = nd_start_{name}[{place}{more}];" for e, more in ends]
+            if self.form == "lattice":
+                lines.append(f"nd_by_{name}[nd_i] = nd_stride_{name}[{place}];")
+                lines += all_records(self) if self.stays else []
             return lines + (self.first_places() if self.together else [])
         if self.form != "sliced":
             return []
@@ -194,6 +198,17 @@ class ThreadSum:
     def next(self) -> list[str]:
         """Return the line that goes on to the next row of slots."""
         return [f"nd_r_{self.name} = nd_then_{self.name};"] if self.form == "fanout" else []
+
+    @property
+    def stays(self) -> bool:
+        """Whether records may stay in shared memory: the place there is for one access."""
+        used = {s.gather.form for s in self.others}
+        return self.form == "lattice" and not used & {"lattice", "rows"}
+
+    @property
+    def rounds(self) -> int:
+        """Most rounds of records of a slice, if they may stay in shared memory."""
+        return int(np.diff(self.s.gather.arrays["start"]).max()) // LANES if self.stays else 0
 
     def turn(self) -> list[str]:
         """Return the lines that ask for what the first step of a turn takes."""

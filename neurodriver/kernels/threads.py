@@ -21,7 +21,7 @@ from .thread_sums import ThreadSum
 from .update import finish_with
 
 DIVISION = "/ nd_by() /"
-"""Without branches, see math.h: several divisions of a component are under way at once."""
+"""See ``division.cuh``."""
 
 
 def spread(shape: Shape) -> bool:
@@ -41,7 +41,9 @@ def thread_kernel(shape: Shape) -> Kernel:
     text = ThreadText(shape)
     once = text.component.constants(), text.component.initial()
     kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
-    return replace(kernel, record=text.record, kept=len(text.varied) + len(text.model.states))
+    rounds = max([r.rounds for r in text.reads], default=0)
+    kept = len(text.varied) + len(text.model.states)
+    return replace(kernel, record=text.record, rounds=rounds, kept=kept)
 
 
 class ThreadText:
@@ -149,7 +151,9 @@ class ThreadText:
         heads = [line for s in self.sums for line in s.head()]
         lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
-        lines += each([line for r in self.reads for line in r.sum()])
+        # what is only read is asked for before anything is waited for
+        reads = sorted(self.reads, key=lambda r: r.form in ("lattice", "rows", "sliced"))
+        lines += each([line for r in reads for line in r.sum()])
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
         cleared = [line for r in self.reads for line in r.clear()]

@@ -27,32 +27,15 @@ def lattice(one: ThreadSum) -> list[str]:
 
     Records lie in rounds of ``ND_LANES``. In a round each thread has one record copied to
     shared memory, for 2 A rounds later, and the values of 16 records, for A rounds later: then
-    they are there when they are needed, and what is under way takes no register.
+    they are there when they are needed, and what is under way takes no register. Where shared
+    memory has room for all records of all warps (``ND_STAY``), they stay there from step to step.
     """
-    name = one.name
-    columns = [("element", "int"), ("mask", "int"), *[(n, "real") for n in one.s.varied]]
+    columns = _columns(one)
     each = "for (int nd_b = 0; nd_b < ND_LANES; ++nd_b)"
-    words = " + ".join(f"sizeof({kind})" for _, kind in columns)
-    place = {c: " + ".join(["0", *[f"sizeof({k})" for _, k in columns[:i]]])
-             for i, (c, _) in enumerate(columns)}  # fmt: skip
-
-    def record(column: str, kind: str, round_: str) -> str:
-        """Return where a column of a round's records lies in shared memory."""
-        at = f"({round_}) % nd_rounds * nd_bytes + ({place[column]}) * ND_LANES"
-        return f"({kind} *)(nd_ring + {at})"
-
-    def fetch(round_: str) -> list[str]:
-        """Have the records of a round copied."""
-        body = [
-            f"nd_ask({record(c, k, round_)} + nd_half, "
-            f"nd_{c}_{name}.at + nd_r + ({round_}) * ND_LANES + nd_half);"
-            for c, k in columns
-        ]
-        return block(f"if ({round_} < nd_n)", body)
 
     def ask(round_: str, slot: str) -> list[str]:
         """Have the values of a round copied."""
-        get = f"nd_sixteen({record('element', 'int', round_)}, nd_e);"
+        get = f"nd_sixteen({_record(one, 'element', 'int', round_)}, nd_e);"
         to = f"nd_slot<real>({slot} * ND_LANES + nd_b)"
         body = ["int nd_e[ND_LANES];", get, _UNROLL,
                 *block(each, [f"nd_ask({to}, nd_row0 + nd_e[nd_b]);"])]  # fmt: skip
@@ -67,36 +50,77 @@ def lattice(one: ThreadSum) -> list[str]:
     loop = [
         "nd_await<nd_ahead - 1>();", "__syncwarp();",
         "real nd_h[ND_LANES];", *[f"{kind} nd_h_{c}[ND_LANES];" for c, kind in columns[1:]],
-        *[f"nd_sixteen({record(c, k, 'nd_c')}, nd_h_{c});" for c, k in columns[1:]],
+        *[f"nd_sixteen({_record(one, c, k, 'nd_c')}, nd_h_{c});" for c, k in columns[1:]],
         "const int nd_q = nd_c % nd_ahead, nd_mine = nd_c < nd_n ? 1 << nd_l : 0;",
         _UNROLL, *block(each, ["nd_h[nd_b] = *nd_slot<real>(nd_q * ND_LANES + nd_b);"]),
-        *ask("nd_c + nd_ahead", "nd_q"), *fetch("nd_c + 2 * nd_ahead"), "nd_asked();",
+        *ask("nd_c + nd_ahead", "nd_q"), *_fetch(one, "nd_c + 2 * nd_ahead", "!nd_stay"),
+        "nd_asked();",
         _UNROLL, *block(each, add),
     ]  # fmt: skip
-    rounds = "for (int nd_c = 0; nd_c < {}; ++nd_c)"
+    fetch = _fetch(one, "nd_c", "true")
+    first = [_UNROLL, *block(_ROUNDS.format("2 * nd_ahead"), fetch),
+             "nd_asked();", "nd_await<0>();", "__syncwarp();"]  # fmt: skip
     begin = [
-        _UNROLL, *block(rounds.format("2 * nd_ahead"), fetch("nd_c")),
-        "nd_asked();", "nd_await<0>();", "__syncwarp();",
-        _UNROLL, *block(rounds.format("nd_ahead"), [*ask("nd_c", "nd_c"), "nd_asked();"]),
+        *block("if (!nd_stay)", first),
+        _UNROLL, *block(_ROUNDS.format("nd_ahead"), [*ask("nd_c", "nd_c"), "nd_asked();"]),
     ]  # fmt: skip
-    head = _places_of_warp(one.name, words)
-    body = [*begin, *block(rounds.format("nd_most"), loop)]
+    head = [
+        *_places_of_warp(one),
+        "const int nd_l = nd_at % ND_LANES, nd_most = nd_largest(nd_n);",
+        f"const real *nd_row0 = nd_in_{one.name} + nd_l * nd_by_{one.name}[nd_i];",
+        "ND_OPAQUE(nd_row0);",
+    ]
+    body = [*begin, *block(_ROUNDS.format("nd_most"), loop)]
     return [*head, *block("if (nd_most > 0)", body), "__syncwarp();"]
 
 
-def _places_of_warp(name: str, words: str) -> list[str]:
+_ROUNDS = "for (int nd_c = 0; nd_c < {}; ++nd_c)"
+
+
+def all_records(one: ThreadSum) -> list[str]:
+    """Return what copies all records of a component's slice to where they stay."""
+    copy = [*block(_ROUNDS.format("nd_n"), _fetch(one, "nd_c", "true")), "nd_asked();"]
+    body = [*_places_of_warp(one), *copy, "nd_await<0>();", "__syncwarp();"]
+    return ["#if ND_STAY", *block("", body), "#endif"]
+
+
+def _columns(one: ThreadSum) -> list[tuple[str, str]]:
+    """Return the columns of a record with their types."""
+    return [("element", "int"), ("mask", "int"), *[(n, "real") for n in one.s.varied]]
+
+
+def _record(one: ThreadSum, column: str, kind: str, round_: str) -> str:
+    """Return where a column of a round's records lies in shared memory."""
+    before = [k for c, k in _columns(one)[: [c for c, _ in _columns(one)].index(column)]]
+    place = " + ".join(["0", *[f"sizeof({k})" for k in before]])
+    turn = f"(nd_stay ? ({round_}) : ({round_}) % nd_rounds)"
+    at = f"{turn} * nd_bytes + ({place}) * ND_LANES"
+    return f"({kind} *)(nd_ring + {at})"
+
+
+def _fetch(one: ThreadSum, round_: str, when: str) -> list[str]:
+    """Have the records of a round copied."""
+    body = [
+        f"nd_ask({_record(one, c, k, round_)} + nd_half, "
+        f"nd_{c}_{one.name}.at + nd_r + ({round_}) * ND_LANES + nd_half);"
+        for c, k in _columns(one)
+    ]
+    return block(f"if ({when} && {round_} < nd_n)", body)
+
+
+def _places_of_warp(one: ThreadSum) -> list[str]:
     """Declare where the records of half a warp lie, and how many rounds there are."""
+    name, words = one.name, " + ".join(f"sizeof({kind})" for _, kind in _columns(one))
     return [
-        "constexpr int nd_ahead = ND_AHEAD / ND_LANES, nd_rounds = 2 * nd_ahead + 1;",
+        f"constexpr int nd_stay = {'ND_STAY' if one.stays else 0};",
+        "constexpr int nd_ahead = ND_AHEAD / ND_LANES;",
+        "constexpr int nd_rounds = nd_stay ? nd_stay : 2 * nd_ahead + 1;",
         f"constexpr int nd_bytes = ({words}) * ND_LANES;",
         "static_assert(nd_rounds * nd_bytes <= ND_TEAM * ND_LANES);",
         "unsigned char *nd_ring = nd_team<unsigned char>();",
         "nd_ring += nd_lane() / ND_LANES * nd_rounds * nd_bytes;",
         f"const int nd_r = nd_a_{name}[nd_i], nd_n = (nd_z_{name}[nd_i] - nd_r) / ND_LANES;",
-        "const int nd_l = nd_at % ND_LANES, nd_half = nd_lane() % ND_LANES;",
-        "const int nd_most = nd_largest(nd_n);",
-        f"const real *nd_row0 = nd_in_{name} + nd_l;",
-        "ND_OPAQUE(nd_row0);",
+        "const int nd_half = nd_lane() % ND_LANES;",
     ]
 
 

@@ -144,7 +144,11 @@ def values_read(gather: Gather, zero: int) -> int:
     if gather.form == "lattice":
         lanes = np.arange(LANES)
         there = (arrays["mask"].astype(np.int64)[:, None] >> lanes) & 1
-        return len(np.unique((element[:, None] + lanes)[there == 1]))
+        stride = np.ones(len(element), np.int64)
+        if "stride" in arrays:
+            each = np.repeat(arrays["stride"], np.diff(arrays["start"]))
+            stride[: len(each)] = each
+        return len(np.unique((element[:, None] + stride[:, None] * lanes)[there == 1]))
     live = _live(arrays) if gather.form == "sliced" else element != zero
     if "back" in arrays:
         element += arrays["back"].astype(np.int64) << 32  # another row, another value

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support import DT, assert_same_bits, simulate
 
 from neurodriver import Circuit, NDComponent, Parameter
+from neurodriver.backends.cuda import schedule
 
 COUNT = 1 << 20
 FUNCTIONS = {
@@ -81,8 +83,10 @@ def numbers(dtype: str, seed: int) -> np.ndarray:
     return np.where(np.isfinite(some), some, kind.type(3.0))
 
 
-def test_quotients(dtype: str) -> None:
-    """A division without branches rounds like any other, whatever it divides."""
+@pytest.mark.parametrize("crowd", [0, COUNT])
+def test_quotients(crowd: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A division with branches or without rounds like the CPU's, whatever it divides."""
+    monkeypatch.setattr(schedule, "CROWD", crowd)
     x, y = numbers(dtype, 7), numbers(dtype, 8)
     params = {"x": x, "y": y, "large": np.asarray(np.finfo(dtype).max, np.float64)}
     circuit = Circuit.from_arrays([(Quotients, COUNT, params, None)])

@@ -68,12 +68,14 @@ def kernel(function: re.Match[str], number: int) -> str:
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
-    """Elementary functions and random numbers compile without a warning or a spill."""
-    headers = header("math.h"), header("philox.h")
+    """Elementary functions, random numbers and divisions compile without a warning or a spill."""
+    headers = header("math.h"), header("philox.h"), header("division.cuh")
     functions = [found for text in headers for found in FUNCTION.finditer(text)]
     assert len(functions) == sum(text.count("\nND_FN ") for text in headers) > 80
     kernels = [kernel(function, i) for i, function in enumerate(functions)]
-    prelude = "/* math.h and philox.h */\n#define ND_FN static __device__ __forceinline__"
+    prelude = (
+        "/* math.h, philox.h and division.cuh */\n#define ND_FN static __device__ __forceinline__"
+    )
     said = built("\n".join([prelude, *headers, *kernels]), arch)
     assert "warning" not in said
     told = compiler.resources(said)
@@ -246,8 +248,27 @@ def test_divisions_have_no_branches(dtype: str) -> None:
     circuit = Circuit.from_arrays([(model("HodgkinHuxley2"), 64, HH2, None)])
     (unit,) = compile_circuit(circuit, 1e-5, dtype, target=CUDA).units
     assert "(V + 55.0" in unit.kernel.text and unit.kernel.text.count("/ nd_by() /") == 9
+    for crowd, way in ((False, "nd_straight"), (True, "nd_branching")):
+        text = device_text([Part(unit.kernel, crowd=crowd)], dtype, Shape(128))
+        assert f"typedef {way} nd_by;" in text
     (unit,) = compile_circuit(circuit, 1e-5, dtype).units
     assert "nd_by" not in unit.kernel.text
+
+
+def test_records_stay_in_shared_memory() -> None:
+    """All records of a lattice, where a warp has the same components at every step."""
+    units = compile_circuit(optic_lobe.circuit(10), 5e-3, "float32", target=CUDA).units
+    chosen = schedule.choose(units, 132, True, 4)
+    plan = schedule.with_ahead(chosen, units, 4)
+    assert plan.shape.stay == units[0].kernel.rounds > 8 and plan.shape.ahead >= 32
+    assert plan.shape.scratch(4) <= schedule.SHARED
+    streamed = replace(chosen, shape=replace(chosen.shape, holds=False))
+    assert schedule.with_ahead(streamed, units, 4).shape.stay == 0
+    tight = replace(chosen, shape=replace(chosen.shape, threads=1024))
+    assert schedule.with_ahead(tight, units, 4).shape.stay == 0
+    text = device_text([Part(units[0].kernel)], "float32", plan.shape)
+    assert f"#define ND_STAY {plan.shape.stay}\n" in text
+    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(built(text, "sm_90")))
 
 
 def test_idle_warps_have_several_components() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neurodriver.compile.gather import LATTICE_GAIN, Edges, Gather, plan
+from neurodriver.compile.gather import LATTICE_GAIN, Edges, Gather, _lattice, plan
 from neurodriver.compile.memory import LANES
 
 WIDTH = 400
@@ -69,7 +69,8 @@ def held(gather: Gather, count: int, names: list[str]) -> list[list[Connection]]
         for i in range(count):
             for record in range(a["start"][i // LANES], a["start"][i // LANES + 1]):
                 if a["mask"][record] >> (i % LANES) & 1:
-                    note(i, record, a["element"][record] + i % LANES)
+                    stride = a["stride"][i // LANES] if "stride" in a else 1
+                    note(i, record, a["element"][record] + stride * (i % LANES))
     elif gather.form == "sliced":
         for i in range(count):
             lane, first = i % LANES, int(a["start"][i // LANES])
@@ -83,9 +84,9 @@ def held(gather: Gather, count: int, names: list[str]) -> list[list[Connection]]
     return out
 
 
-def assert_whole(edges: Edges, count: int, lattice: bool = True) -> Gather:
+def assert_whole(edges: Edges, count: int, lattice: bool = True, threads: bool = False) -> Gather:
     """Plan, and fail unless the form holds the edges in order."""
-    gather = plan(edges, count, WIDTH, lattice)
+    gather = plan(edges, count, WIDTH, lattice, threads)
     assert gather.edges == len(edges.target)
     assert held(gather, count, list(edges.data)) == per_component(edges, count)
     assert gather.cost.shape == (-(-count // LANES),)
@@ -215,6 +216,40 @@ def test_lattice_on_a_grid() -> None:
     assert gather.form == "lattice"
     assert gather.nbytes(8) < plan(edges, count, WIDTH, lattice=False).nbytes(8) / 3
     assert gather.cost.sum() < len(edges.target)
+
+
+@given(grid_edges())
+def test_filters_on_a_device(case: tuple[Edges, int]) -> None:
+    """Rounds of records, strides: what is held is the same, and is read within the guards."""
+    gather = assert_whole(*case, threads=True)
+    if gather.form == "lattice":
+        last = gather.arrays["element"] + 3 * (LANES - 1)
+        assert (last < WIDTH + 2 * LANES).all() or gather.arrays["stride"].max() < 3
+
+
+@pytest.mark.parametrize("coarse", [1, 2, 3])
+def test_a_coarser_grid(coarse: int) -> None:
+    """Cells of which there is one for every second or third column share records, too."""
+    height, width, steps = 8, 48, range(-3, 4)
+    target, element, weight = [], [], []
+    for number, (y, x) in enumerate(np.ndindex(height, width // coarse)):
+        for dy in steps:
+            for dx in steps:
+                if 0 <= y + dy < height and 0 <= coarse * x + dx < width:
+                    target.append(number)
+                    element.append(width * (y + dy) + coarse * x + dx)
+                    weight.append(10.0 * dy + dx)
+    count = number + 1
+    edges = made(target, element, 0, {"weight": weight})
+    found = _lattice(edges, ["weight"], count, -(-count // LANES), WIDTH)
+    assert found is not None and set(found.arrays["stride"].tolist()) <= {1, coarse}
+    assert held(found, count, ["weight"]) == per_component(edges, count)
+    assert coarse in found.arrays["stride"]
+    plain = _lattice(edges, ["weight"], count, -(-count // LANES), None)
+    if coarse > 1:  # without strides, a record for each connection and a half
+        assert plain is None
+    else:
+        assert plain is not None and plain.nbytes(8) <= found.nbytes(8)
 
 
 def test_no_lattice_where_it_would_not_pay() -> None:

@@ -119,6 +119,7 @@ def parts_of(program: Program, plan: schedule.Plan, binding: Binding) -> list[Pa
             for (variable, group), first in fan.sources.items():
                 if group in unit.groups:
                     sends.setdefault(variable, []).append((number, first, not fan.kernel.deals))
-        parts.append(Part(unit.kernel, own, binding.known(unit), sends=sends))
+        crowd = unit.count > schedule.CROWD * plan.blocks
+        parts.append(Part(unit.kernel, own, binding.known(unit), sends=sends, crowd=crowd))
     fans = [Part(fan.kernel, 1, binding.known(fan), fan=True) for fan in program.fans]
     return [*parts, *fans]

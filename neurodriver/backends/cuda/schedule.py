@@ -42,6 +42,9 @@ LONG_DEALERS = 12
 WIDE = 1 << 20
 """Connections of spikes from which the whole device deals."""
 
+CROWD = 128
+"""Components of a block, a warp for each scheduler; with more, others work while one waits."""
+
 INJECT, SAMPLE, EVENTS, EXPORT, DEAL, NOTED = -1, -2, -3, -4, -5, -6
 """What items are, beside components. Of events that are noted by who computes them the first row of
 a chunk is looked through."""
@@ -103,6 +106,8 @@ def _size(unit: Unit, own: int) -> int:
 def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
     """Return a plan with as many values under way as there is shared memory for.
 
+    Records of a lattice stay there if all do, which is worth more than the last values.
+
     Parameters
     ----------
     plan : Plan
@@ -113,8 +118,10 @@ def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
     record = max([unit.kernel.record for unit in units], default=0)
     if not record:
         return plan
-    for ahead in (64, 48, 32, 16):
-        shape = replace(plan.shape, ahead=ahead, record=record)
+    rounds = max(unit.kernel.rounds for unit in units) if plan.shape.holds else 0
+    stays = [(ahead, rounds) for ahead in (64, 48, 32) if rounds]
+    for ahead, stay in (*stays, (64, 0), (48, 0), (32, 0), (16, 0)):
+        shape = replace(plan.shape, ahead=ahead, record=record, stay=stay)
         if shape.scratch(word) * shape.resident <= SHARED:
             break
     return replace(plan, shape=shape)
