@@ -127,7 +127,7 @@ class Part:
         Variable -> what its events are sent by, see `mail.sender`.
     crowd : bool
         Whether there are so many components that warps wait for units, not for one another: then
-        a division of few instructions is better than one without branches.
+        a division of few instructions is better than one without branches, see ``division.cuh``.
     """
 
     kernel: Kernel
