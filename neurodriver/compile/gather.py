@@ -202,8 +202,11 @@ def _one_each(edges: Edges, count: int, zero: int, slices: int) -> Gather:
     return Gather("single", len(edges.target), arrays, back, cost=cost)
 
 
-STRIDES = (1, 2, 3)
-"""How far apart elements may lie that the neighbours of a slice read."""
+STRIDES = (2, 3)
+"""How far apart elements may lie, but for 1, that the neighbours of a slice read."""
+
+POOR = 1.25
+"""Records for each connection of a component from which strides are tried."""
 
 SPARE = 8 * LANES
 """Records behind the last one that may be read and have no meaning, where rounds are whole."""
@@ -222,10 +225,13 @@ def _lattice(
         return None  # ascending elements: the order of records is then each component's order
     arrays: dict[str, Array] = {}
     lane = edges.target % LANES
-    if zero is not None:
-        arrays["stride"] = stride = _strides(edges, varied, slices, zero)
-        lane = lane * stride[edges.target // LANES]
     order, first = _records(edges, varied, lane)
+    if zero is not None:
+        records = np.bincount(edges.target[order[first]] // LANES, minlength=slices)
+        arrays["stride"] = stride = _strides(edges, varied, records, zero)
+        if stride.max() > 1:
+            lane = lane * stride[edges.target // LANES]
+            order, first = _records(edges, varied, lane)
     if len(first) * LATTICE_GAIN > len(order):
         return None
     bit = np.left_shift(1, edges.target[order] % LANES)
@@ -257,7 +263,8 @@ def _records(
 
     ``lane`` is how far behind its record's element the element of an edge lies.
     """
-    keys = [edges.data[name] for name in varied] + [edges.element - lane, edges.target // LANES]
+    where = (edges.target // LANES << 32) + edges.element - lane  # slice, then element
+    keys: list[Array] = [*(edges.data[name] for name in varied), where]
     order = np.lexsort(keys)
     fresh = np.zeros(len(order), dtype=bool)
     fresh[0] = True
@@ -267,21 +274,32 @@ def _records(
     return order, np.flatnonzero(fresh)
 
 
-def _strides(edges: Edges, varied: list[str], slices: int, zero: int) -> NDArray[np.int32]:
+def _strides(
+    edges: Edges, varied: list[str], records: NDArray[np.int64], zero: int
+) -> NDArray[np.int32]:
     """Return the stride that gives each slice the fewest records, (slices,).
 
-    What a record reads lies within a row and ``LANES`` elements on both sides of it.
+    Others than 1 are tried where a slice has many more records than its components have
+    connections. What a record reads lies within a row and ``LANES`` elements on both sides of it.
     """
-    slice_of, lane = edges.target // LANES, edges.target % LANES
-    stride, least = np.ones(slices, np.int32), np.full(slices, len(slice_of))
+    stride, least = np.ones(len(records), np.int32), records
+    degree = np.zeros(len(records) * LANES, np.int64)
+    degree[: edges.target.max() + 1] = np.bincount(edges.target)
+    many = records > POOR * degree.reshape(-1, LANES).max(axis=1)
+    poor = many[edges.target // LANES]
+    if not poor.any():
+        return stride
+    data = {name: edges.data[name][poor] for name in varied}
+    some = Edges(edges.target[poor], edges.element[poor], edges.back, data)
+    slice_of, lane = some.target // LANES, some.target % LANES
     for step in STRIDES:
-        order, first = _records(edges, varied, step * lane)
-        records = np.bincount(slice_of[order[first]], minlength=slices)
-        begin = edges.element - step * lane
+        order, first = _records(some, varied, step * lane)
+        found = np.where(many, np.bincount(slice_of[order[first]], minlength=len(records)), records)
+        begin = some.element - step * lane
         beyond = (begin <= -LANES) | (begin + step * (LANES - 1) >= zero + 2 * LANES)
-        records[slice_of[beyond]] = len(slice_of)
-        stride[records < least] = step
-        least = np.minimum(least, records)
+        found[slice_of[beyond]] = len(edges.target)
+        stride[found < least] = step
+        least = np.minimum(least, found)
     return stride
 
 
