@@ -85,7 +85,7 @@ def thread_template(shape: Shape, text: str, signature: Signature) -> Kernel:
     after = f'#line 1 "after {shape.model.__name__}"'
     kernel = finish_with(where, thread.arguments, ([], []), [*unit, after])
     whole = "\n".join([*user, kernel.text])
-    return replace(kernel, text=whole, record=thread.record)
+    return replace(kernel, text=whole, record=thread.record, kept=thread.kept)
 
 
 def _included(found: re.Match[str], where: str) -> str:

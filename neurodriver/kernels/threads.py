@@ -42,8 +42,7 @@ def thread_kernel(shape: Shape) -> Kernel:
     once = text.component.constants(), text.component.initial()
     kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
     rounds = max([r.rounds for r in text.reads], default=0)
-    kept = len(text.varied) + len(text.model.states)
-    return replace(kernel, record=text.record, rounds=rounds, kept=kept)
+    return replace(kernel, record=text.record, rounds=rounds, kept=text.kept)
 
 
 class ThreadText:
@@ -99,6 +98,11 @@ class ThreadText:
     def head(self) -> list[str]:
         """Declare what does not depend on the component."""
         return self.component.head()
+
+    @property
+    def kept(self) -> int:
+        """Numbers of a component that its thread has at hand."""
+        return len(self.varied) + len(self.model.states)
 
     @property
     def record(self) -> int:
