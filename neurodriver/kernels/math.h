@@ -74,7 +74,7 @@ ND_FN double nd_mul(double a, double b) { return __dmul_rn(a, b); }
 ND_FN float nd_mul(float a, float b) { return __fmul_rn(a, b); }
 /* a / b.  nvcc's division branches to a subroutine for extreme numbers, and so keeps the compiler
  * from working on several of them at once.  nd_div is its other branch, rounded correctly as long
- * as neither 1 / b nor the quotient is near the ends of the range: for the functions below. The last
+ * as neither 1 / b nor the quotient is near the ends of the range: for what is below.  The last
  * bit of the first guess makes 1 / b round correctly where the digits of b are ones. */
 ND_FN double nd_reciprocal(double b) {
     double r;
@@ -451,6 +451,7 @@ ND_FN double nd_log1p(double x) {
     double u = 1.0 + x;
     double part = u - 1.0;
     double lost = (1.0 - (u - part)) + (x - part);
+    lost = u < 0x1p1000 ? lost : 0.0;                     /* no matter, and 1 / u may be too small */
     double y = nd_log_join(nd_log_split(u), nd_div(lost, u));
     y = x < ND_INF_D ? y : x;
     double edge = x == -1.0 ? -ND_INF_D : ND_NAN_D;
@@ -461,6 +462,7 @@ ND_FN float nd_log1p(float x) {
     float u = 1.0f + x;
     float part = u - 1.0f;
     float lost = (1.0f - (u - part)) + (x - part);
+    lost = u < 0x1p100f ? lost : 0.0f;                    /* no matter, and 1 / u may be too small */
     float y = nd_log_join(nd_log_split(u), nd_div(lost, u));
     y = x < ND_INF_F ? y : x;
     float edge = x == -1.0f ? -ND_INF_F : ND_NAN_F;

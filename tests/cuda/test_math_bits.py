@@ -15,6 +15,7 @@ FUNCTIONS = {
     "log": "log(fabs(x))",
     "sqrt": "sqrt(fabs(x))",
     "log1p": "log1p(fmax(x, -0.999))",
+    "log1p_large": "log1p(pow(10, 13 * fabs(y) - 13.6))",
     "pow": "pow(fabs(x), y)",
 }
 
