@@ -229,6 +229,9 @@ WIDE: dict[str, Callable[[], Circuit]] = {
     "a block": lambda: few_synapses(91),
     "a cluster": lambda: few_synapses(909),
     "streamed": lambda: Circuit.from_arrays([(model("LeakyIAF"), 3_000_000, IAF, None)]),
+    "streamed, five states": lambda: Circuit.from_arrays(
+        [(model("HodgkinHuxley2"), 3_000_000, HH2, None)]
+    ),
     "lattice": lambda: all_to_all(200, 1),
 }
 
@@ -273,7 +276,7 @@ def test_records_stay_in_shared_memory() -> None:
 
 def test_idle_warps_have_several_components() -> None:
     """Sums that are mostly nothing do not make blocks so wide that registers are few."""
-    program = compile_circuit(all_to_all(300, 1), 1e-5, "float64", target=CUDA, merging=Recorded())
+    program = compile_circuit(all_to_all(450, 1), 1e-5, "float64", target=CUDA, merging=Recorded())
     units, plan = program.units, schedule.choose(program.units, 132, True, 8)
     assert [unit.idle for unit in units] == [own > 1 for own in plan.own] != [False] * len(units)
     assert plan.shape.threads <= device.ROOMY

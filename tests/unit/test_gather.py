@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from neurodriver.compile.gather import LATTICE_GAIN, Edges, Gather, _lattice, plan
@@ -218,38 +218,65 @@ def test_lattice_on_a_grid() -> None:
     assert gather.cost.sum() < len(edges.target)
 
 
-@given(grid_edges())
-def test_filters_on_a_device(case: tuple[Edges, int]) -> None:
-    """Rounds of records, strides: what is held is the same, and is read within the guards."""
-    gather = assert_whole(*case, threads=True)
-    if gather.form == "lattice":
-        last = gather.arrays["element"] + 3 * (LANES - 1)
-        assert (last < WIDTH + 2 * LANES).all() or gather.arrays["stride"].max() < 3
+def on_a_device(edges: Edges, count: int) -> Gather | None:
+    """Return the lattice form for a device; what it reads of a row lies within the guards."""
+    names = [name for name, column in edges.data.items() if column.ndim]
+    found = _lattice(edges, names, count, -(-count // LANES), WIDTH)
+    if found is not None:
+        assert held(found, count, list(edges.data)) == per_component(edges, count)
+        records = np.diff(found.arrays["start"])
+        assert (records % LANES == 0).all()
+        stride = np.repeat(found.arrays["stride"], records)
+        first = found.arrays["element"][: len(stride)]
+        assert (first > -LANES).all()
+        assert (first + (LANES - 1) * stride < WIDTH + 2 * LANES).all()
+    return found
+
+
+@given(
+    st.integers(1, 6), st.integers(8, 60), st.integers(1, 3), st.integers(0, 40), st.integers(1, 6)
+)
+def test_filters_on_a_device(height: int, width: int, coarse: int, shift: int, reach: int) -> None:
+    """Filters on grids of any step, also where they begin and end with the row."""
+    edges, count = filters(height, width, coarse, shift, reach)
+    found = on_a_device(edges, count)
+    event(f"lattice with strides {found and sorted(set(found.arrays['stride'].tolist()))}")
+
+
+def filters(height: int, width: int, coarse: int, shift: int, reach: int) -> tuple[Edges, int]:
+    """Return cells on every ``coarse``-th column, fed by all of a square around them."""
+    target, element, weight = [], [], []
+    columns = -(-width // coarse)
+    for number, (y, x) in enumerate(np.ndindex(height, columns)):
+        for dy in range(-reach, reach + 1):
+            for dx in range(-reach, reach + 1):
+                at = width * (y + dy) + coarse * x + dx + shift
+                inside = 0 <= y + dy < height and 0 <= coarse * x + dx < width
+                if inside and 0 <= at < WIDTH:
+                    target.append(number)
+                    element.append(at)
+                    weight.append(100.0 * dy + dx)
+    return made(target, element, 0, {"weight": weight}), height * columns
 
 
 @pytest.mark.parametrize("coarse", [1, 2, 3])
 def test_a_coarser_grid(coarse: int) -> None:
     """Cells of which there is one for every second or third column share records, too."""
-    height, width, steps = 8, 48, range(-3, 4)
-    target, element, weight = [], [], []
-    for number, (y, x) in enumerate(np.ndindex(height, width // coarse)):
-        for dy in steps:
-            for dx in steps:
-                if 0 <= y + dy < height and 0 <= coarse * x + dx < width:
-                    target.append(number)
-                    element.append(width * (y + dy) + coarse * x + dx)
-                    weight.append(10.0 * dy + dx)
-    count = number + 1
-    edges = made(target, element, 0, {"weight": weight})
-    found = _lattice(edges, ["weight"], count, -(-count // LANES), WIDTH)
-    assert found is not None and set(found.arrays["stride"].tolist()) <= {1, coarse}
-    assert held(found, count, ["weight"]) == per_component(edges, count)
-    assert coarse in found.arrays["stride"]
+    edges, count = filters(8, 48, coarse, 0, 3)
+    found = on_a_device(edges, count)
+    assert found is not None and coarse in found.arrays["stride"]
     plain = _lattice(edges, ["weight"], count, -(-count // LANES), None)
-    if coarse > 1:  # without strides, a record for each connection and a half
+    if coarse > 1:  # without strides there are too many records
         assert plain is None
     else:
         assert plain is not None and plain.nbytes(8) <= found.nbytes(8)
+
+
+@pytest.mark.parametrize("shift", [0, WIDTH - 144])
+def test_strides_stay_within_the_guards(shift: int) -> None:
+    """Cells whose record would begin or end too far beyond a row keep the stride 1."""
+    edges, count = filters(3, 48, 3, shift, 2)
+    assert on_a_device(edges, count) is not None
 
 
 def test_no_lattice_where_it_would_not_pay() -> None:

@@ -207,8 +207,8 @@ def _many(unit: Unit, warps: int, word: int) -> int:
     So many that there are more items than ``warps``, and that registers suffice.
     """
     words = max(unit.kernel.kept, 1) * word // 4
-    sizes = (s for s in (16, 8, 4) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
-    return next(sizes, 2 if tiles(unit, 2) > warps else 1)
+    sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
+    return next(sizes, 1)
 
 
 def _pairs(units: Sequence[Unit], blocks: int, most: int, load: Load) -> tuple[int, ...]:
