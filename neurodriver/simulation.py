@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import settings
-from .backends.base import Backend
+from .backends.base import Backend, Gated
 from .backends.choice import Choice, depths, make_backend
 from .circuit.circuit import Circuit
 from .compile.edges import element_of
@@ -70,6 +70,9 @@ class Border(Protocol):
     """Makes what moves values between this process and others."""
 
     exported: set[str]
+    gates: bool
+    """Whether a call may wait for other processes."""
+
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
 
@@ -138,18 +141,16 @@ class Simulation:
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
         ]
         copied = sum(tap.copied for _, tap in self._taps)
-        self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled)
+        gates = border is not None and border.gates
+        self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
         fill_initial(self.program)
         self.backend.publish()
         self._start_relays(relays)
         for _, tap in self._taps:
             tap.connect()
-        probes = [p for _, tap in self._taps for p in tap.probes]
-        events = [e for _, tap in self._taps for e in tap.events]
         self.exchange = border.open(self.backend) if border else None
-        tables = self._feed.tables + (self.exchange.imports if self.exchange else [])
-        exports = self.exchange.exports if self.exchange else []
-        self.backend.start(tables, probes, events, exports)
+        self._broken: BaseException | None = None
+        self._connect()
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
@@ -161,6 +162,16 @@ class Simulation:
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
+
+    def _connect(self) -> None:
+        """Give the backend the tables of inputs, recorders and exchange."""
+        exchange = self.exchange
+        probes = [p for _, tap in self._taps for p in tap.probes]
+        events = [e for _, tap in self._taps for e in tap.events]
+        tables = self._feed.tables + (exchange.imports if exchange else [])
+        self.backend.start(tables, probes, events, exchange.exports if exchange else [])
+        if exchange and isinstance(self.backend, Gated):
+            exchange.gated = self.backend.gate(exchange.timing.window, self._serve)
 
     def _start_relays(self, relays: Sequence[Relay]) -> None:
         for variable, component, other, source in relays:
@@ -220,6 +231,8 @@ class Simulation:
             if self.exchange is not None:
                 limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
+            if self._broken is not None:
+                raise self._broken
             if self.exchange is not None and self.step % self.exchange.timing.window == 0:
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
@@ -249,7 +262,7 @@ class Simulation:
             self._feed.stage(self.backend, first, steps)
         if self.exchange is not None:
             with self.profile.phase("exchange"):
-                self.exchange.stage(first)
+                self.exchange.stage(first, steps)
         done = self.flights.begin(first, steps)
         self.step += done
         while self.flights.due:
@@ -259,6 +272,17 @@ class Simulation:
                 self.backend.run_step(first)
         self._inside = False
         return done
+
+    def _serve(self, step: int) -> bool:
+        """Exchange in the middle of a call; return whether it may go on."""
+        assert self.exchange is not None
+        try:
+            with self.profile.phase("exchange"):
+                self.exchange.swap(step)
+        except BaseException as error:  # what was done until then is recorded first
+            self._broken = error
+            return False
+        return True
 
     def _land(self, writer: Writer | None) -> None:
         try:

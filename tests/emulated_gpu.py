@@ -8,8 +8,11 @@ models are a few that need exact arithmetic only, so the CPU backend gives the s
 from __future__ import annotations
 
 import ctypes as ct
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -97,13 +100,33 @@ class Stream:
     def __init__(self, before: Stream | None = None) -> None:
         self.handle, self.before = 0, before
         self.work: list[Callable[[], Any]] = []
+        self.aside: Future[None] | None = None
 
     def run(self, until: Any = None) -> None:
         """Do what waits, up to a piece of it."""
+        if self.aside is not None:
+            self.aside.result()
+            self.aside = None
+        self._do(until)
+
+    def _do(self, until: Any) -> None:
         if self.before and self.late:
             self.before.run()
         while self.work and (until is None or until in self.work):
             self.work.pop(0)()
+
+    def begin(self, until: Any) -> None:
+        """Do what waits, up to a piece of it, in a thread."""
+        if self.aside is None:
+            self.aside = Future()
+            Thread(target=self._do_aside, args=(until, self.aside), daemon=True).start()
+
+    def _do_aside(self, until: Any, told: Future[None]) -> None:
+        try:
+            self._do(until)
+            told.set_result(None)
+        except BaseException as error:
+            told.set_exception(error)
 
     synchronize = run
 
@@ -122,6 +145,13 @@ class Event:
     def synchronize(self) -> None:
         if self.mark in self.stream.work:
             self.stream.run(self.mark)
+
+    def query(self) -> bool:
+        """Whether it has happened; somebody who asks may wait for it beside other things."""
+        if self.mark in self.stream.work:
+            self.stream.begin(self.mark)
+            return self.stream.aside is not None and self.stream.aside.done()
+        return True
 
     def time_till(self, other: Event) -> float:
         assert other.mark not in other.stream.work, "has not happened yet"
@@ -265,12 +295,27 @@ class Kernels:
             for a in group.model.accesses
         }
         given = own.device.code.address("nd_given")
-        self.given = at(given, (6,), np.int64)
+        self.given = at(given, (10,), np.int64)
         columns = len(self.program.units) + len(laps.REST)
         self.laps = at(own.device.code.address("nd_laps"), (LAP_ROWS, columns), np.uint64)
 
     def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do a launch."""
+        window, gate = (int(word) for word in self.given[8:])
+        while window and first // window < (last - 1) // window:
+            stop = (first // window + 1) * window
+            self.go(items, first, stop, stop, parts)
+            words = at(gate, (33,), np.int64)
+            words[0], words[32] = stop, 0
+            while 0 <= words[16] < stop:
+                time.sleep(0)
+            if words[16] < 0:
+                return
+            first = stop
+        self.go(items, first, last, end, parts)
+
+    def go(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
+        """Do the steps before a gate."""
         if parts & 1:
             for item in items[items["what"] == schedule.INJECT]:
                 self.inject(item, first)
@@ -281,7 +326,7 @@ class Kernels:
             self.laps[k % LAP_ROWS, -1] += np.uint64(100)
         if parts & 4:
             for item in items[items["what"] == schedule.EXPORT]:
-                self.publish(item, last)
+                self.publish(item, last, True)
 
     def do(self, item: Any, k: int, end: int) -> None:
         """Do an item of a step."""
@@ -381,10 +426,15 @@ class Kernels:
         if late >= 0 and late % row[8] == 0:
             self.take(row, item, k, late // row[8])
 
-    def publish(self, item: Any, k: int) -> None:
+    def publish(self, item: Any, k: int, last: bool = False) -> None:
         """Take a row for other processes."""
+        window, slot = int(self.given[8]), k - int(self.given[4]) - 1
+        if window:
+            slot = (k - 1) % window
+            if slot + 1 == window and not last:
+                return
         if k > self.given[4]:
-            self.take(self.table(3, item), item, k, k - int(self.given[4]) - 1)
+            self.take(self.table(3, item), item, k, slot)
 
     def scan(self, item: Any, k: int) -> None:
         """Note which elements of a row are not zero."""
@@ -430,6 +480,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the emulated device in the place of a GPU."""
     monkeypatch.setattr(device_module, "device_count", lambda: 2)
+    monkeypatch.setattr(device_module, "place_of", lambda number: "shared by all")
     monkeypatch.setattr(backend, "Device", EmulatedDevice)
     monkeypatch.setattr(backend, "Loaded", EmulatedCode)
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")

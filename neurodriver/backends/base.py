@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -101,6 +101,19 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Give threads and memory back."""
+        ...
+
+
+@runtime_checkable
+class Gated(Backend, Protocol):
+    """A backend that can wait for other processes in the middle of a call."""
+
+    def gate(self, window: int, serve: Callable[[int], bool]) -> bool:
+        """Let calls ask ``serve`` at each multiple of ``window`` steps; return whether they will.
+
+        It is given the steps done; when it returns False, the call ends there. From now on buffers
+        of exports and imports hold a window, whatever step a call begins with.
+        """
         ...
 
 

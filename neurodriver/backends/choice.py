@@ -92,6 +92,7 @@ def make_backend(
     threads: int | None,
     copied: float,
     compiled: Callable[[Target], Program],
+    gates: bool = False,
 ) -> Backend:
     """Return the backend of a program.
 
@@ -106,8 +107,11 @@ def make_backend(
         Bytes a step that another thread writes into files.
     compiled : callable
         Compiles the same circuit for another target.
+    gates : bool
+        Whether a call on a GPU may wait for other processes.
     """
-    backend = _backend(choice, program, threads, copied)
+    gates = gates and not settings.validates()
+    backend = _backend(choice, program, threads, copied, gates)
     if not settings.validates():
         return backend
     from .shadow import reference_target, shadowed
@@ -115,19 +119,32 @@ def make_backend(
     return shadowed(backend, compiled(reference_target(choice.target)), choice.told)
 
 
-def _backend(choice: Choice, program: Program, threads: int | None, copied: float) -> Backend:
+def _backend(
+    choice: Choice, program: Program, threads: int | None, copied: float, gates: bool
+) -> Backend:
     if choice.name == "cuda":
         from .cuda.backend import CUDABackend
 
-        device = _device_of_rank() if choice.device is None else choice.device
-        return CUDABackend(program, device, choice.executor, fuzz=settings.fuzz())
+        fuzz = settings.fuzz()
+        return CUDABackend(program, _device(choice), choice.executor, fuzz=fuzz, gates=gates)
     from .cpu import CPUBackend, default_threads
 
     return CPUBackend(program, threads or default_threads(program, copied))
 
 
-def _device_of_rank() -> int:
+def gpu_of(choice: Choice) -> str:
+    """Return which GPU of which host a choice means; empty where it means none."""
+    if choice.name != "cuda":
+        return ""
+    from .cuda.device import place_of
+
+    return place_of(_device(choice))
+
+
+def _device(choice: Choice) -> int:
     """Return the number of this process's GPU: ranks of one host take turns."""
+    if choice.device is not None:
+        return choice.device
     from ..network.mpi import world
     from .cuda.device import device_count
 

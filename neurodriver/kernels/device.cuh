@@ -34,7 +34,7 @@ static __device__ void nd_inject(const nd_item &item, long long k)
     const real *from = in.table + (action < 0 ? 0 : action) * in.count;
     bool any = false;
     for (int i = item.first + nd_lane(); i < item.end; i += 32) {
-        const real value = action < 0 ? (real)0 : from[i];
+        const real value = action < 0 ? (real)0 : ND_GATES ? __ldcv(from + i) : from[i];
         to[i] = value;
         any |= value != 0;
     }
@@ -67,9 +67,18 @@ static __device__ void nd_sample(const nd_item &item, long long k)
     if (late >= 0 && late % interval == 0) nd_copy(p, item, k, late / interval);
 }
 
-/* Row k for other processes; the steps of a chunk give its rows first + 1, first + 2, ... */
-static __device__ void nd_publish(const nd_item &item, long long k)
+/* Row k for other processes; the steps of a chunk give its rows first + 1, first + 2, ... Between
+ * gates, rows lie in a window's places, and a window's last one is there before its gate. */
+static __device__ void nd_publish(const nd_item &item, long long k, bool last)
 {
+#if ND_GATES
+    if (nd_given.window) {
+        const int slot = (int)((k - 1) % nd_given.window);
+        if (k > nd_given.first && (last || slot + 1 < nd_given.window))
+            nd_copy(nd_given.exported[nd_table_of(item)], item, k, slot);
+        return;
+    }
+#endif
     if (k > nd_given.first)
         nd_copy(nd_given.exported[nd_table_of(item)], item, k, (int)(k - nd_given.first) - 1);
 }
@@ -125,7 +134,7 @@ static __device__ __noinline__ void nd_do_other(const nd_item item, long long k,
     if (item.what == ND_SAMPLE) nd_sample(item, k);
     else if (item.what == ND_EVENTS) nd_scan(item, k);
     else if (item.what == ND_NOTED) { if (k == nd_given.first) nd_scan(item, k); }
-    else if (item.what == ND_EXPORT) nd_publish(item, k);
+    else if (item.what == ND_EXPORT) nd_publish(item, k, false);
     else if (k + 1 < last) nd_inject(item, k + 1);
 }
 

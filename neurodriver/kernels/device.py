@@ -163,6 +163,8 @@ class Shape:
         0: they meet once a step, and deal out the spikes of the one before meanwhile.
     marks : bool
         Whether it is noted which rows of events are not silent: somebody wants to know.
+    gates : bool
+        Whether a launch may wait for other processes.
     """
 
     threads: int = 256
@@ -174,6 +176,7 @@ class Shape:
     laps: bool = False
     window: int = 0
     marks: bool = True
+    gates: bool = False
 
     @property
     def team(self) -> int:
@@ -237,6 +240,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_LISTS {int(any(part.fan and part.kernel.deals for part in parts))}",
         f"#define ND_PIECE {PIECE}",
         f"#define ND_MARKS {int(shape.marks)}",
+        f"#define ND_GATES {int(shape.gates)}",
         f"#define ND_KEEPS {int(shape.keeps and (shelf > 0 or shape.threads <= ROOMY))}",
         f"#define ND_SHELF {shelf}",
         f"#define ND_LETTER {LETTER_BYTES}",

@@ -1,8 +1,7 @@
 
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
-extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
-nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
-           int parts, int width, unsigned arrivals)
+ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long long last,
+                 long long end, int parts, int width, unsigned &arrivals)
 {
     const int warp = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
     const int begin = offsets[warp];
@@ -53,9 +52,54 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     }
     if (parts & ND_AFTER) {
         for (int i = 0; i < loop.count; ++i)
-            if (loop.item(i).what == ND_EXPORT) nd_publish(loop.item(i), last);
+            if (loop.item(i).what == ND_EXPORT) nd_publish(loop.item(i), last, true);
         loop.timer.lap(ND_RECORDING);
     }
+    arrivals = loop.arrivals;
+}
+
+#if ND_GATES
+extern "C" { __device__ int nd_shut; }
+
+/* The end of a window of the exchange with other processes: tell the host that `k` steps are done,
+ * and wait until it has brought the rows of the others. Returns whether it has. */
+static __device__ __noinline__ bool nd_gate(long long k, int width, unsigned &arrivals)
+{
+    nd_loop loop = {nullptr, 0, width, k, k, k, arrivals};
+    loop.timer.start();
+    __threadfence_system();     /* the rows for others are in the memory of the host */
+    loop.meet();
+    if (blockIdx.x + threadIdx.x == 0) {
+        long long open;
+        asm volatile("st.release.sys.global.s64 [%0], %1;" :: "l"(nd_given.gate), "l"(k) : "memory");
+        do asm volatile("ld.acquire.sys.global.s64 %0, [%1];" : "=l"(open) : "l"(nd_given.gate + 16) : "memory");
+        while (open >= 0 && open < k);
+        __stcg(&nd_shut, (int)(open < 0));
+    }
+    loop.meet();
+    arrivals = loop.arrivals;
+    return !__ldcg(&nd_shut);
+}
+#endif
+
+/* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
+extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
+nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
+           int parts, int width, unsigned arrivals)
+{
+#if ND_GATES
+    for (;;) {      /* a window is like a launch of its own */
+        const long long window = nd_given.window;
+        const long long next = window ? (first / window + 1) * window : last;
+        const long long stop = next < last ? next : last;
+        nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals);
+        if (stop == last || !nd_gate(stop, width, arrivals)) break;
+        first = stop;
+    }
+    if (nd_given.window && blockIdx.x + threadIdx.x == 0) nd_given.gate[32] = arrivals;
+#else
+    nd_go(items, offsets, first, last, end, parts, width, arrivals);
+#endif
 }
 
 /* What is done once, before step 0: `what` 0 computes the constants, 1 publishes row 0. */

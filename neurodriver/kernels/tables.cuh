@@ -36,6 +36,9 @@ struct nd_run {
     long long fuzz;         /* not 0: warps dawdle and take their items in changing orders */
     long long events;       /* tables of events whose rows need not be looked through */
     long long end;          /* step after the last one of the chunk */
+    long long window;       /* steps between gates (device_end.cuh), where a text has any */
+    long long *gate;        /* in memory of the host: [0] steps done, [16] steps that may be done, */
+                            /* -1: no more; [32] arrivals at the barrier at the end of a launch */
     nd_events noted[4];     /* these tables */
 };
 

@@ -217,8 +217,8 @@ class Takes(_Side):
                 self.tables.append(InputTable(ring, first, len(block), None, None, 0, back))
                 self._sources.append(i)
         self._zeros = np.zeros(timing.window, np.int32)
-        self._counted = np.arange(timing.window, dtype=np.int32)
-        self._zeros_at, self._counted_at = self._zeros.ctypes.data, self._counted.ctypes.data
+        self._zeros_at = self._zeros.ctypes.data
+        self._count(timing.window)
         self._places: list[dict[int, int]] = []
         self._first: list[Array] = []
         self._first_at: list[int] = []
@@ -231,13 +231,20 @@ class Takes(_Side):
             for variable, first in reads:
                 self.backend.put(variable, slice(first, first + len(values)), values)
 
-    def stage(self, window: int, row: int) -> None:
-        """Point the tables at what came for the coming steps."""
+    def _count(self, steps: int) -> None:
+        """Know the place of each step in its window, for so many steps."""
+        self._counted = np.arange(steps, dtype=np.int32) % self.timing.window
+        self._counted_at = self._counted.ctypes.data
+
+    def stage(self, window: int, row: int, steps: int) -> None:
+        """Point the tables at what came for the coming steps, or will at the gates among them."""
         if not self._places:
             for slot in range(self.timing.slots):
                 self._places.append({i: v.ctypes.data for i, v in self.views(slot).items()})
         if not self.tables:
             return
+        if row + steps > len(self._counted):
+            self._count(2 * (row + steps))
         # what came `slots` windows ago lies where this window's message will come
         places = self._places[window % self.timing.slots]
         early = window < self.timing.slots

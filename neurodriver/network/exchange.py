@@ -19,6 +19,7 @@ more exchange with each peer that is still there; so all leave, and none waits f
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,9 +64,17 @@ class Timing:
     lag: int
 
     @classmethod
-    def of(cls, least: int) -> Timing:
-        """Return the timing for the shortest latency from imports over all ranks, in steps."""
-        lag = 1 if least >= 3 else 0
+    def of(cls, least: int, gates: bool = False) -> Timing:
+        """Return the timing for the shortest latency from imports over all ranks, in steps.
+
+        Parameters
+        ----------
+        least : int
+        gates : bool
+            Whether all calls may wait in their middle: then a window has no other cost than the
+            exchange, and longer ones are better than messages that travel meanwhile.
+        """
+        lag = 1 if least >= 3 and not gates else 0
         return cls(min((least + 1) // (1 + lag), LONGEST), lag)
 
     @property
@@ -137,6 +146,8 @@ class Exchange:
         Seconds of exchanging.
     received : int
         Bytes that came from other ranks.
+    gated : bool
+        Whether the backend asks for exchanges within a call.
     imports : list of InputTable
     exports : list of Probe
     """
@@ -154,6 +165,7 @@ class Exchange:
         self.timing = timing
         self.seconds = seconds
         self._host = host
+        self.gated = False
         self.spent = 0.0
         self.received = 0
         self._world = world
@@ -202,15 +214,18 @@ class Exchange:
 
     def left(self, step: int) -> int:
         """Return how many steps may be done before the next exchange."""
-        return self.timing.window - step % self.timing.window
+        window = self.timing.window
+        if self.gated and step >= self.timing.slots * window:  # imports come from buffers by then
+            return sys.maxsize
+        return window - step % window
 
-    def stage(self, first: int) -> None:
+    def stage(self, first: int, steps: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
         window, row = divmod(first, self.timing.window)
         if self._host:
             self._host.step(first, self.sends.of_modules(self.sends.views(0)))
-        self.sends.stage(window, row)
-        self.takes.stage(window, row)
+        self.sends.stage(window, 0 if self.gated else row)
+        self.takes.stage(window, row, steps)
 
     def swap(self, step: int) -> None:
         """Exchange at the end of a window, ``step`` steps being done.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.choice import Choice
+from ..backends.choice import Choice, gpu_of
 from ..compile.aggregators import insert_aggregators
 from ..compile.join import Joined, join
 from ..errors import CircuitError, NeurodriverError
@@ -45,6 +45,7 @@ class _Told:
     dt: float | None = None  # a Module has no settings
     dtype: str = "float64"
     seed: int = 0
+    gpu: str = ""
 
 
 class Job:
@@ -97,7 +98,8 @@ class Job:
         routes = make_routes(
             tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules
         )
-        self._together(lambda: self._build(routes, dtype, seed, bool(modules)))
+        gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
+        self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
 
     def _asked(self) -> dict[str, int]:
         return {o.id: o.rank for o in self.orders.values() if o.rank is not None}
@@ -150,11 +152,14 @@ class Job:
             table = port_table(lpu.circuit, lpu.dt)
             cost = float(lpu.circuit.count + lpu.circuit.edges)
             settings = lpu.settings
-            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed)
+            gpu = gpu_of(settings.choice)
+            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed, gpu)
         return out
 
-    def _build(self, routes: Routes, dtype: str, seed: int, lockstep: bool) -> dict[str, float]:
-        """Join this rank's circuits and make them ready to run."""
+    def _build(
+        self, routes: Routes, dtype: str, seed: int, lockstep: bool, gpus: Mapping[int, str]
+    ) -> dict[str, float]:
+        """Join this rank's circuits and make them ready to run; ``gpus``: of each rank."""
         self._working = next(iter({**self.lpus, **self.modules}), "")
         seconds = self.plan.timeout
         joined = None
@@ -173,8 +178,11 @@ class Job:
         least = 0 if lockstep else min(shortest, default=0)
         border = None
         if routes.incoming or routes.outgoing or self.modules:
-            timing = Timing.of(least)
-            border = _Border(self.world, routes, joined, timing, seconds, self.modules)
+            # a kernel that waits would keep another process from its GPU
+            gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
+            timing = Timing.of(least, gates)
+            modules = self.modules
+            border = _Border(self.world, routes, joined, timing, gates, seconds, modules)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
             for name, lpu in self.lpus.items()
@@ -237,6 +245,7 @@ class _Border:
     routes: Routes
     joined: Joined
     timing: Timing
+    gates: bool
     seconds: float
     modules: Mapping[str, Module]
     exported: set[str] = field(init=False)

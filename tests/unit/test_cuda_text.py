@@ -198,11 +198,13 @@ CIRCUITS = {
 @pytest.mark.parametrize(
     ("arch", "holds", "own"), [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
 )
-@pytest.mark.parametrize("laps", [False, True])
-def test_circuits(name: str, arch: str, holds: bool, own: int, laps: bool, dtype: str) -> None:
+@pytest.mark.parametrize(("laps", "gates"), [(False, False), (True, False), (False, True)])
+def test_circuits(
+    name: str, arch: str, holds: bool, own: int, laps: bool, gates: bool, dtype: str
+) -> None:
     """Components that are streamed or held, one or two a thread; no kernel spills a register."""
     units = compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA).units
-    shape = Shape(256, 1, holds, laps=laps)
+    shape = Shape(256, 1, holds, laps=laps, gates=gates)
     text = device_text([Part(u.kernel, own) for u in units], dtype, shape)
     said = built(text, arch)
     told = compiler.resources(said)

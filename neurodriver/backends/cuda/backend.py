@@ -21,7 +21,8 @@ from . import schedule
 from .binding import Binding
 from .compiler import compile_cubin
 from .device import Device, Loaded
-from .executors import EXECUTORS, Launches
+from .executors import Launches, executor_of
+from .gates import Gates, Serve
 from .lane import Lane
 from .laps import Laps, peak_bandwidth
 from .mail import mail_of, parts_of
@@ -44,6 +45,8 @@ class CUDABackend:
         How wide it runs; by the circuit's size when not given.
     fuzz : int
         Not 0: warps dawdle and take their work in changing orders, for tests.
+    gates : bool
+        Whether launches may wait for other processes; only where no other process uses the GPU.
 
     Attributes
     ----------
@@ -62,10 +65,9 @@ class CUDABackend:
         executor: str = "resident",
         plan: schedule.Plan | None = None,
         fuzz: int = 0,
+        gates: bool = False,
     ) -> None:
-        if executor not in EXECUTORS:
-            known = " or ".join(map(repr, EXECUTORS))
-            raise NeurodriverError(f"executor must be {known}, got '{executor}'")
+        how = executor_of(executor)
         self.program, self.dtype, self.executor = program, program.dtype, executor
         self.fuzz = fuzz
         self.device = Device(device)
@@ -78,19 +80,20 @@ class CUDABackend:
             self.binding.allocate(place.wanted() | self.mail.wanted())
             place.fill()
             self.instances = Instances(program, place)  # adds the kernels of templates
+            gates = gates and executor == "resident" and not self.instances.stepwise
+            self.gates = Gates(self.device, gates)
         self.plan = self._planned(plan)
         self.threads = self.plan.warps
         self.device_seconds = 0.0
         self._done = 0
         with self.device.current():
             self.code = self._built()
-            self.twins = Twins(self.device)
+            self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device) for _ in range(2)]
             self._sent = self.device.cuda.Event()
         self._laps = Laps(self.device, program.units, self.code if current().on else None)
         asks = any(unit.kernel.record for unit in program.units)
         shared = self.plan.shape.scratch(self.dtype.itemsize) if asks else 0
-        how = EXECUTORS[executor]
         self._launches = Launches(self.device, self.code, self.plan, how, shared)
         self.instances.bind(
             {
@@ -116,7 +119,8 @@ class CUDABackend:
             units, device.processors, device.clusters, word, self.mail.load
         )
         marks = bool(self.program.custom) or any("nd_silent(" in u.kernel.text for u in units)
-        plan = replace(plan, shape=replace(plan.shape, window=self.mail.window, marks=marks))
+        gates, window = self.gates.possible, self.mail.window
+        plan = replace(plan, shape=replace(plan.shape, window=window, marks=marks, gates=gates))
         return schedule.with_ahead(plan, units, word)
 
     def _built(self) -> Loaded:
@@ -169,10 +173,7 @@ class CUDABackend:
     ) -> None:
         """Deal the work to warps.
 
-        Parameters
-        ----------
-        inputs, probes, events, exports : list
-            Their pointers may be changed between calls of ``run``.
+        Their pointers may be changed between calls of ``run``.
         """
         self.inputs, self.probes, self.events = inputs, probes, events
         self.exports = list(exports)
@@ -196,8 +197,15 @@ class CUDABackend:
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
         done = self.begin(first, steps, beside=False)
+        done = self.gates.pass_all(first, first + done, self._flying[0].ended)
         self.land()
+        if self.gates.window:
+            self._launches.arrivals = self.gates.arrivals
         return done
+
+    def gate(self, window: int, serve: Serve) -> bool:
+        """Let calls ask ``serve`` at each multiple of ``window`` steps, if they can."""
+        return self.gates.set(window, serve)
 
     @property
     def landed(self) -> int:
@@ -207,10 +215,7 @@ class CUDABackend:
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin to advance ``steps`` steps from step ``first``; return how many.
 
-        Parameters
-        ----------
-        beside : bool
-            Whether its rows come to the host while the next call runs.
+        ``beside``: its rows come to the host while the next call runs.
         """
         self._check_open()
         steps = min(steps, self.longest)
@@ -276,7 +281,7 @@ class CUDABackend:
         return self._laps.times(self.device_seconds, self.threads)
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:
-        """Return nothing: a call is under way when it is asked for the parts of its steps."""
+        """Return nothing: a call is under way when it is asked for this."""
         return []
 
     def peak_bandwidth(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as ct
+import socket
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -49,6 +50,14 @@ def device_count() -> int:
         return int(cuda.Device.count())
     except cuda.Error as error:
         raise DeviceError(f"backend 'cuda' finds no usable GPU: {error}") from error
+
+
+def place_of(number: int) -> str:
+    """Return the name of this host and where the GPU is in it."""
+    cuda, _ = _modules()
+    if number >= device_count():
+        return ""
+    return f"{socket.gethostname()} {cuda.Device(number).pci_bus_id()}"
 
 
 _SPARE: dict[int, list[Any]] = {}

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...compile.program import Unit
+from ...errors import NeurodriverError
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 
@@ -80,6 +81,14 @@ class Stepwise:
 EXECUTORS: dict[str, Executor] = {"resident": Resident(), "stepwise": Stepwise()}
 
 
+def executor_of(name: str) -> Executor:
+    """Return the executor of a name."""
+    if name not in EXECUTORS:
+        known = " or ".join(map(repr, EXECUTORS))
+        raise NeurodriverError(f"executor must be {known}, got '{name}'")
+    return EXECUTORS[name]
+
+
 class Launches:
     """Lists of items on a device, and the kernel that does them.
 
@@ -98,6 +107,8 @@ class Launches:
         Lists that advance a circuit; the others are those of units that instances launch.
     exports : bool
         Whether rows go to other processes.
+    arrivals : int
+        At the barrier of the grid so far; gates of a launch add theirs.
     """
 
     def __init__(
@@ -108,7 +119,7 @@ class Launches:
         self._shared = shared
         self._function = code.function("nd_advance")
         self._lists: list[tuple[int, int, int, Any]] = []
-        self._arrivals = 0
+        self.arrivals = 0
 
     def deal(self, units: Sequence[Unit], pieces: Pieces) -> None:
         """Deal the work to warps, for the launches of a step and for those of instances."""
@@ -164,10 +175,10 @@ class Launches:
         """
         items, offsets, blocks, _ = self._lists[number]
         which = schedule.WIDTHS.index(width)
-        values = (items, offsets, first, last, end, parts, which, self._arrivals)
+        values = (items, offsets, first, last, end, parts, which, self.arrivals)
         threads = self.plan.shape.threads
         launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)
         if width == "grid":
             steps = self.plan.shape.meetings(first, last) if parts & _STEPS else 0
             meetings = steps + bool(parts & _BEFORE)
-            self._arrivals = (self._arrivals + blocks * meetings) & 0xFFFF_FFFF
+            self.arrivals = (self.arrivals + blocks * meetings) & 0xFFFF_FFFF

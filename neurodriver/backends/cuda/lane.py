@@ -25,7 +25,13 @@ class Lane:
     """
 
     def __init__(self, device: Device) -> None:
+        self._device = device
         self.records = Records(device)
         self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
         self.events: list[Callable[[], Found]] = []
+
+    def ended(self) -> bool:
+        """Whether all of the call is done."""
+        with self._device.current():
+            return bool(self.here.query())

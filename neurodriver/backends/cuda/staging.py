@@ -44,7 +44,7 @@ class Staging:
         events: Sequence[Events],
         exports: Sequence[Probe],
     ) -> None:
-        self._twins, self._fuzz = owner.twins, owner.fuzz
+        self._twins, self._fuzz, self._gates = owner.twins, owner.fuzz, owner.gates
         self._inputs = [InputStage(owner, t) for t in inputs]
         self._probes = [ProbeStage(owner, p) for p in probes]
         self._events = [EventStage(owner, e, i >= Tables.NOTED) for i, e in enumerate(events)]
@@ -90,7 +90,7 @@ class Staging:
         self._twins.begin_sending()
         if self._events:
             records.clear()
-        tables.begin_sending(first, first + steps, self._fuzz)
+        tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
 
     def expect(self, lane: Lane) -> None:
         """Tell a lane what brings the rows of the chunk that was sent last, and its events."""

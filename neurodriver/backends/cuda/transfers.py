@@ -63,10 +63,12 @@ class Twins:
     Parameters
     ----------
     device : Device
+    shared : bool
+        Whether the device works in the memory of the host itself, instead of in copies.
     """
 
-    def __init__(self, device: Device) -> None:
-        self._device = device
+    def __init__(self, device: Device, shared: bool = False) -> None:
+        self._device, self._shared = device, shared
         self._starts: list[int] = []
         self._made: list[tuple[int, int, Any]] = []  # end, twin, memory; as `_starts`
         self._kept: list[NDArray[Any]] = []
@@ -78,11 +80,14 @@ class Twins:
         array = self._device.pinned(max(count, 1), dtype)
         array[:] = 0
         start = array.ctypes.data
-        memory = self._device.cuda.mem_alloc(array.nbytes)
-        self._device.upload(int(memory), array)
+        memory = None
+        if not self._shared:
+            memory = self._device.cuda.mem_alloc(array.nbytes)
+            self._device.upload(int(memory), array)
+        twin = start if memory is None else int(memory)
         place = bisect_right(self._starts, start)
         self._starts.insert(place, start)
-        self._made.insert(place, (start + array.nbytes, int(memory), memory))
+        self._made.insert(place, (start + array.nbytes, twin, memory))
         self._kept.append(array)  # as long as the device may copy from it
         return array[:count]
 
@@ -97,11 +102,13 @@ class Twins:
 
     def send(self, address: int, size: int) -> None:
         """Note that a piece has to go to the device."""
-        _note(self._in, address, size)
+        if not self._shared:
+            _note(self._in, address, size)
 
     def receive(self, address: int, size: int) -> None:
         """Note that a piece has to come from the device."""
-        _note(self._out, address, size)
+        if not self._shared:
+            _note(self._out, address, size)
 
     def begin_sending(self) -> None:
         """Begin the copies to the device that were noted."""
@@ -123,7 +130,8 @@ class Twins:
     def free(self) -> None:
         """Give the device's memory back."""
         for _, _, memory in self._made:
-            memory.free()
+            if memory is not None:
+                memory.free()
         self._starts, self._made = [], []
 
 
@@ -152,7 +160,10 @@ class Tables:
     NOTED = 4
     """Tables of events whose rows need not be looked through, at most."""
 
-    HEAD = 8 + NOTED * FIELDS[2]
+    FIRST = 10
+    """Words before those tables."""
+
+    HEAD = FIRST + NOTED * FIELDS[2]
     """Words of what ``given`` gets."""
 
     def __init__(self, device: Device, given: int, counts: Sequence[int]) -> None:
@@ -208,11 +219,11 @@ class Tables:
         """Tell of a table of events whose rows need not be looked through."""
         self._noted[row] = fields
 
-    def begin_sending(self, first: int, end: int, fuzz: int) -> None:
+    def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int]) -> None:
         """Begin to bring them to the device, for a chunk of steps ``first`` to ``end - 1``."""
-        self._words[4:8] = first, fuzz, len(self._noted), end
+        self._words[4 : self.FIRST] = first, fuzz, len(self._noted), end, *gates
         for place, fields in enumerate(self._noted.values()):
-            start = 8 + place * len(fields)
+            start = self.FIRST + place * len(fields)
             self._words[start : start + len(fields)] = fields
         host = self._host.room(0)
         if self._changed:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
-from cutting import assert_equal_bits, managed, random_parts, whole, with_crossings
+from cutting import assert_equal_bits, by_uid, managed, random_parts, whole, with_crossings
 from emulated_gpu import emulated, random_circuit
+from support import DT
 
+from neurodriver import LPU, MemoryRecorder
 from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.circuit.cut import cut
+from neurodriver.manager import Manager
 from neurodriver.network.mpi import world
 
 __all__ = ["emulated"]
@@ -17,17 +21,30 @@ STEPS = 60
 BACKENDS = [("cuda", "cuda"), ("cpu", "cuda"), ("cuda", "cpu")]
 
 
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each rank have a GPU of its own."""
+    where = f"of rank {world().rank}"
+    monkeypatch.setattr("neurodriver.backends.cuda.device.place_of", lambda number: where)
+
+
 @pytest.mark.parametrize("backends", BACKENDS)
 @pytest.mark.parametrize("more", [0, 1, 4])
 @pytest.mark.parametrize("large", [5, 4096])
+@pytest.mark.parametrize("alone", [False, True])
 def test_same_bits(
     emulated: None,
     backends: tuple[str, str],
     more: int,
     large: int,
+    alone: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With windows of several steps, and blocks that a CPU sends from its rings, row by row."""
+    """With windows of several steps, and blocks that a CPU sends from its rings, row by row.
+
+    Ranks with a GPU each pass gates within a launch.
+    """
+    if alone:
+        apart(monkeypatch)
     monkeypatch.setattr("neurodriver.network.buffers.LARGE", large)
     monkeypatch.setenv("NEURODRIVER_BACKEND", backends[world().rank])
     circuit, inputs = random_circuit(30, 4)
@@ -35,7 +52,13 @@ def test_same_bits(
     expected = whole(with_crossings(circuit, part, more=more), inputs, STEPS, backend="cpu")
     parts = cut(circuit, part, ["a", "b"])
     man, found = managed(parts, inputs, STEPS, more * 1e-4, ranks={"a": 0, "b": 1})
-    assert next(iter(man.lpus.values())).backend.program.memory.target.name == backends[man.rank]
+    lpu: Any = next(iter(man.lpus.values()))
+    assert lpu.backend.program.memory.target.name == backends[man.rank]
+    exchange = lpu.simulation.exchange
+    assert exchange.gated == (alone and backends == ("cuda", "cuda"))
+    assert not (exchange.gated and exchange.timing.lag)
+    if exchange.gated:
+        assert lpu.backend.device.copies.count(("launch", 0)) < STEPS // exchange.timing.window
     assert assert_equal_bits(expected, found, all_of=False) > 10
 
 
@@ -57,3 +80,32 @@ def test_a_window_is_one_copy_each_way(emulated: None) -> None:
     assert copies.count(("to", exchange.takes.bytes)) == windows - 1  # none comes before step 0
     others = {size for kind, size in copies[copies.index(("launch", 0)) :] if kind == "to"}
     assert min(others - {exchange.takes.bytes}) == 8 * Tables.HEAD
+
+
+def test_a_rank_that_stops(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one leaves at a gate, within a launch; what it has done until then is recorded."""
+    apart(monkeypatch)
+    circuit, _ = random_circuit(30, 6)
+    part = random_parts(circuit, 2, 6)
+    parts = cut(circuit, part, ["a", "b"])
+    man = Manager(timeout=60.0)
+    for rank, (name, one) in enumerate(parts.circuits.items()):
+        recorder = MemoryRecorder([("V", None)])
+        man.add(LPU, name, one, DT, recorders=[recorder], rank=rank, backend="cuda")
+    for (source, target), pattern in parts.patterns().items():
+        man.connect(source, target, pattern)
+    man.spawn()
+    (lpu,) = man.lpus.values()
+    simulation: Any = lpu.simulation
+    if man.rank == 1:  # it looks after each of its own calls
+        simulation.backend.gates.window, simulation.exchange.gated = 0, False
+    man.start()
+    if man.rank == 1:
+        while simulation.step < STEPS:
+            time.sleep(0.01)
+        man.stop()
+    man.wait()
+    assert simulation.step >= STEPS - simulation.exchange.timing.window
+    found = by_uid(lpu.recorders[0], simulation.step)
+    expected = whole(with_crossings(circuit, part), [], simulation.step, backend="cpu")
+    assert assert_equal_bits(expected, found, all_of=False) > 10

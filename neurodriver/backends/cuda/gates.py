@@ -1,0 +1,90 @@
+"""``Gates``: where a kernel waits, in the middle of a launch, for rows of other processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from .device import Device
+
+Serve = Callable[[int], bool]
+"""Exchanges rows when so many steps are done; tells whether to go on."""
+
+_REACHED, _OPEN, _ARRIVALS = 0, 16, 32
+"""Words of the memory that both see, on lines of their own: steps done, by the device; steps that
+may be done, by the host; arrivals at the barrier in the end, by the device."""
+
+_LEAVE = -1
+_LOOK = 1 << 12
+"""Looks at the memory between two questions whether the launch still runs."""
+
+
+class Gates:
+    """A gate each ``window`` steps: the kernel says that it is there, and the host lets it pass.
+
+    What crosses lies in page-locked memory of the host, which the kernel reads and writes itself.
+    So a window costs neither a launch nor a copy.
+
+    Parameters
+    ----------
+    device : Device
+    possible : bool
+        Whether the kernel knows gates.
+
+    Attributes
+    ----------
+    possible : bool
+    window : int
+        Steps between gates; 0: there are none.
+    """
+
+    def __init__(self, device: Device, possible: bool) -> None:
+        self.possible, self.window = possible, 0
+        self._words = device.pinned(48, np.int64)
+        self._words[:] = 0
+        self._serve: Serve = lambda step: True
+
+    def set(self, window: int, serve: Serve) -> bool:
+        """Let ``serve`` be asked at each multiple of ``window`` steps; return whether it will."""
+        if self.possible:
+            self.window, self._serve = window, serve
+        return self.possible
+
+    @property
+    def fields(self) -> tuple[int, int]:
+        """What the kernel is told."""
+        return self.window, self._words.ctypes.data
+
+    @property
+    def arrivals(self) -> int:
+        """Arrivals at the grid's barrier when the last launch had ended."""
+        return int(self._words[_ARRIVALS])
+
+    def pass_all(self, first: int, end: int, ended: Callable[[], bool]) -> int:
+        """Serve the gates of a launch of steps ``first`` to ``end - 1``; return the steps it does.
+
+        Parameters
+        ----------
+        ended : callable
+            Whether the launch has ended, as it does when it fails; raises what it failed with.
+        """
+        if not self.window:
+            return end - first
+        for step in range((first // self.window + 1) * self.window, end, self.window):
+            looks = 0
+            while self._words[_REACHED] < step:
+                looks += 1
+                if looks % _LOOK == 0:
+                    if ended() and self._words[_REACHED] < step:
+                        return step - first
+                    os.sched_yield()
+            going = False
+            try:
+                going = self._serve(step)
+            finally:
+                self._words[_OPEN] = step if going else _LEAVE
+            if not going:
+                return step - first
+        return end - first
