@@ -165,6 +165,9 @@ class Shape:
         Whether it is noted which rows of events are not silent: somebody wants to know.
     gates : bool
         Whether a launch may wait for other processes.
+    recalls : bool
+        Whether threads recall which rows of a ring hold events of their components, instead of
+        looking that up.
     """
 
     threads: int = 256
@@ -177,6 +180,7 @@ class Shape:
     window: int = 0
     marks: bool = True
     gates: bool = False
+    recalls: bool = False
 
     @property
     def team(self) -> int:
@@ -241,6 +245,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_PIECE {PIECE}",
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
+        f"#define ND_RECALLS {int(shape.recalls)}",
         f"#define ND_KEEPS {int(shape.keeps and (shelf > 0 or shape.threads <= ROOMY))}",
         f"#define ND_SHELF {shelf}",
         f"#define ND_LETTER {LETTER_BYTES}",

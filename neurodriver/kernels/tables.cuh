@@ -52,6 +52,67 @@ template <int N, class Letters> struct nd_sent {
     real value[N];
 };
 
+ND_FN unsigned nd_note_at(long long row, long long depth, long long slices, int at)
+{
+    return (unsigned)nd_place(row, depth) * (unsigned)slices + (unsigned)at / ND_LANES;
+}
+
+/* Which rows of a ring hold events of the components of a warp, N a thread: a bit for each row. Of a
+ * longer ring, or where that is slower: the note on the row that is written now, asked for a step
+ * ahead. */
+template <int N> struct nd_past {
+    unsigned long long rows[N], any;
+    unsigned was[N];
+
+    static ND_MEMBER bool apart(long long depth) { return depth > 64 || !ND_RECALLS; }
+
+    ND_MEMBER void load(int i, const unsigned char *notes, long long depth, long long row, long long slices, int at, bool live)
+    {
+        if (apart(depth)) {
+            was[i] = notes[nd_note_at(row, depth, slices, at)];
+            return;
+        }
+        const unsigned lives = nd_ballot(live);
+        const int first = nd_from(at, 0);
+        rows[i] = 0;
+        ND_UNROLL
+        for (int half = 0; half < 2; ++half) {      /* a row for each thread */
+            const int mine = nd_lane() + 32 * half;
+            bool some = false;
+            if (mine < depth) {
+                const unsigned char *note = notes + nd_note_at(mine, depth, slices, first);
+                if (lives & 1) some = note[0] != 0;
+                if (lives >> ND_LANES & 1) some |= note[1] != 0;
+            }
+            rows[i] |= (unsigned long long)nd_ballot(some) << 32 * half;
+        }
+        any = i ? any | rows[i] : rows[i];
+    }
+
+    /* Whether the row that is written now holds any, as far as that is known of all at once. */
+    ND_MEMBER bool some(long long depth, long long row) const
+    {
+        return !apart(depth) && (any >> nd_place(row, depth) & 1);
+    }
+
+    /* The same of component i. */
+    ND_MEMBER unsigned take(int i, const unsigned char *notes, long long depth, long long row, long long slices, int at)
+    {
+        if (!apart(depth)) return (unsigned)(rows[i] >> nd_place(row, depth)) & 1u;
+        const unsigned now = was[i];
+        was[i] = notes[nd_note_at(row + 1, depth, slices, at)];
+        return now;
+    }
+
+    ND_MEMBER void note(int i, bool here, long long depth, long long row)
+    {
+        if (apart(depth)) return;
+        const unsigned long long bit = 1ull << nd_place(row, depth);
+        rows[i] = here ? rows[i] | bit : rows[i] & ~bit;
+        any = i ? any | rows[i] : rows[i];
+    }
+};
+
 /* Record the events of a warp in the row that it writes. */
 static __device__ __noinline__ void nd_note(const real *ring, long long row, bool mine, int element)
 {

@@ -3,8 +3,8 @@
 A warp finds out whether one of its components has an event, or its row an old one: mostly there is
 nothing to do. Else it stores them, notes which slices of the row hold any, and sends them.
 
-Where a thread keeps its components (``ND_HOLDS``), the notes are asked for a step ahead, and where
-warps meet at each step events are recorded a step late: nobody waits for that at the barrier. Where
+Where a thread keeps its components (``ND_HOLDS``), it knows the notes of all rows, and where warps
+meet at each step events are recorded a step late: nobody waits for that at the barrier. Where
 a thread has others in turn, each is sent at once, which takes fewer registers.
 """
 
@@ -57,7 +57,9 @@ class ThreadEvents:
         """Declare what a thread keeps."""
         n = self.name
         kept = [f"nd_letters_{n} nd_l_{n}[ND_OWN];", f"unsigned nd_late_{n}[ND_OWN];"]
-        return held([*kept, *([] if self.spread else [f"unsigned char nd_was_{n}[ND_OWN];"])])
+        if self.spread:
+            return held(kept)
+        return held([*kept, f"nd_past<ND_OWN> nd_was_{n};"])
 
     def load(self) -> list[str]:
         """Return the loads of what is kept, of component ``nd_at``."""
@@ -65,17 +67,20 @@ class ThreadEvents:
         lines = [f"nd_late_{n}[nd_i] = 0;", "#if ND_SHELF",
                  f"nd_shelf_of<nd_letters_{n}>(nd_i)->ask(nd_at);", "#else",
                  f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);", "#endif"]  # fmt: skip
-        notes = [] if self.spread else [f"nd_was_{n}[nd_i] = {self._note('nd_k + 1')};"]
-        return held([*lines, *notes])
+        if self.spread:
+            return held(lines)
+        notes, given = self._notes(), f"{self._depth()}, nd_k + 1, {self._slices()}"
+        return held([*lines, f"nd_was_{n}.load(nd_i, {notes}, {given}, nd_at, nd_live[nd_i]);"])
 
     def old(self) -> list[str]:
         """Tell where the row that is written held events before; ask the same of the next one."""
         if self.spread:
             return []
-        n, now, then = self.name, self._note("nd_k + 1"), self._note("nd_k + 2")
-        kept = [f"nd_o_{n}[nd_i] = nd_was_{n}[nd_i];", f"nd_was_{n}[nd_i] = {then};"]
-        body = held(kept, [f"nd_o_{n}[nd_i] = {now};"])
-        return [f"unsigned char nd_o_{n}[ND_OWN];", *each(body)]
+        n = self.name
+        given = f"nd_i, {self._notes()}, {self._depth()}, nd_k + 1, {self._slices()}, nd_at"
+        kept = f"nd_o_{n}[nd_i] = nd_was_{n}.take({given});"
+        body = held([kept], [f"nd_o_{n}[nd_i] = {self._note('nd_k + 1')};"])
+        return [f"unsigned nd_o_{n}[ND_OWN];", *each(body)]
 
     def record_late(self) -> list[str]:
         """Record the events of row ``nd_k`` of component ``nd_at``, which wait for that."""
@@ -84,7 +89,7 @@ class ThreadEvents:
     def begin(self) -> list[str]:
         """Declare what is found of all components before something is done."""
         n = self.name
-        kept = [f"unsigned nd_busy_{n} = 0;", f"real nd_y_{n}[ND_OWN];"]
+        kept = [f"bool nd_busy_{n} = false;", f"real nd_y_{n}[ND_OWN];"]
         return [f"unsigned nd_e_{n}[ND_OWN];", *held(kept)]
 
     def find(self) -> list[str]:
@@ -92,11 +97,13 @@ class ThreadEvents:
         n, output, bits = self.name, self.component.output(self.name), f"nd_e_{self.name}[nd_i]"
         value, ballot = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
         plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] ="
-        busy = f"{value} != 0" if self.spread else f"({value} != 0 || nd_o_{n}[nd_i] != 0)"
+        busy = f"{value} != 0"
+        if not self.spread:
+            busy = f"({busy} || (nd_was_{n}.apart({self._depth()}) && nd_o_{n}[nd_i] != 0))"
         kept = [
             f"{value} = {output};", f"{bits} = 0;",
             *([f"{plain} {value};"] if self.spread else []),
-            f"nd_busy_{n} |= nd_ballot(nd_live[nd_i] && {busy});",
+            f"nd_busy_{n} |= nd_live[nd_i] && {busy};",
         ]  # fmt: skip
         sent = [
             f"nd_sent<1, nd_letters_{n}> nd_e;",
@@ -115,7 +122,9 @@ class ThreadEvents:
         n = self.name
         bits, value = f"nd_e_{n}[nd_i]", f"nd_y_{n}[nd_i]"
         changed = [f"{bits} = nd_ballot(nd_live[nd_i] && {value} != 0);"]
-        changed += [] if self.spread else self._change(bits, value)
+        if not self.spread:
+            changed += self._change(bits, value)
+            changed.append(f"nd_was_{n}.note(nd_i, {bits} != 0, {self._depth()}, nd_k + 1);")
         take = [
             f"nd_e.bits[nd_j] = nd_e_{n}[nd_i + nd_j];",
             f"nd_e.value[nd_j] = nd_y_{n}[nd_i + nd_j];",
@@ -131,19 +140,30 @@ class ThreadEvents:
         pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
         sent = ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
         record = each([self._record(bits, "nd_k + 1")])  # a call: when the rest has left registers
+        busy = f"nd_ballot(nd_busy_{n})"
+        busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
         late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
         found = [*each(changed), *sent, *within_a_step([], record)]
         return held(
-            [*block(f"if (nd_busy_{n})", found), *late], block("if (nd_given.events)", record)
+            [*block(f"if ({busy})", found), *late],
+            block("if (nd_given.events)", record),
         )
 
+    def _notes(self) -> str:
+        """Return where the notes on slices of rows are, which nobody else changes."""
+        key = self.component.key(f"written:{self.name}")
+        return self.component.arguments.pointer(key, "unsigned char")
+
+    def _depth(self) -> str:
+        return self.component.arguments.integer(f"depth:{self.name}")
+
+    def _slices(self) -> str:
+        return self.component.arguments.integer(self.component.key(f"slices:{self.name}"))
+
     def _note(self, row: str) -> str:
-        """Return the place of the note on a slice of a row, which nobody else changes."""
-        c, a = self.component, self.component.arguments
-        written = a.pointer(c.key(f"written:{self.name}"), "unsigned char")
-        depth, slices = a.integer(f"depth:{self.name}"), a.integer(c.key(f"slices:{self.name}"))
-        begin = f"(unsigned)nd_place({row}, {depth}) * (unsigned){slices}"
-        return f"{written}[{begin} + (unsigned)nd_at / ND_LANES]"
+        """Return the place of the note on a slice of a row."""
+        given = f"{row}, {self._depth()}, {self._slices()}, nd_at"
+        return f"{self._notes()}[nd_note_at({given})]"
 
     def _change(self, bits: str, value: str) -> list[str]:
         """Store an event, but no zeros over zeros, and note the slice."""

@@ -139,11 +139,13 @@ def test_any_width_and_order_of_work(name: str, monkeypatch: pytest.MonkeyPatch)
         shapes.append(schedule.Plan("block", 1, Shape(1024, 1, False), (2,) * count))
         shapes.append(schedule.Plan("cluster", 16, Shape(128, 1, True), (1,) * count))
         shapes.append(schedule.Plan("grid", 132, Shape(64, 1, True), (1,) * count))
+        shapes.append(schedule.Plan("grid", 20, Shape(448, 1, True), (1,) * count))
     for number, plan in enumerate(shapes):
         monkeypatch.setattr(schedule, "choose", lambda *_, plan=plan: plan)
         for fuzz in ("0", str(number + 1)):
             monkeypatch.setenv("NEURODRIVER_FUZZ", fuzz)
-            got = simulate(made, DT, STEPS, (), RECORD, backend="cuda")
+            more = {"chunk": 11} if number % 2 else {}  # what a thread recalls, a launch looks up
+            got = simulate(made, DT, STEPS, (), RECORD, backend="cuda", **more)
             assert_same_bits(on_cpu(name, "float64"), got)
 
 

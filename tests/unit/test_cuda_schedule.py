@@ -108,6 +108,20 @@ def test_as_wide_as_it_has_to_be(count: int, clusters: bool, width: str) -> None
     assert schedule.choose([unit(count)], 132, clusters).width == width
 
 
+@pytest.mark.parametrize(
+    ("width", "threads", "holds", "window", "expected"),
+    [("grid", 384, True, 18, True), ("block", 128, True, 18, True), ("grid", 384, True, 0, False),
+     ("grid", 416, True, 0, True), ("grid", 416, False, 0, False),
+     ("cluster", 736, True, 0, False)],
+)  # fmt: skip
+def test_who_recalls_events(
+    width: str, threads: int, holds: bool, window: int, expected: bool
+) -> None:
+    """In windows; else on a grid of many warps. In a block or cluster registers would spill."""
+    shape = schedule.Shape(threads, 1, holds, window=window)
+    assert schedule.recalls(width, shape) == expected
+
+
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)

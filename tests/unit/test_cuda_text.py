@@ -204,7 +204,7 @@ def test_circuits(
 ) -> None:
     """Components that are streamed or held, one or two a thread; no kernel spills a register."""
     units = compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA).units
-    shape = Shape(256, 1, holds, laps=laps, gates=gates)
+    shape = Shape(256, 1, holds, laps=laps, gates=gates, recalls=gates)
     text = device_text([Part(u.kernel, own) for u in units], dtype, shape)
     said = built(text, arch)
     told = compiler.resources(said)

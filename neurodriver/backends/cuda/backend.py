@@ -120,8 +120,8 @@ class CUDABackend:
         )
         marks = bool(self.program.custom) or any("nd_silent(" in u.kernel.text for u in units)
         gates, window = self.gates.possible, self.mail.window
-        plan = replace(plan, shape=replace(plan.shape, window=window, marks=marks, gates=gates))
-        return schedule.with_ahead(plan, units, word)
+        shape = replace(plan.shape, window=window, marks=marks, gates=gates)
+        return schedule.finished(replace(plan, shape=shape), units, word)
 
     def _built(self) -> Loaded:
         """Compile the text of the circuit; in a profile it counts what its parts take."""

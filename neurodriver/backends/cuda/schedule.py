@@ -103,6 +103,20 @@ def _size(unit: Unit, own: int) -> int:
     return own if unit.spread else WARP * own
 
 
+def finished(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
+    """Return a plan with what follows from its width: values under way, what threads recall."""
+    shape = replace(plan.shape, recalls=recalls(plan.width, plan.shape))
+    return with_ahead(replace(plan, shape=shape), units, word)
+
+
+def recalls(width: str, shape: Shape) -> bool:
+    """Whether threads recall which rows of a ring hold events, which takes registers.
+
+    They do in windows, where a look costs the most, and where many warps look at once.
+    """
+    return shape.window > 1 if shape.threads <= ROOMY else width == "grid" and shape.holds
+
+
 def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
     """Return a plan with as many values under way as there is shared memory for.
 
