@@ -149,6 +149,17 @@ def test_any_width_and_order_of_work(name: str, monkeypatch: pytest.MonkeyPatch)
             assert_same_bits(on_cpu(name, "float64"), got)
 
 
+@pytest.mark.parametrize("name", list(CIRCUITS))
+def test_nobody_records(name: str, executor: str) -> None:
+    """What is not asked for makes no work, and no launch without any."""
+    found = []
+    for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):
+        with started(CIRCUITS[name](), DT, record=(), **more) as lpu:
+            lpu.run(steps=STEPS)
+            found.append(lpu.get("V"))
+    np.testing.assert_array_equal(*found)
+
+
 def test_spikes_from_inputs_are_gathered() -> None:
     """What no kernel computes comes from rows, beside what is dealt out."""
     rng = np.random.default_rng(4)

@@ -142,6 +142,16 @@ def test_pieces(count: int, warps: int) -> None:
 
 
 @pytest.mark.parametrize("executor", ["resident", "stepwise"])
+@pytest.mark.parametrize("dealing", [[], [np.zeros((0, 4), np.int32)]])
+def test_no_launch_without_work(executor: str, dealing: list[schedule.Items]) -> None:
+    """Where nothing enters, is dealt out or leaves, no list but that of inputs may be empty."""
+    units = [unit(500, 0), unit(90, 1)]
+    plan = schedule.choose(units, 132, True)
+    lists = EXECUTORS[executor].lists(plan, units, [[], dealing, [], [], []])
+    assert all(len(one.items) for one in lists[executor == "stepwise" :])
+
+
+@pytest.mark.parametrize("executor", ["resident", "stepwise"])
 def test_lists_of_both_executors(executor: str) -> None:
     """Resident: one list. Stepwise: the first inputs alone, then each unit, then all the rest."""
     units = [unit(500, 0), unit(90, 1)]

@@ -56,7 +56,7 @@ class Stepwise:
         self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces
     ) -> list[schedule.Lists]:
         """Return what injects the first inputs, the units, and all that enters and leaves."""
-        flat = [items for kind in pieces for items in kind]
+        flat = [items for kind in pieces for items in kind if len(items)]
         first = [np.concatenate(pieces[0])] if pieces[0] else []
         groups = [
             schedule.unit_items(u, i, o)[0]
