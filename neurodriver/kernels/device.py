@@ -190,7 +190,12 @@ class Shape:
     @property
     def keeps(self) -> bool:
         """Whether threads have at hand where the connections of their components are."""
-        return self.holds and not self.window
+        return self.holds and self.window != 1
+
+    @property
+    def shelved(self) -> bool:
+        """Whether that lies in shared memory, as registers are few; in windows models need them."""
+        return self.threads > ROOMY or self.window > 1
 
     def shelf(self, letters: int) -> int:
         """Return the bytes of shared memory for that, of so many connections a thread.
@@ -198,7 +203,7 @@ class Shape:
         None where there are registers for it, or more than a block may have.
         """
         size = self.threads * letters * LETTER_BYTES
-        return size if self.keeps and ROOMY < self.threads and size <= SHELF_BYTES else 0
+        return size if self.keeps and self.shelved and size <= SHELF_BYTES else 0
 
     def meetings(self, first: int, last: int) -> int:
         """Return how often warps meet in steps ``first`` to ``last - 1``."""
@@ -246,7 +251,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
         f"#define ND_RECALLS {int(shape.recalls)}",
-        f"#define ND_KEEPS {int(shape.keeps and (shelf > 0 or shape.threads <= ROOMY))}",
+        f"#define ND_KEEPS {int(shelf > 0 or (shape.keeps and not shape.shelved))}",
         f"#define ND_SHELF {shelf}",
         f"#define ND_LETTER {LETTER_BYTES}",
         f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",

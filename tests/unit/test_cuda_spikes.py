@@ -210,16 +210,19 @@ def test_few_are_sent_by_their_threads() -> None:
 
 @pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
 def test_where_connections_are_kept() -> None:
-    """In registers; in shared memory in wide blocks; not where kernels need that for their sums."""
+    """In registers; in shared memory in wide blocks and windows; not where sums need that."""
     program = compiled(columns(1, 9))
     binding: Any = _Literal()
-    for threads, record, shelf in ((384, 0, 0), (736, 0, 736 * 24), (736, 8, 0)):
-        shape = Shape(threads, holds=True)
+    for threads, record, window, shelf, keeps in (
+        (384, 0, 0, 0, 1), (736, 0, 0, 736 * 24, 1), (736, 8, 0, 0, 0),
+        (384, 0, 9, 384 * 24, 1), (384, 8, 9, 0, 0), (384, 0, 1, 0, 0),
+    ):  # fmt: skip
+        shape = Shape(threads, holds=True, window=window)
         parts = parts_of(program, schedule.Plan("grid", 132, shape, (1,)), binding)
         kernel = replace(parts[0].kernel, record=record)
         text = device_text([replace(parts[0], kernel=kernel), *parts[1:]], "float32", shape)
         assert f"\n#define ND_SHELF {shelf}\n" in text
-        assert f"\n#define ND_KEEPS {int(not record)}\n" in text
+        assert f"\n#define ND_KEEPS {keeps}\n" in text
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
 
