@@ -189,6 +189,11 @@ struct nd_timer {
     }
 };
 
+/* The components of a warp that holds none. */
+struct nd_none {
+    ND_MEMBER void record(long long) {}
+};
+
 struct nd_loop {
     const nd_item *list;    /* of this warp */
     int count, width;
@@ -260,11 +265,13 @@ struct nd_loop {
         return next < last ? next : last;
     }
 
-    /* What follows when the components have done steps k .. until - 1. */
-    ND_MEMBER void finish(long long k, long long until)
+    /* What follows when the components, those of `unit`, have done steps k .. until - 1. */
+    template <class Unit> ND_MEMBER void finish(long long k, long long until, Unit &unit)
     {
         if (ND_WINDOW) {
             meet();
+            unit.record(k);
+            timer.lap(ND_RECORDING);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
@@ -308,7 +315,7 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
         if (nd_given.fuzz) nd_dawdle(k);
         nd_steps(unit, k, until);
         loop.timer.lap(item);
-        loop.finish(begin, until);
+        loop.finish(begin, until, unit);
     }
     unit.save(loop.last);
     loop.timer.lap(item);

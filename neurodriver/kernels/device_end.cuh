@@ -6,6 +6,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
     const int warp = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
+    nd_none none;
     loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
@@ -24,7 +25,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
             loop.keep(0);
             for (long long k = first; k < last; k = loop.until(k)) {
                 if (nd_given.fuzz) nd_dawdle(k);
-                loop.finish(k, loop.until(k));
+                loop.finish(k, loop.until(k), none);
             }
         }
 #else
@@ -40,7 +41,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
                 else if (!ND_WINDOW) nd_do_other(item, k, end);
                 loop.timer.lap(item);
             }
-            if (ND_WINDOW) loop.finish(k, until);
+            if (ND_WINDOW) loop.finish(k, until, none);
             else loop.meet();
             k = until;
         }

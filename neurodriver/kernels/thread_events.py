@@ -3,9 +3,10 @@
 A warp finds out whether one of its components has an event, or its row an old one: mostly there is
 nothing to do. Else it stores them, notes which slices of the row hold any, and sends them.
 
-Where a thread keeps its components (``ND_HOLDS``), it knows the notes of all rows, and where warps
-meet at each step events are recorded a step late: nobody waits for that at the barrier. Where
-a thread has others in turn, each is sent at once, which takes fewer registers.
+Where a thread keeps its components (``ND_HOLDS``), it knows the notes of all rows, and events are
+recorded late: a step later where warps meet at each step, after the first of the two meetings of a
+window else. So nobody waits for that at a barrier. Where a thread has others in turn, each event is
+sent and recorded at once, which takes fewer registers.
 """
 
 from __future__ import annotations
@@ -86,6 +87,14 @@ class ThreadEvents:
         """Record the events of row ``nd_k`` of component ``nd_at``, which wait for that."""
         return held(within_a_step([self._record(f"nd_late_{self.name}[nd_i]", "nd_k")]))
 
+    def record_window(self) -> list[str]:
+        """Record the events of component ``nd_at`` in a window: bit t of what waits is step t."""
+        n = self.name
+        left = f"unsigned nd_left = nd_late_{n}[nd_i]; nd_ballot(nd_left); nd_left &= nd_left - 1"
+        row = "nd_k / (ND_WINDOW + !ND_WINDOW) * ND_WINDOW + __ffs((int)nd_left)"
+        body = block(f"for ({left})", [self._note_event("nd_left", row)])
+        return held(within_a_step([], [*body, f"nd_late_{n}[nd_i] = 0;"]))
+
     def begin(self) -> list[str]:
         """Declare what is found of all components before something is done."""
         n = self.name
@@ -139,11 +148,13 @@ class ThreadEvents:
         ]  # fmt: skip
         pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
         sent = ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
-        record = each([self._record(bits, "nd_k + 1")])  # a call: when the rest has left registers
+        record = each([self._record(bits, "nd_k + 1")])
+        bit = "1u << (unsigned)nd_k % (ND_WINDOW + !ND_WINDOW)"
+        later = each([f"if ({bits} >> nd_lane() & 1) nd_late_{n}[nd_i] |= {bit};"])
         busy = f"nd_ballot(nd_busy_{n})"
         busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
         late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
-        found = [*each(changed), *sent, *within_a_step([], record)]
+        found = [*each(changed), *sent, *within_a_step([], later)]
         return held(
             [*block(f"if ({busy})", found), *late],
             block("if (nd_given.events)", record),
@@ -188,8 +199,10 @@ class ThreadEvents:
 
     def _record(self, bits: str, row: str) -> str:
         """Record the events of a row of component ``nd_at``."""
+        return f"if ({bits}) {self._note_event(f'{bits} >> nd_lane() & 1', row)}"
+
+    def _note_event(self, mine: str, row: str) -> str:
         a = self.component.arguments
         ring = a.pointer(f"ring:{self.name}", "const real")
         own = a.integer(self.component.key(f"segment:{self.name}"))
-        mine = f"{bits} >> nd_lane() & 1, (int){own} + nd_at"
-        return f"if ({bits}) nd_note({ring}, {row}, {mine});"
+        return f"nd_note({ring}, {row}, {mine}, (int){own} + nd_at);"

@@ -77,6 +77,7 @@ class ThreadText:
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
             "step(long long nd_k, bool nd_last)": self.step(),
+            "record(long long nd_k)": self.record_window(),
             "save(long long nd_k)": [*self.head(), *each(self.save())],
         }
         members = self.members()
@@ -183,6 +184,11 @@ class ThreadText:
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
         return [*lines, *[line for r in self.reads for line in r.next()]]
+
+    def record_window(self) -> list[str]:
+        """Return what is done between the meetings of a window that began with step ``nd_k``."""
+        lines = [line for e in self.events for line in e.record_window()]
+        return ["(void)nd_k;", *(each(lines) if lines else [])]
 
     def advance(self) -> list[str]:
         """Return one sub-step of component ``nd_i``."""
