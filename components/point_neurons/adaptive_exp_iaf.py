@@ -2,6 +2,8 @@
 
 from neurodriver.component import NDComponent, Parameter, State, Weighted
 
+from .leaky_iaf_exp_current import LeakyIAFExpCurrent
+
 
 class AdaptiveExpIAF(NDComponent):
     """Adaptive exponential integrate-and-fire neuron with exponential currents, explicit Euler.
@@ -13,7 +15,8 @@ class AdaptiveExpIAF(NDComponent):
     row k over an edge of d steps arrives in row k + d. Defaults are those of the paper.
 
     Refractory: for ``round(refractory_period / dt)`` sub-steps after a spike V stays at the reset
-    potential while w and the synapses go on, and what arrives enters the synapses.
+    potential while w and the synapses go on. What arrives in these rows enters the synapses, or is
+    dropped where ``keep_input`` is 0.
 
     Limits: of first order in the sub-step; at most one spike a step is told. The upstroke takes
     less than a sub-step near the peak, so where the peak lies hardly matters.
@@ -40,6 +43,7 @@ class AdaptiveExpIAF(NDComponent):
         "tau_exc": Parameter("ms", default=5.0, above=0.0, doc="time constant of excitation"),
         "tau_inh": Parameter("ms", default=10.0, above=0.0, doc="time constant of inhibition"),
         "refractory_period": Parameter("ms", default=0.0, at_least=0.0, doc="rest after a spike"),
+        "keep_input": LeakyIAFExpCurrent.params["keep_input"],
     }
     states = {
         "V": State("mV", "resting_potential", doc="membrane potential"),
@@ -68,8 +72,9 @@ class AdaptiveExpIAF(NDComponent):
         w += share_w * (a * (V - resting_potential) - w);
         V = clamped ? reset_potential : free;
         left = fmax(left - 1, 0);
-        s_exc = decay_exc * s_exc + (last ? exc : 0);
-        s_inh = decay_inh * s_inh + (last ? inh : 0);
+        real open = last ? (clamped ? keep_input : 1) : 0;
+        s_exc = decay_exc * s_exc + open * exc;
+        s_inh = decay_inh * s_inh + open * inh;
         if (!clamped && V >= peak) {
             V = reset_potential;
             w += b;

@@ -322,6 +322,31 @@ def test_euler_is_the_plain_formula(keep: float) -> None:
     np.testing.assert_allclose(data["V"][:, 0], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("keep", [1.0, 0.0])
+def test_adaptive_is_the_plain_formula(keep: float) -> None:
+    """Every row of explicit Euler, with arrivals that a resting neuron keeps or drops."""
+    arrivals = {"exc": some_arrivals(3000, 3, 0.3), "inh": some_arrivals(3000, 4, 0.05)}
+    given = {"refractory_period": 3.0, "keep_input": keep}
+    data = driven("AdaptiveExpIAF", given, arrivals, {"exc": 400.0, "inh": -150.0})
+    v, w, exc, inh, last, expected, fired = -70.6, 0.0, 0.0, 0.0, -1000, [-70.6], []
+    for row in range(1, 3000):
+        resting = row - last <= 30
+        upstroke = 2.0 * math.exp((v + 50.4) / 2.0)
+        free = v + H / 281.0 * (30.0 * (-70.6 - v + upstroke) - w + exc + inh)
+        w += H / 144.0 * (4.0 * (v + 70.6) - w)
+        v = -70.6 if resting else free
+        taken = keep if resting else 1.0
+        exc = exc * math.exp(-H / 5.0) + taken * 400.0 * arrivals["exc"][row]
+        inh = inh * math.exp(-H / 10.0) - taken * 150.0 * arrivals["inh"][row]
+        if not resting and v >= 20.0:
+            v, w, last = -70.6, w + 80.5, row
+            fired.append(row)
+        expected.append(v)
+    assert len(fired) > 5
+    assert spike_rows(data) == fired
+    np.testing.assert_allclose(data["V"][:, 0], expected, rtol=1e-9)
+
+
 # ---- refractory period ------------------------------------------------------------------------
 
 
