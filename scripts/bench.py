@@ -67,6 +67,7 @@ TABLE = (
     "fly",
     "projections",
     "potjans",
+    "exchange",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -5,8 +5,8 @@
 On the CPU no kernel has a component to advance, so a step is packing, exchanging and unpacking, and
 the loop around them. On GPUs, one for each rank where there are as many, the kernels run, too.
 Prints one line of JSON on rank 0: seconds of a step, and of a bare ``Sendrecv`` of the same bytes,
-on GPUs by way of page-locked memory. There it also tells the device's share of a step, and the
-seconds of a step of one LPU alone, with nothing to exchange, in calls of as many steps.
+on GPUs by way of page-locked memory. There it also tells the seconds of a step of one LPU alone,
+with nothing to exchange, in calls of as many steps.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def part(name: str, other: str, count: int) -> Circuit:
     return Circuit(name, tuple(groups), links, name)
 
 
-def seconds(count: int, steps: int, gpus: int = 0) -> tuple[float, float]:
-    """Return the seconds of a step: on CPUs without its kernels, on GPUs also the device's own."""
+def seconds(count: int, steps: int, gpus: int = 0) -> float:
+    """Return the seconds of a step: on CPUs without its kernels."""
     man = Manager(timeout=120.0, threads=1)
     for number, (name, other) in enumerate((("a", "b"), ("b", "a"))):
         where: dict[str, Any] = {"backend": "cpu"}
@@ -77,7 +77,7 @@ def seconds(count: int, steps: int, gpus: int = 0) -> tuple[float, float]:
     man.start(steps=steps)
     spent = man.wait(return_timing=True)
     assert spent is not None
-    return spent / steps, getattr(backend, "device_seconds", 0.0) / steps
+    return spent / steps
 
 
 def alone(count: int, steps: int, device: int) -> float:
@@ -131,11 +131,9 @@ def on_gpus(count: int, rounds: int) -> dict[str, list[float]]:
     cuda.init()
     gpus = min(cuda.Device.count(), 2)
     steps = max(400, int(4e8 / (count + 4e4)))
-    found: dict[str, list[float]] = {"ours": [], "device": [], "alone": [], "sendrecv": []}
+    found: dict[str, list[float]] = {"ours": [], "alone": [], "sendrecv": []}
     for _ in range(rounds):
-        ours, device = seconds(count, steps, gpus)
-        found["ours"].append(ours)
-        found["device"].append(device)
+        found["ours"].append(seconds(count, steps, gpus))
         found["alone"].append(alone(count, steps, MPI.COMM_WORLD.rank % gpus))
         found["sendrecv"].append(staged(count, steps, MPI.COMM_WORLD.rank % gpus))
     return found
@@ -146,7 +144,7 @@ def on_cpus(count: int, rounds: int) -> dict[str, list[float]]:
     steps = max(40, int(4e7 / (count + 4e4)))
     found: dict[str, list[float]] = {"ours": [], "sendrecv": []}
     for _ in range(rounds):
-        found["ours"].append(seconds(count, steps)[0])
+        found["ours"].append(seconds(count, steps))
         found["sendrecv"].append(sendrecv(count, steps))
     return found
 
