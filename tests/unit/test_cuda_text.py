@@ -198,7 +198,9 @@ CIRCUITS = {
 @pytest.mark.parametrize(
     ("arch", "holds", "own"), [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
 )
-@pytest.mark.parametrize(("laps", "gates"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize(
+    ("laps", "gates"), [(False, False), (True, False), (False, True), (True, True)]
+)
 def test_circuits(
     name: str, arch: str, holds: bool, own: int, laps: bool, gates: bool, dtype: str
 ) -> None:
