@@ -279,6 +279,7 @@ class Simulation:
         try:
             with self.profile.phase("exchange"):
                 self.exchange.swap(step)
+            self.watch()
         except BaseException as error:  # what was done until then is recorded first
             self._broken = error
             return False

@@ -15,8 +15,8 @@ class AdaptiveExpIAF(NDComponent):
     row k over an edge of d steps arrives in row k + d. Defaults are those of the paper.
 
     Refractory: for ``round(refractory_period / dt)`` sub-steps after a spike V stays at the reset
-    potential while w and the synapses go on. What arrives in these rows enters the synapses, or is
-    dropped where ``keep_input`` is 0.
+    potential while w and the synapses go on. What arrives enters the synapses in the last sub-step
+    of a step; if that one is refractory, it is dropped where ``keep_input`` is 0.
 
     Limits: of first order in the sub-step; at most one spike a step is told. The upstroke takes
     less than a sub-step near the peak, so where the peak lies hardly matters.

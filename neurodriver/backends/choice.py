@@ -133,8 +133,8 @@ def _backend(
 
 
 def gpu_of(choice: Choice) -> str:
-    """Return which GPU of which host a choice means; empty where it means none."""
-    if choice.name != "cuda":
+    """Return on which GPU of which host launches of many steps run; empty where none do."""
+    if choice.name != "cuda" or choice.executor != "resident" or settings.validates():
         return ""
     from .cuda.device import place_of
 

@@ -3,10 +3,11 @@
 A warp finds out whether one of its components has an event, or its row an old one: mostly there is
 nothing to do. Else it stores them, notes which slices of the row hold any, and sends them.
 
-Where a thread keeps its components (``ND_HOLDS``), it knows the notes of all rows, and events are
-recorded late: a step later where warps meet at each step, after the first of the two meetings of a
-window else. So nobody waits for that at a barrier. Where a thread has others in turn, each event is
-sent and recorded at once, which takes fewer registers.
+Where a thread keeps its components (``ND_HOLDS``), it recalls the notes of all rows, or asks for
+them a step ahead (``nd_past``), and events are recorded late: a step later where warps meet at each
+step, after the first of the two meetings of a window otherwise. So nobody waits for that at a
+barrier. Where a thread has others in turn, each event is sent and recorded at once, which takes
+fewer registers.
 """
 
 from __future__ import annotations

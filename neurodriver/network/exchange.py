@@ -71,8 +71,8 @@ class Timing:
         ----------
         least : int
         gates : bool
-            Whether all calls may wait in their middle: then a window has no other cost than the
-            exchange, and longer ones are better than messages that travel meanwhile.
+            Whether all calls may wait in their middle. Then windows are longer, and no message
+            travels beside the steps: for 16 KB a step, a window's cost is what counts.
         """
         lag = 1 if least >= 3 and not gates else 0
         return cls(min((least + 1) // (1 + lag), LONGEST), lag)
@@ -213,7 +213,7 @@ class Exchange:
             self._host.take(-1, self.takes.of_modules(self.takes.parts(into)))
 
     def left(self, step: int) -> int:
-        """Return how many steps may be done before the next exchange."""
+        """Return how many steps a call may take; gated ones exchange within."""
         window = self.timing.window
         if self.gated and step >= self.timing.slots * window:  # imports come from buffers by then
             return sys.maxsize

@@ -14,6 +14,7 @@ from ..backends.base import Backend
 from ..backends.choice import Choice, gpu_of
 from ..compile.aggregators import insert_aggregators
 from ..compile.join import Joined, join
+from ..custom.plan import needs_instance
 from ..errors import CircuitError, NeurodriverError
 from ..lpu import LPU, managed
 from ..module import Module
@@ -152,7 +153,8 @@ class Job:
             table = port_table(lpu.circuit, lpu.dt)
             cost = float(lpu.circuit.count + lpu.circuit.edges)
             settings = lpu.settings
-            gpu = gpu_of(settings.choice)
+            own = any(needs_instance(group) for group in lpu.circuit.groups)
+            gpu = "" if own else gpu_of(settings.choice)  # own code may run at each step
             out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed, gpu)
         return out
 

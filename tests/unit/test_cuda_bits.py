@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from neurodriver.backends.cuda import bits
-from neurodriver.backends.cuda.bits import Bits, Found, found_by_numpy
+from neurodriver.backends.cuda.bits import Bits, Found, before, found_by_numpy
 from neurodriver.errors import CompileError
 
 LONG = 2 * 512 + 1
@@ -78,3 +78,12 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         bits._library.cache_clear()
     assert finder._library is None
     assert_found(finder.found(packed(events)), events)
+
+
+def test_events_of_a_call_that_ended_early() -> None:
+    """Those of later rows are left out, whatever their columns are."""
+    found = np.array([0, 0, 3, 4, 4, 7]), np.array([5, 9, 1, 0, 8, 2], np.int32)
+    for steps, count in ((0, 0), (1, 2), (4, 3), (5, 5), (8, 6), (99, 6)):
+        some = before(found, steps)
+        assert [len(one) for one in some] == [count, count]
+        assert (some[0] < steps).all() and (some[1] == found[1][:count]).all()

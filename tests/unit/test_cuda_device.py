@@ -101,6 +101,19 @@ def test_dropped_in_another_thread(log: list[str]) -> None:
     assert [id(one) for one in module._SPARE[1]] == [*streams, id(event)]
 
 
+def test_nothing_is_freed_while_a_kernel_waits(log: list[str]) -> None:
+    """What is dropped meanwhile is freed when the last of those that wait has ended."""
+    kept = [Device(0)]
+    kept[0].cuda.mem_alloc(3)
+    with module.held_back(False):
+        pass
+    with module.held_back(True), module.held_back(True):
+        kept.clear()
+        gc.collect()
+        assert log == []
+    assert log == ["memory 3"]
+
+
 def test_what_is_freed_is_not_freed_again(log: list[str]) -> None:
     """A pool that was closed and a device that is dropped afterwards."""
     device = Device(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,8 +20,9 @@ from ...profiling.phases import current
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .binding import Binding
+from .bits import before
 from .compiler import compile_cubin
-from .device import Device, Loaded
+from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .gates import Gates, Serve
 from .lane import Lane
@@ -196,9 +198,10 @@ class CUDABackend:
 
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
-        done = self.begin(first, steps, beside=False)
-        done = self.gates.pass_all(first, first + done, self._flying[0].ended)
-        self.land()
+        with held_back(self.gates.window > 0):
+            done = self.begin(first, steps, beside=False)
+            done = self.gates.pass_all(first, first + done, self._flying[0].ended)
+        self.land(done)
         if self.gates.window:
             self._launches.arrivals = self.gates.arrivals
         return done
@@ -213,10 +216,7 @@ class CUDABackend:
         return self._landed
 
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
-        """Begin to advance ``steps`` steps from step ``first``; return how many.
-
-        ``beside``: its rows come to the host while the next call runs.
-        """
+        """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
         self._check_open()
         steps = min(steps, self.longest)
         lane = next(one for one in self._lanes if one not in self._flying)
@@ -240,8 +240,8 @@ class CUDABackend:
         self._done += steps
         return steps
 
-    def land(self) -> None:
-        """Wait for the rows and events of the call that was begun first."""
+    def land(self, steps: int = sys.maxsize) -> None:
+        """Wait for the rows and events of the call that was begun first, of so many steps."""
         lane = self._flying[0]
         with self.device.current():
             lane.here.synchronize()
@@ -249,7 +249,7 @@ class CUDABackend:
         for collect in lane.rows:
             collect()
         self._arrived = lane
-        self._found = [find() for find in lane.events]
+        self._found = [before(find(), steps) for find in lane.events]
         self._flying, self._landed = self._flying[1:], self._landed + 1
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -61,6 +61,12 @@ class Bits:
             self._step, self._column = np.empty(room, np.int64), np.empty(room, np.int32)
 
 
+def before(found: Found, steps: int) -> Found:
+    """Return the events of the first steps alone; they are in the order of their steps."""
+    count = int(np.searchsorted(found[0], steps))
+    return found[0][:count], found[1][:count]
+
+
 def found_by_numpy(flat: NDArray[np.uint32], words: int) -> Found:
     """Return what `Bits.found` does, without compiled code."""
     some = np.flatnonzero(flat)

@@ -102,8 +102,31 @@ class Held:
         return self.kept[-1]
 
 
+_LATER: list[tuple[Held, Any, int]] = []
+_waiting = 0
+
+
+@contextmanager
+def held_back(really: bool) -> Iterator[None]:
+    """Give no dropped device's memory back meanwhile: a kernel waits for this process.
+
+    Freeing waits for kernels, and lets no other thread of Python go on.
+    """
+    global _waiting
+    _waiting += really
+    try:
+        yield
+    finally:
+        _waiting -= really
+        while _LATER and not _waiting:
+            _give_back(*_LATER.pop())
+
+
 def _give_back(held: Held, context: Any, number: int) -> None:
     """Free the memory of a device that is dropped; what is freed already says so, in vain."""
+    if _waiting:
+        _LATER.append((held, context, number))
+        return
     context.push()
     try:
         for piece in held.memory:

@@ -112,7 +112,7 @@ def finished(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
 def recalls(width: str, shape: Shape) -> bool:
     """Whether threads recall which rows of a ring hold events, which takes registers.
 
-    They do in windows, where a look costs the most, and where many warps look at once.
+    They do in windows, if registers are many, and where many warps of a grid look at once.
     """
     return shape.window > 1 if shape.threads <= ROOMY else width == "grid" and shape.holds
 
