@@ -308,8 +308,10 @@ class Kernels:
             words = at(gate, (33,), np.int64)
             words[0], words[32] = stop, 0
             while 0 <= words[16] < stop:
-                time.sleep(0)
-            if words[16] < 0:
+                time.sleep(1e-5)
+            if words[16] < 0:  # a kernel notes events of the row it has written, too
+                for item in items[np.isin(items["what"], (schedule.EVENTS, schedule.NOTED))]:
+                    self.note_all(item, stop)
                 return
             first = stop
         self.go(items, first, last, end, parts)
@@ -436,6 +438,11 @@ class Kernels:
         if k > self.given[4]:
             self.take(self.table(3, item), item, k, slot)
 
+    def note_all(self, item: Any, k: int) -> None:
+        """Tell of an event of every element of a row, which no call has to record."""
+        bits, words = (self.table(2, item)[i] for i in (2, 8))
+        at(bits + (k - int(self.given[4])) * 4 * words, (words,), np.uint32)[:] = 1
+
     def scan(self, item: Any, k: int) -> None:
         """Note which elements of a row are not zero."""
         ring, elements, bits, active, width, depth, start, count, words, *_ = self.table(2, item)
@@ -475,6 +482,7 @@ class EmulatedBackend(backend.CUDABackend):
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``backend="cuda"`` run on the emulated device."""
     emulate(monkeypatch)
+    monkeypatch.setattr("neurodriver.backends.cuda.gates._LOOK", 16)  # the device needs the GIL
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,3 +133,14 @@ def test_a_validated_run_says_what_it_found(
     words = ["run", str(circuit), "--dt", "1e-4", "--duration", "0.01", "-o", str(output)]
     assert main(words) == 0
     assert "cpu beside the CPU: 100 steps of " in capsys.readouterr().err
+
+
+def test_which_gpu_runs_many_steps_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None where a launch is a step, or steps are compared; then nothing waits within one."""
+    monkeypatch.setattr(device, "place_of", lambda number: f"host, GPU {number}")
+    monkeypatch.delenv("NEURODRIVER_VALIDATE", raising=False)
+    assert choice.gpu_of(choice.Choice("cuda", 3, "resident")) == "host, GPU 3"
+    assert choice.gpu_of(choice.Choice("cuda", 3, "stepwise")) == ""
+    assert choice.gpu_of(choice.Choice("cpu", None, "resident")) == ""
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
+    assert choice.gpu_of(choice.Choice("cuda", 3, "resident")) == ""

@@ -11,6 +11,7 @@ from emulated_gpu import emulated, random_circuit
 from support import DT
 
 from neurodriver import LPU, MemoryRecorder
+from neurodriver.backends.cuda import device
 from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.circuit.cut import cut
 from neurodriver.manager import Manager
@@ -84,29 +85,38 @@ def test_a_window_is_one_copy_each_way(emulated: None) -> None:
 
 
 def test_a_rank_that_stops(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one leaves at a gate, within a launch; what it has done until then is recorded."""
+    """Both leave at a gate, within an endless call; what was done until then is recorded."""
     apart(monkeypatch)
+    monkeypatch.setattr("neurodriver.simulation.CALL_SECONDS", 1e4)
     circuit, _ = random_circuit(30, 6)
     part = random_parts(circuit, 2, 6)
     parts = cut(circuit, part, ["a", "b"])
     man = Manager(timeout=60.0)
     for rank, (name, one) in enumerate(parts.circuits.items()):
-        recorder = MemoryRecorder([("V", None)])
+        recorder = MemoryRecorder([("V", None), ("spike_state", None)])
         man.add(LPU, name, one, DT, recorders=[recorder], rank=rank, backend="cuda")
     for (source, target), pattern in parts.patterns().items():
         man.connect(source, target, pattern)
     man.spawn()
     (lpu,) = man.lpus.values()
     simulation: Any = lpu.simulation
-    if man.rank == 1:  # it looks after each of its own calls
-        simulation.backend.gates.window, simulation.exchange.gated = 0, False
+    exchange, waiting = simulation.exchange, []
+
+    def swap(step: int) -> None:
+        waiting.append(device._waiting)
+        type(exchange).swap(exchange, step)
+
+    exchange.swap = swap
     man.start()
     if man.rank == 1:
-        while simulation.step < STEPS:
+        while len(waiting) * exchange.timing.window < STEPS:
             time.sleep(0.01)
         man.stop()
     man.wait()
-    assert simulation.step >= STEPS - simulation.exchange.timing.window
+    # nothing is freed while a kernel waits, at all gates but that between the two calls
+    assert waiting == [0, *[1] * (len(waiting) - 1)]
+    assert STEPS <= simulation.step == len(waiting) * exchange.timing.window
     found = by_uid(lpu.recorders[0], simulation.step)
     expected = whole(with_crossings(circuit, part), [], simulation.step, backend="cpu")
+    assert {"V", "spike_state"} == set(found)
     assert assert_equal_bits(expected, found, all_of=False) > 10
