@@ -114,19 +114,13 @@ def read_tables(
     if faults.count:
         faults.finish()
     ids, columns = _nodes(node_table, id or "", given, faults)
-    numbering: Indices | Named | Seen
-    if index:
-        numbering = Indices(None if ids is None else len(ids), str(nodes))
-    else:
-        numbering = Seen() if ids is None else Named(ids, str(nodes), drop_unknown)
+    numbering = _numbering(ids, str(nodes), index, drop_unknown)
     taken = plan.read(edge_table, numbering, faults)
     faults.finish(strict)
-    if isinstance(numbering, Seen) and numbering.count:
-        ids, ranks = numbering.ranks()
-        for end in ("source", "target"):
-            taken[end] = ranks[taken[end]]
     if not numbering.count:
         raise CircuitError(f"{faults.source}: the circuit is empty: no nodes")
+    if isinstance(numbering, Seen):
+        ids = _ascending(numbering, taken)
     group = chosen, numbering.count, {**given, **columns}, None if ids is None else id_texts(ids)
     connections = plan.connections(taken)
     del taken
@@ -178,6 +172,21 @@ def _nodes(
         texts = (f"{where}, rows {a + 1:,} and {b + 1:,}: both are {v}" for v, a, b in twice)
         faults.add_each(texts, len(twice))
     return ids, {k: np.concatenate(v) if v else np.zeros(0) for k, v in numbers.items()}
+
+
+def _numbering(ids: Any, where: str, index: bool, drop: bool) -> Indices | Named | Seen:
+    """Return what turns the ends of edges into numbers of components."""
+    if index:
+        return Indices(None if ids is None else len(ids), where)
+    return Seen() if ids is None else Named(ids, where, drop)
+
+
+def _ascending(seen: Seen, taken: dict[str, Column]) -> Any:
+    """Number the ends of edges in the order of their ids; return these."""
+    ids, ranks = seen.ranks()
+    for end in ("source", "target"):
+        taken[end] = ranks[taken[end]]
+    return ids
 
 
 @dataclass
