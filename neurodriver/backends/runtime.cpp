@@ -16,6 +16,9 @@
 #include <cstring>
 #include <thread>
 #include <vector>
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 typedef REAL real;
 typedef long long integer;
@@ -92,7 +95,8 @@ namespace {
 
 const integer TILE = 4096 / sizeof(real);  /* components that take the steps of a window together: their
                                               states fit into the nearest cache */
-const auto PATIENCE = std::chrono::microseconds(20);    /* of a spinning thread; then it sleeps */
+const auto PATIENCE = std::chrono::microseconds(20);    /* of a spinning thread; then it yields */
+const auto LEISURE = std::chrono::milliseconds(1);      /* of a yielding one; then it sleeps */
 
 inline void relax()
 {
@@ -133,34 +137,76 @@ public:
     NoSubnormals(const NoSubnormals &) = delete;
 };
 
-inline void wait_while(std::atomic<uint32_t> &word, uint32_t old)
+/* Returns whether others may have run on this thread's processor meanwhile. */
+inline bool wait_while(std::atomic<uint32_t> &word, uint32_t old)
 {
     const auto begin = std::chrono::steady_clock::now();
     do {
         for (int i = 0; i < 32; ++i) {
-            if (word.load(std::memory_order_acquire) != old) return;
+            if (word.load(std::memory_order_acquire) != old) return false;
             relax();
         }
     } while (std::chrono::steady_clock::now() - begin < PATIENCE);
+    do {
+        std::this_thread::yield();
+        if (word.load(std::memory_order_acquire) != old) return true;
+    } while (std::chrono::steady_clock::now() - begin < LEISURE);
     while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+    return true;
 }
 
-struct Barrier {
+/* Threads that meet, each on a processor of its own where there are as many. A system wakes a thread
+ * on the processor of the one that wakes it, which then spins there for a thread that cannot run;
+ * left alone, it parts them after 20 ms, a thousand steps of a small circuit. */
+class Team {
     alignas(64) std::atomic<uint32_t> arrived{0};
     alignas(64) std::atomic<uint32_t> phase{0};
-    uint32_t members = 1;
+    std::vector<std::atomic<int>> processor;    /* of each thread, when it had last waited long */
 
-    void meet()
+public:
+    explicit Team(integer members) : processor((size_t)members)
     {
+        for (auto &one : processor) one.store(-1, std::memory_order_relaxed);
+    }
+
+    void meet(integer thread)
+    {
+        const uint32_t members = (uint32_t)processor.size();
         if (members == 1) return;
         const uint32_t now = phase.load(std::memory_order_relaxed);
         if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
             arrived.store(0, std::memory_order_relaxed);
             phase.store(now + 1, std::memory_order_release);
             phase.notify_all();
-        } else {
-            wait_while(phase, now);
+        } else if (wait_while(phase, now)) {
+            settle(thread);
         }
+    }
+
+    /* Leave the processors of the threads before this one, if there are others. That is a question
+     * of this moment: the thread may run wherever it might before. */
+    void settle(integer thread)
+    {
+#ifdef __linux__
+        if (processor.size() == 1) return;
+        const int here = sched_getcpu();
+        processor[thread].store(here, std::memory_order_relaxed);
+        cpu_set_t allowed, free;
+        bool shared = false;
+        for (integer t = 0; t < thread; ++t)
+            shared |= processor[t].load(std::memory_order_relaxed) == here;
+        if (!shared || sched_getaffinity(0, sizeof allowed, &allowed)) return;
+        free = allowed;
+        for (integer t = 0; t < thread; ++t) {
+            const int taken = processor[t].load(std::memory_order_relaxed);
+            if (0 <= taken && taken < CPU_SETSIZE) CPU_CLR(taken, &free);
+        }
+        if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free)) return;
+        processor[thread].store(sched_getcpu(), std::memory_order_relaxed);
+        sched_setaffinity(0, sizeof allowed, &allowed);
+#else
+        (void)thread;
+#endif
     }
 };
 
@@ -227,7 +273,7 @@ inline uint32_t nonzero(const real *x)
 struct Simulation {
     nd_plan plan;
     std::vector<std::thread> workers;
-    Barrier barrier;
+    Team team;
     alignas(64) std::atomic<uint32_t> order{0};
     std::atomic<uint32_t> full[2] = {0, 0};     /* an event buffer is full, by parity of the phase:
                                                    set in one, read before the next but one */
@@ -238,7 +284,7 @@ struct Simulation {
     std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
 
-    explicit Simulation(const nd_plan &given) : plan(given)
+    explicit Simulation(const nd_plan &given) : plan(given), team(given.threads)
     {
         integer total = 0;
         for (integer i = 0; i < plan.inputs; ++i) {
@@ -248,7 +294,6 @@ struct Simulation {
         written.assign(plan.threads, std::vector<integer>(total, -1));
         latest.assign(plan.threads, std::vector<integer>(plan.rings, 0));
         worked.assign(plan.threads * 8, 0);
-        barrier.members = (uint32_t)plan.threads;
         try {
             for (integer t = 1; t < plan.threads; ++t)
                 workers.emplace_back([this, t] { serve(t); });
@@ -279,7 +324,7 @@ struct Simulation {
         const NoSubnormals mode;
         uint32_t seen = 0;
         for (;;) {
-            wait_while(order, seen);
+            if (wait_while(order, seen)) team.settle(thread);
             seen = order.load(std::memory_order_acquire);
             if (quit) return;
             advance(thread);
@@ -467,7 +512,7 @@ struct Simulation {
         Clock clock(plan.times, thread, began);
         inject(thread, first);
         clock.part(inputs);
-        barrier.meet();
+        team.meet(thread);
         clock.part(waiting);
         integer k = first, count = 0;
         for (integer before = 1, phase = 0; k < last; ++phase) {
@@ -486,7 +531,7 @@ struct Simulation {
             before = more;
             if (k < last) inject(thread, k);
             clock.part(inputs, show);
-            barrier.meet();
+            team.meet(thread);
             clock.part(waiting, show);
             if (full[phase & 1].load(std::memory_order_relaxed) || k == last) {
                 for (integer past = k + 1 - before; past < k; ++past) take(thread, past, phase);
@@ -497,7 +542,7 @@ struct Simulation {
         clock.part(0);  // nothing is noted after the last barrier: the caller reads it then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
-        barrier.meet();
+        team.meet(thread);
     }
 };
 
@@ -525,6 +570,7 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
     s->full[1].store(0);
     const auto begin = std::chrono::steady_clock::now();
     s->began = tick();
+    s->team.settle(0);
     s->order.fetch_add(1, std::memory_order_release);
     s->order.notify_all();
     s->advance(0);
@@ -549,14 +595,15 @@ extern "C" integer nd_worked(const Simulation *s, integer thread) { return s->wo
 /* Seconds of one barrier, from `rounds` of them by all threads of a fresh team. */
 extern "C" double nd_barrier_seconds(integer threads, integer rounds)
 {
-    Barrier barrier;
-    barrier.members = (uint32_t)threads;
-    std::vector<std::thread> team;
-    auto body = [&] { for (integer i = 0; i < rounds; ++i) barrier.meet(); };
-    for (integer t = 1; t < threads; ++t) team.emplace_back(body);
+    Team team(threads);
+    std::vector<std::thread> others;
+    auto body = [&](integer thread) {
+        for (integer i = 0; i < rounds; ++i) team.meet(thread);
+    };
+    for (integer t = 1; t < threads; ++t) others.emplace_back(body, t);
     const auto begin = std::chrono::steady_clock::now();
-    body();
+    body(0);
     const auto end = std::chrono::steady_clock::now();
-    for (auto &t : team) t.join();
+    for (auto &t : others) t.join();
     return std::chrono::duration<double>(end - begin).count() / (double)rounds;
 }
