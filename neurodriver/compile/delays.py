@@ -11,6 +11,7 @@ from ..circuit.circuit import Circuit, Connections, Port
 from ..circuit.projections import Drawn
 from ..circuit.validate import edge_name
 from ..errors import CircuitError, Faults, quoted
+from .seconds import doubt_delay
 
 Spread = frozenset[tuple[int, str]]
 """(Group number, access) of accesses that spikes reach by their sources."""
@@ -43,6 +44,11 @@ def longest(
     ------
     CircuitError
         For a delay of more than ``LONGEST`` steps.
+
+    Warns
+    -----
+    CircuitWarning
+        Of delays that look like milliseconds.
     """
     faults = Faults(circuit.name)
     out: dict[str, int] = {}
@@ -51,6 +57,8 @@ def longest(
             out[links.variable] = max(out.get(links.variable, 1), known[links])
         elif len(links):
             steps = steps_of(links, dt)
+            said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
+            doubt_delay(faults, said, float(np.max(links.delay)), dt)
             rows = _looked_back(circuit, links, steps, spread)
             out[links.variable] = max(out.get(links.variable, 1), rows)
             far = np.flatnonzero(np.broadcast_to(steps > LONGEST, (len(links),)))
@@ -67,13 +75,17 @@ def longest(
     return out
 
 
-def check_longest(links: Drawn, steps: int, dt: float) -> None:
+def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
     """Raise CircuitError where the longest delay of a projection is more than ``LONGEST`` steps."""
+    said = f"projection {quoted(links.projection.label)}"
     if steps > LONGEST:
         raise CircuitError(
-            f"projection {quoted(links.projection.label)}: 'delay': the longest is {steps:,} steps "
+            f"{said}: 'delay': the longest is {steps:,} steps "
             f"of {dt:g} s, {LONGEST:,} are allowed (delays are in seconds)"
         )
+    faults = Faults(name)
+    doubt_delay(faults, said, steps * dt, dt)
+    faults.finish()
 
 
 def _looked_back(

@@ -35,6 +35,7 @@ from .merge import Merged, Recorded, merge
 from .ordering import by_rows, by_target
 from .projected import Placed, looked_back, place_drawn
 from .random_keys import component_keys
+from .seconds import doubt_step
 from .subunits import place
 from .target import CPU, Target
 from .unit import Unit as Unit
@@ -136,6 +137,7 @@ def compile_circuit(
     merging : Recorded, optional
         Merge synapses, except where this says; the results differ by rounding.
     """
+    doubt_step(circuit, dt)
     full = insert_aggregators(circuit)
     slots = make_slots(full, targets)
     merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)

@@ -88,7 +88,7 @@ class Placed:
         self.edges = int(self.first[-1])
         self._code = aligned(self.edges, np.int32)
         self._place(start)
-        self._delays()
+        self._delays(circuit.name)
         self.units = self._units(dtype)
 
     def _place(self, start: int) -> None:
@@ -98,11 +98,11 @@ class Placed:
             rows.place(self._code, self.first[source] + used[source], origin=start)
             used[source] += rows.count
 
-    def _delays(self) -> None:
+    def _delays(self, name: str) -> None:
         """Find the lag of each group of sources, and how far ahead slots lie."""
         spans = [rows.span(self.dt) for rows in self._rows]
         for links, (_, high) in zip(self.drawn, spans, strict=True):
-            check_longest(links, int(high.max(initial=0)), self.dt)
+            check_longest(links, int(high.max(initial=0)), self.dt, name)
         self.lags: dict[int, int] = {}
         self._lag = np.zeros(len(self.first) - 1, dtype=np.int64)
         for i, g in enumerate(self._groups):

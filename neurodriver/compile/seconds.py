@@ -1,0 +1,30 @@
+"""Times that are legal but look like milliseconds: they are seconds here, tables often say ms."""
+
+from __future__ import annotations
+
+from ..circuit.circuit import Circuit
+from ..errors import Faults
+
+SUBSTEPS = 100
+"""Sub-steps of a model in a step that nobody wants: its step is far above what it may take."""
+
+DELAY = 0.5
+"""Seconds that no axon delays a spike: at 0.1 m/s, the slowest, they are 5 cm."""
+
+
+def doubt_step(circuit: Circuit, dt: float) -> None:
+    """Warn of models that take very many sub-steps in a step of ``dt`` seconds."""
+    faults = Faults(circuit.name)
+    for model in dict.fromkeys(group.model for group in circuit.groups):
+        if (many := model.substeps(dt)) >= SUBSTEPS:
+            faults.warn(
+                f"{model.__name__} takes {many:,} sub-steps a step: dt = {dt:g} is in seconds"
+            )
+    faults.finish()
+
+
+def doubt_delay(faults: Faults, connections: str, delay: float, dt: float) -> None:
+    """Note a warning where the longest of some delays, in seconds, is very long."""
+    if delay >= DELAY:
+        said = f"{connections}, 'delay': up to {delay:g}, {delay / dt:,.0f} steps"
+        faults.warn(f"{said}: delays are in seconds")

@@ -1,0 +1,56 @@
+"""Times that look like milliseconds are told of, others are not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from support import spiking_network
+
+from neurodriver import Circuit, Connections, FixedProbability, Projection
+from neurodriver.compile.program import compile_circuit
+from neurodriver.errors import CircuitWarning
+from neurodriver.library import shipped
+
+DT = 1e-4
+NEURON = {
+    "resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0, "capacitance": 250.0,
+    "time_constant": 10.0, "tau_exc": 0.5, "tau_inh": 0.5,
+}  # fmt: skip
+
+
+def network(delay: float, drawn: bool) -> Circuit:
+    """Return neurons whose spikes travel for so many seconds, listed or drawn."""
+    group = (shipped()["LeakyIAFExpCurrent"], 40, NEURON, None)
+    if drawn:
+        rule = FixedProbability(0.2)
+        links = Projection("spike_state", "exc", range(40), range(40), rule, 1.0, delay)
+        return Circuit.from_arrays([group], [links], "net")
+    ends = np.arange(40, dtype=np.int32)
+    late = np.where(ends == 7, delay, 1e-3)
+    listed = Connections("spike_state", "exc", ends, ends[::-1].copy(), late, {"weight": 1.0})
+    return Circuit.from_arrays([group], [listed], "net")
+
+
+@pytest.mark.parametrize("drawn", [False, True], ids=["listed", "drawn"])
+def test_delays_in_milliseconds(drawn: bool) -> None:
+    """The longest delay is told, in seconds and in steps."""
+    with pytest.warns(CircuitWarning, match=r"^net: .*up to 1\.5, 15,000 steps: delays are in sec"):
+        compile_circuit(network(1.5, drawn), DT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_circuit(network(0.4, drawn), DT)
+
+
+def test_a_step_in_milliseconds() -> None:
+    """A model is named once, with its sub-steps; another whose step is short enough is not."""
+    circuit = spiking_network(10, 2, seed=1)
+    with pytest.warns(CircuitWarning) as told:
+        compile_circuit(circuit, 0.1)
+    texts = [str(one.message) for one in told]
+    assert [text for text in texts if "LeakyIAF takes 1,000 sub-steps a step: dt = 0.1 is" in text]
+    assert len(texts) == len(set(texts)) == len(circuit.groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_circuit(circuit, 9e-3)
