@@ -17,7 +17,7 @@ from .compile.program import Program
 from .component import EVENT_VARIABLES, NDComponent
 from .errors import CircuitWarning, InputError, RequestError, near
 from .inputs.base import Chunk, Input
-from .inputs.counts import SpikeCounts
+from .inputs.counts import SpikeCounts, SummedSpikes
 from .recorders.base import Block, Columns, Recorder
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -48,6 +48,7 @@ class InputFeed:
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
         self._counts: list[SpikeCounts | None] = []
+        passed: dict[tuple[str, str], list[int]] = {}
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -57,9 +58,23 @@ class InputFeed:
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
                 name = getattr(one, "name", "") or type(one).__name__
-                spikes = variable in EVENT_VARIABLES and _counted(program, variable, first, count)
+                there, on = False, False
+                if variable in EVENT_VARIABLES:
+                    there, on = _counted(program, variable, first, count)
                 uids = one.targets[number][1]
-                self._counts.append(SpikeCounts(name, variable, uids) if spikes else None)
+                self._counts.append(SpikeCounts(name, variable, uids) if there or on else None)
+                if on:
+                    passed.setdefault((scope, variable), []).append(len(self._counts) - 1)
+        self._sums = [
+            (members, SummedSpikes(variable, [self._uids(i) for i in members]))
+            for (_, variable), members in passed.items()
+        ]
+        self._sums = [(members, sums) for members, sums in self._sums if len(sums.uids)]
+
+    def _uids(self, place: int) -> Sequence[str]:
+        one, number, _ = self._targets[place]
+        uids: Sequence[str] = one.targets[number][1]
+        return uids
 
     @property
     def longest(self) -> int:
@@ -86,20 +101,23 @@ class InputFeed:
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
         self.asking = ""
+        for members, sums in self._sums:
+            sums.check([self._held[i] for i in members], first)
 
 
-def _counted(program: Program, variable: str, first: int, count: int) -> bool:
-    """Whether what is injected into some slots is counted: there, or by whom it is passed on to."""
+def _counted(program: Program, variable: str, first: int, count: int) -> tuple[bool, bool]:
+    """Whether what is injected into some slots is counted there, and by whom it is passed on to."""
     whole = {key for key, gather in program.gathers.items() if gather.whole}
     circuit = program.circuit
+    there = on = False
     for links in program.slots.connections if whole else ():
         if links.variable != variable:
             continue
         ends = links.target[(links.source >= first) & (links.source < first + count)]
         for g in np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1).tolist():
-            if (g, links.access) in whole or variable in circuit.groups[g].model.updates:
-                return True
-    return False
+            there |= (g, links.access) in whole
+            on |= variable in circuit.groups[g].model.updates
+    return there, on
 
 
 def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:

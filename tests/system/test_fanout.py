@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -329,6 +330,36 @@ def test_too_many_spikes_are_clamped_and_reported(plans: bool) -> None:
         assert word in told[0]
     assert sorted(set(data[:, 0].tolist())) == [0.0, 1.0, 2.0]
     assert sorted(set(data[:, 1].tolist())) == [-511.5, 0.0, 511.5]
+
+
+def test_too_many_spikes_of_several_inputs() -> None:
+    """Who passes them on counts their sum; what none has too many of is not told of."""
+    first, second, third = np.zeros((20, 2)), np.zeros((20, 1)), np.zeros((20, 1))
+    first[3] = 600, 600
+    second[3], third[[3, 4, 5]] = 423, [[500], [2000], [3000]]
+    given = [
+        ArrayInput({"spike_state": (uids, counts)})
+        for uids, counts in ((["x", "y"], first), (["x"], second), (["y"], third))
+    ]
+    with pytest.warns(CircuitWarning) as said:
+        data = simulate(receiving(), DT, 20, given, [("V", None)])["V"]
+    told = [str(one.message) for one in said if one.category is CircuitWarning]
+    assert ["2,000 spikes for 'y' in step 4", "together 1,100 spikes for 'y' in step 3"] == sorted(
+        text.split("; ")[0].split(": ", 1)[-1] for text in told
+    )
+    assert data[:, 0].max() == MOST_SPIKES / 2
+    assert data[:, 1].max() == MOST_SPIKES / 2
+
+
+def test_several_inputs_of_who_only_receives() -> None:
+    """Each is counted on its own, so their sum may be larger."""
+    made = Circuit.from_arrays([(Adder, 2, {}, ["x", "y"])])
+    counts = np.array([[0.0], [1000.0], [0.0]])
+    given = [ArrayInput({"spike_state": (["y"], counts)}) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = simulate(made, DT, 5, given, [("V", None)])["V"]
+    assert data.max(axis=0).tolist() == [0.0, 2000.0]
 
 
 def test_too_many_spikes_for_who_only_receives() -> None:
