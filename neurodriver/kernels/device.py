@@ -11,6 +11,7 @@ from ..component import EVENT_VARIABLES
 from .kernel import Kernel, block
 from .mail import Sent, sender
 from .source import Dialect, header, prelude
+from .thread_draws import KEEPS
 
 DEVICE = Dialect(
     function="static __device__ __forceinline__",
@@ -101,6 +102,9 @@ ROOMY = 384
 
 LETTER_BYTES = 24
 """Of an ``nd_letter`` (mail.cuh)."""
+
+MOST_DRAWING = 2
+"""Components of a thread at most whose random words it keeps: a dozen registers each."""
 
 SHELF_BYTES = 48 << 10
 """Of them in shared memory, at most."""
@@ -264,6 +268,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     fans = [number for number, part in enumerate(parts) if part.fan]
     numbers = [number for number, part in enumerate(parts) if not part.fan]
     lines += [header("division.cuh"), header("tables.cuh"), header("mail.cuh")]
+    if any("nd_words<" in part.kernel.text for part in parts):
+        lines.append(header("thread_draws.cuh"))
     for number in [*fans, *numbers]:
         lines += _unit(number, parts[number])
     lines += _dealing([n for n in fans if parts[n].kernel.deals])
@@ -316,6 +322,7 @@ def _unit(number: int, part: Part) -> list[str]:
     sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
     inside = [
         f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",
+        f"static const bool {KEEPS} = ND_HOLDS && ND_OWN <= {MOST_DRAWING};",
         f"struct nd_args {{ void *p[{sizes[0]}];",
         f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',

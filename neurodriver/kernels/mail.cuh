@@ -55,14 +55,25 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
+/* Slots are reached again and again, connections once in a long time: these are to leave the L2
+ * cache first. */
+ND_FN unsigned long long nd_slots_stay()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 /* Add without an answer. */
 ND_FN void nd_add(int *to, int more)
 {
-    asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" :: "l"(to), "r"(more) : "memory");
+    asm volatile("red.relaxed.gpu.global.add.L2::cache_hint.s32 [%0], %1, %2;"
+                 :: "l"(to), "r"(more), "l"(nd_slots_stay()) : "memory");
 }
 ND_FN void nd_add(long long *to, long long more)
 {
-    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" :: "l"(to), "l"(more) : "memory");
+    asm volatile("red.relaxed.gpu.global.add.L2::cache_hint.u64 [%0], %1, %2;"
+                 :: "l"(to), "l"(more), "l"(nd_slots_stay()) : "memory");
 }
 
 /* Connections begin .. begin + length - 1, by a warp; ND_FOURS of them at most. They are asked for

@@ -173,23 +173,41 @@ ND_FN float nd_normal(unsigned long long key, unsigned long long seed, long long
 ND_FN double nd_unit_of_word(unsigned int word) { return ((double)word + 0.5) * 0x1p-32; }
 
 /* On a CPU without a way out, so that a loop over neurons vectorises. */
+#ifdef __CUDACC__
+static __constant__ double nd_one_over[ND_TERMS] = {
+    1. / 1, 1. / 2, 1. / 3, 1. / 4, 1. / 5, 1. / 6, 1. / 7, 1. / 8,
+    1. / 9, 1. / 10, 1. / 11, 1. / 12, 1. / 13, 1. / 14, 1. / 15, 1. / 16,
+    1. / 17, 1. / 18, 1. / 19, 1. / 20, 1. / 21, 1. / 22, 1. / 23, 1. / 24,
+    1. / 25, 1. / 26, 1. / 27, 1. / 28, 1. / 29, 1. / 30, 1. / 31, 1. / 32,
+    1. / 33, 1. / 34, 1. / 35, 1. / 36, 1. / 37, 1. / 38, 1. / 39, 1. / 40,
+    1. / 41, 1. / 42, 1. / 43, 1. / 44, 1. / 45, 1. / 46, 1. / 47, 1. / 48,
+};
+
+ND_FN double nd_poisson_inverted(unsigned int word, double mean) {
+    const double u = nd_unit_of_word(word);
+    double p = nd_exp(-mean), below = p;
+    int n = 0;
+    _Pragma("unroll 1")
+    while (n < ND_TERMS && u >= below) {
+        p = nd_mul(p, nd_mul(mean, nd_one_over[n]));
+        below += p;
+        ++n;
+    }
+    return (double)n;
+}
+#else
 ND_FN double nd_poisson_inverted(unsigned int word, double mean) {
     const double u = nd_unit_of_word(word);
     double p = nd_exp(-mean), below = p, n = 0.0;
-#ifdef __CUDACC__
-#pragma unroll
-    for (int j = 1; j <= ND_TERMS && u >= below; ++j) {
-        n += 1.0;
-#else
     _Pragma("GCC unroll 48")
     for (int j = 1; j <= ND_TERMS; ++j) {
         n += u >= below ? 1.0 : 0.0;
-#endif
         p = nd_mul(p, nd_mul(mean, 1.0 / (double)j));
         below += p;
     }
     return n;
 }
+#endif
 
 ND_FN double nd_poisson_expanded(unsigned int word, double mean) {
     const double z = (double)nd_quantile(word), y = nd_mul(z, z), s = nd_sqrt(mean);

@@ -16,6 +16,7 @@ from .component import ComponentText, Shape
 from .kernel import Arguments, Kernel, block
 from .mail import SlotText
 from .sums import SumText
+from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
 from .thread_sums import ThreadSum
 from .update import finish_with
@@ -70,13 +71,17 @@ class ThreadText:
         self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
         self.carried = [*self.model.states, *self.component.flags()]
         self.unseen = [n for n in self.model.states if n in shape.unseen & {*self.model.updates}]
+        early = shape.substeps == 1 and self.model.sub_units is None
+        drawn = early and self.model.draws_random()
+        self.drawn = ThreadDraws(self.component) if drawn else None
 
     def unit(self) -> list[str]:
         """Return the struct."""
+        step = self.step()  # tells what is drawn
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
-            "step(long long nd_k, bool nd_last)": self.step(),
+            "step(long long nd_k, bool nd_last)": step,
             "record(long long nd_k)": self.record_window(),
             "save(long long nd_k)": [*self.head(), *each(self.save())],
         }
@@ -94,6 +99,7 @@ class ThreadText:
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
             lines.append("unsigned long long nd_v_key[ND_OWN];")
+        lines += self.drawn.members() if self.drawn else []
         return lines + [line for e in self.events for line in e.members()]
 
     def head(self) -> list[str]:
@@ -132,6 +138,8 @@ class ThreadText:
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
             body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
+        if self.drawn:
+            body += [*self.numbers(), *self.drawn.load()]
         body += [line for e in self.events for line in e.load()]
         heads = [line for s in self.sums for line in s.head()]
         begin = [line for r in self.reads for line in r.begin()]
@@ -171,6 +179,8 @@ class ThreadText:
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += each(flags) if flags else []
         inside = each(self.advance())
+        if self.drawn:
+            lines += [*self.drawn.arrays(), *each([*self.numbers(), *self.drawn.step()])]
         if c.shape.substeps == 1:
             lines += ["const int substep = 0; (void)substep;", *inside]
         else:

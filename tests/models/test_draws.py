@@ -80,6 +80,19 @@ def test_same_bits_wherever_they_are_drawn(kind: str, other: type[NDComponent], 
     assert first["n"][1:].any() and (first["m"] >= 1e3).any()
 
 
+@pytest.mark.parametrize("count", [COUNT, 2 * COUNT, 40_000])
+@pytest.mark.parametrize("chunk", [3, 50])
+def test_same_bits_as_by_vectors(count: int, chunk: int, dtype: str) -> None:
+    """Where threads keep words and thresholds for one component or two, and where for none."""
+    mean = {"mean": np.resize(means("mixed"), count)}
+    circuit = Circuit.from_arrays([(Beforehand, count, mean, None)])
+    cpu, other = (
+        simulate(circuit, 1e-4, STEPS, record=RECORD, dtype=dtype, **how)
+        for how in ({"backend": "cpu"}, {"chunk": chunk})
+    )
+    assert_same_bits(cpu, other)
+
+
 @pytest.mark.parametrize("chunk", [1, 3, 7])
 def test_columns_survive_a_cut(chunk: int, dtype: str) -> None:
     """A run that is cut within a block, on any threads, gives the numbers of a whole one."""

@@ -1,4 +1,4 @@
-"""Numbers drawn for a tile are those of the functions that define them, at every edge."""
+"""Numbers drawn for a tile, or kept by a thread, are those of the functions that define them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,32 @@ extern "C" void drawn(long n, const unsigned *w, const real *mean, real *out)
     for (long i = 0; i < n; i += ND_TILE)
         nd_tile_poisson(w + i, mean + i, (int)(n - i < ND_TILE ? n - i : ND_TILE), &t, out + i);
 }
+extern "C" long counted(long n, const unsigned *w, const real *mean, real *out)
+{
+    long rare = 0;
+    for (long i = 0; i < n; ++i) {
+        nd_counts<true> c;
+        c.load((double)mean[i]);
+        rare += !c.known(w[i]);
+        out[i] = c.known(w[i]) ? (real)c.count(w[i]) : (real)nd_poisson_of(w[i], (double)mean[i]);
+    }
+    return rare;
+}
+extern "C" void kept(unsigned long long key, unsigned long long seed, long long first, long steps,
+                     unsigned *words, real *units)
+{
+    nd_words<true, 2> one;
+    nd_words<true, 1> two;
+    one.load(key, seed, first, 7);
+    two.load(key, seed, first, 8);
+    for (long long k = first; k < first + steps; ++k) {
+        one.next(key, seed, k, 7);
+        two.next(key, seed, k, 8);
+        *words++ = one.word(k) - nd_word(key, seed, k, 0, 7);
+        *units++ = nd_unit_of(two.high(k), two.low(k), (real)0)
+                 - nd_uniform(key, seed, k, 0, 8, (real)0);
+    }
+}
 extern "C" void block(const unsigned long long *key, unsigned long long seed, long long number,
                       int stream, unsigned *one, unsigned *many)
 {
@@ -44,7 +70,9 @@ def library() -> dict[str, ct.CDLL]:
     made = {}
     for dtype in ("float64", "float32"):
         head = prelude(["nd_seed"], dtype, CPU)
-        (made[dtype],) = build([("\n".join([*head, header("tile_draws.h"), EXPORTS]), ())])
+        kept = ["#define ND_MEMBER", "#define ND_UNROLL", header("thread_draws.cuh")]
+        text = "\n".join([*head, header("tile_draws.h"), *kept, EXPORTS])
+        (made[dtype],) = build([(text, ())])
     return made
 
 
@@ -76,6 +104,7 @@ def test_counts_at_their_edges(library: dict[str, ct.CDLL], mean: float, dtype: 
     same = np.full(words.size, mean)
     expected = call(one.defined, words, same, dtype)
     np.testing.assert_array_equal(call(one.drawn, words, same, dtype), expected)
+    np.testing.assert_array_equal(call(one.counted, words, same, dtype), expected)
     mixed = same.copy()
     mixed[::9] = 3.0
     mixed[4::9] = 50.0
@@ -93,7 +122,29 @@ def test_counts_of_random_words(library: dict[str, ct.CDLL], dtype: str) -> None
     means[151 * TILE :: 1001] = np.nan
     expected = call(library[dtype].defined, words, means, dtype)
     np.testing.assert_array_equal(call(library[dtype].drawn, words, means, dtype), expected)
+    np.testing.assert_array_equal(call(library[dtype].counted, words, means, dtype), expected)
     assert expected.max() > 40 and np.isfinite(expected).all()
+
+
+def test_few_counts_are_rare(library: dict[str, ct.CDLL], dtype: str) -> None:
+    """Up to seven spikes are counted by comparisons, with the mean that one of 16 has, too."""
+    words = np.random.default_rng(2).integers(0, 2**32, 100_000, dtype=np.uint32)
+    for mean, share in ((0.0, 0.0), (2.0, 0.0011), (16.0, 0.99)):
+        given, out = np.full(words.size, mean, dtype), np.empty(words.size, dtype)
+        places = (ct.c_void_p(a.ctypes.data) for a in (words, given, out))
+        rare = library[dtype].counted(ct.c_long(words.size), *places) / words.size
+        assert rare == pytest.approx(share, rel=0.2, abs=1e-9)
+    assert call(library[dtype].counted, words[:1], [0.0], dtype) == 0
+
+
+@pytest.mark.parametrize("first", [0, 1, 6, 4 * 10**12 + 3])
+def test_words_of_several_steps(library: dict[str, ct.CDLL], first: int, dtype: str) -> None:
+    """Whichever step a thread begins with, its words are those of the steps."""
+    words, units = np.ones(13, np.uint32), np.ones(13, dtype)
+    places = (ct.c_void_p(a.ctypes.data) for a in (words, units))
+    key, seed = ct.c_ulonglong(0x123456789ABCDEF0), ct.c_ulonglong(5)
+    library[dtype].kept(key, seed, ct.c_longlong(first), ct.c_long(13), *places)
+    assert not words.any() and not units.any()
 
 
 @pytest.mark.parametrize("number", [0, 5, 2**32 - 1, 2**32, 2**40 - 1])
