@@ -46,14 +46,19 @@ struct nd_events {
 /* What a weight belongs to. */
 enum nd_weights { ND_TO_ALL, ND_TO_SOURCE, ND_TO_EDGE };
 
+/* Whether something reached 16 slots. Not a character, which might be a part of anything else, so
+ * that all of it is read again after each note. */
+enum nd_touch : unsigned char { ND_UNTOUCHED, ND_TOUCHED };
+
 /* `multiple` holds the weights, but for one that belongs to all. With `turns`, slots are a ring;
- * with `notes`, it is noted in `touched` which slots something reached; `far` ones fit into no near
- * cache. Functions that do nothing but ask for memory are inlined: a compiler may drop the call. */
+ * with `notes`, it is noted in `touched` which slots something reached, but where so much arrives
+ * that all of them are noted beforehand; `far` ones fit into no near cache. Functions that do nothing
+ * but ask for memory are inlined: a compiler may drop the call. */
 template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes,
           bool far>
 struct nd_fanout {
     Slot *slots;
-    unsigned char *touched;
+    nd_touch *touched;
     const long long *parts;     /* of each source, `stride` apart: begin and end of its connections */
     const Code *code;
     const Multiple *multiple;
@@ -61,6 +66,8 @@ struct nd_fanout {
     unsigned now, end;          /* first slot of this step, slots of the ring */
     int stride;
     static const int run = ND_LINE / sizeof(Code);      /* connections of a cache line */
+    bool noting = notes;
+    long long arrivals = 0;       /* dealt out */
     int found = 0;
     int source[ND_SPIKES], count[ND_SPIKES];
 
@@ -114,14 +121,33 @@ struct nd_fanout {
         reach(part[0], part[1] < part[0] + ND_FIRST ? part[1] : part[0] + ND_FIRST);
     }
 
-    __attribute__((always_inline)) void put(long long p, int i, Slot each)
+    /* Note all slots of the components `begin` to `end`, of `ahead` in a row, where more arrived in a
+     * step `before` than that costs: 64 notes side by side take as long as one of an arrival. */
+    void expect(long long before, long long begin, long long end, int ahead)
+    {
+        const long long slices = (end - begin + ND_LANES - 1) / ND_LANES;
+        const long long rows = turns ? this->end / ahead : 1;
+        noting = before < slices || before * 64 < slices * rows;
+        if (noting) return;
+        for (long long r = 0; r < rows; ++r)
+            __builtin_memset(touched + (r * ahead + begin) / ND_LANES, ND_TOUCHED, (unsigned long)slices);
+    }
+
+    template <bool one_by_one> __attribute__((always_inline)) void put(long long p, int i, Slot each)
     {
         const unsigned q = place(p);
         slots[q] += weights == ND_TO_EDGE ? (Slot)multiple[p] * count[i] : each;
-        if (notes) touched[q / ND_LANES] = 1;
+        if (one_by_one) touched[q / ND_LANES] = ND_TOUCHED;
     }
 
     void deal()
+    {
+        if (notes && noting) deal_out<true>();
+        else deal_out<false>();
+        found = 0;
+    }
+
+    template <bool one_by_one> void deal_out()
     {
         for (int i = 0; i < (found < ND_ROWS ? found : ND_ROWS); ++i) begin(i);
         if (far) reach(0);
@@ -136,10 +162,10 @@ struct nd_fanout {
                 fetch(p + ND_AHEAD * run, past);
                 if (far && p + ND_FIRST + run <= past) reach(p + ND_FIRST, p + ND_FIRST + run);
 #pragma GCC unroll 32
-                for (int j = 0; j < run; ++j) put(p + j, i, each);
+                for (int j = 0; j < run; ++j) put<one_by_one>(p + j, i, each);
             }
-            for (; p < past; ++p) put(p, i, each);
+            for (; p < past; ++p) put<one_by_one>(p, i, each);
+            if (notes) arrivals += past - part[0];
         }
-        found = 0;
     }
 };

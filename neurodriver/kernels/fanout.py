@@ -165,12 +165,23 @@ class FanoutText(SumText):
             *block("if (nd_of[4])", some),
             *block("else", every),
         ]
+        before, after = self._recalled() if self.noted else ([], [])
         return [
             f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
             *self._fan(f"(int){threads} + 1"),
+            *before,
             *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
             "nd_fan.deal();",
+            *after,
         ]
+
+    def _recalled(self) -> tuple[list[str], list[str]]:
+        """Recall what a thread dealt out in its last step, of whichever circuit, and this step."""
+        before = [
+            "static thread_local long long nd_before = 0;",  # decides how slots are noted alone
+            f"nd_fan.expect(nd_before, nd_begin, nd_end, nd_ahead_{self.access.name});",
+        ]
+        return before, ["nd_before = nd_fan.arrivals;"]
 
     def _fan(self, stride: str) -> list[str]:
         """Declare what takes the spikes, and deals them out."""
@@ -182,7 +193,7 @@ class FanoutText(SumText):
         row = "" if later else f" + nd_now_{name}"
         given = {
             "slots": f"nd_slots_{name}{row}",
-            "touched": f"nd_touched_{name}{row and row + ' / ND_LANES'}",
+            "touched": f"(nd_touch *)(nd_touched_{name}{row and row + ' / ND_LANES'})",
             "parts": f"nd_parts_{name} + nd_u",
             "code": f"nd_code_{name}",
             "multiple": f"nd_{of}_{name}",

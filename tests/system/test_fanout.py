@@ -62,7 +62,12 @@ class Adder(NDComponent):
 
 
 def circuit(
-    weights: str, delays: tuple[int, int] = (1, 20), n: int = 331, fan_in: int = 23, seed: int = 1
+    weights: str,
+    delays: tuple[int, int] = (1, 20),
+    n: int = 331,
+    fan_in: int = 23,
+    seed: int = 1,
+    rate: float = 9e3,
 ) -> Circuit:
     """Return neurons that are driven by Poisson sources and by each other, at odd numbers."""
     rng = np.random.default_rng(seed)
@@ -72,7 +77,7 @@ def circuit(
     data = {"weight": WEIGHTS[weights](rng, source)}
     groups = [
         (model("LeakyIAFDelta"), n, {**LIF, "initV": rng.uniform(-60.0, -49.9, n)}, None),
-        (model("PoissonCounts"), 57, {"rate": 9e3}, None),
+        (model("PoissonCounts"), 57, {"rate": rate}, None),
     ]
     links = Connections("spike_state", "spike_state", source, target, delay, data)
     return Circuit.from_arrays(groups, [links])
@@ -106,6 +111,20 @@ def test_bits_of_a_gather(
     one = simulate(made, DT, 150, (), record, dtype=dtype, plans=False)
     for how in ({}, {"threads": 2, "chunk": 7}, {"threads": 3, "chunk": 1}):
         assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
+
+
+@pytest.mark.parametrize("rate", [20.0, 180.0])
+@pytest.mark.parametrize("delays", [(1, 1), (1, 20), (7, 20)])
+def test_bits_of_a_gather_where_little_arrives(
+    delays: tuple[int, int], rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slots are noted one by one as spikes arrive, or all of them, from one step to the next."""
+    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    made = circuit("any", delays, rate=rate)
+    one = simulate(made, DT, 150, (), [("V", None), ("spike_state", None)], plans=False)
+    for how in ({"threads": 1}, {"threads": 2, "chunk": 7}):
+        found = simulate(made, DT, 150, (), [("V", None), ("spike_state", None)], **how)
+        assert_same_bits(one, found)
 
 
 def test_a_value_that_nobody_reads(dtype: str) -> None:
