@@ -115,8 +115,10 @@ def _counted(program: Program, variable: str, first: int, count: int) -> tuple[b
             continue
         ends = links.target[(links.source >= first) & (links.source < first + count)]
         for g in np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1).tolist():
-            there |= (g, links.access) in whole
-            on |= variable in circuit.groups[g].model.updates
+            if (g, links.access) in whole:
+                there = True
+            else:
+                on |= variable in circuit.groups[g].model.updates
     return there, on
 
 

@@ -326,6 +326,9 @@ def test_a_source_that_begins_with_a_spike() -> None:
 # ---- counts ------------------------------------------------------------------------------------
 
 
+ADDERS: Any = (Adder, 2, {}, ["x", "y"])
+
+
 def receiving() -> Circuit:
     """Return two sources, each with a connection of weight 0.5 to an adder."""
     ends = np.array([0, 1], np.int32), np.array([2, 3], np.int32)
@@ -370,20 +373,24 @@ def test_too_many_spikes_of_several_inputs() -> None:
     assert data[:, 1].max() == MOST_SPIKES / 2
 
 
-def test_several_inputs_of_who_only_receives() -> None:
-    """Each is counted on its own, so their sum may be larger."""
-    made = Circuit.from_arrays([(Adder, 2, {}, ["x", "y"])])
+@pytest.mark.parametrize("sends", [False, True])
+def test_several_inputs_of_who_receives(sends: bool) -> None:
+    """Each is counted on its own, so their sum may be larger, also where spikes are sent on."""
+    params = {**LIF, "initV": -60.0}
+    group: Any = (model("LeakyIAFDelta"), 2, params, ["x", "y"]) if sends else ADDERS
+    made = Circuit.from_arrays([group])
     counts = np.array([[0.0], [1000.0], [0.0]])
     given = [ArrayInput({"spike_state": (["y"], counts)}) for _ in range(2)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data = simulate(made, DT, 5, given, [("V", None)])["V"]
-    assert data.max(axis=0).tolist() == [0.0, 2000.0]
+        data = simulate(made, DT, 5, given, [("spike_state" if sends else "V", None)])
+    (values,) = data.values()
+    assert values.max(axis=0).tolist() == [0.0, 1.0 if sends else 2000.0]
 
 
 def test_too_many_spikes_for_who_only_receives() -> None:
     """Injected without a source between: into what counts, though it sends no spikes itself."""
-    made = Circuit.from_arrays([(Adder, 2, {}, ["x", "y"])])
+    made = Circuit.from_arrays([ADDERS])
     counts = np.array([[0.0, 0.0], [4.0, 1500.0], [0.0, 0.0]])
     given = ArrayInput({"spike_state": (["x", "y"], counts)})
     with pytest.warns(CircuitWarning, match=r"1,500 spikes.*'y' in step 1"):
