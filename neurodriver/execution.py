@@ -48,7 +48,7 @@ class InputFeed:
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
         self._counts: list[SpikeCounts | None] = []
-        passed: dict[tuple[str, str], list[int]] = {}
+        passed: dict[tuple[str, str], dict[int, NDArray[np.bool_]]] = {}
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -58,15 +58,18 @@ class InputFeed:
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
                 name = getattr(one, "name", "") or type(one).__name__
-                there, on = False, False
+                there, on = False, np.zeros(count, dtype=bool)
                 if variable in EVENT_VARIABLES:
                     there, on = _counted(program, variable, first, count)
-                uids = one.targets[number][1]
-                self._counts.append(SpikeCounts(name, variable, uids) if there or on else None)
-                if on:
-                    passed.setdefault((scope, variable), []).append(len(self._counts) - 1)
+                uids, counted = one.targets[number][1], there or on.any()
+                self._counts.append(SpikeCounts(name, variable, uids) if counted else None)
+                if on.any():
+                    passed.setdefault((scope, variable), {})[len(self._counts) - 1] = on
         self._sums = [
-            (members, SummedSpikes(variable, [self._uids(i) for i in members]))
+            (
+                list(members),
+                SummedSpikes(variable, [(self._uids(i), on) for i, on in members.items()]),
+            )
             for (_, variable), members in passed.items()
         ]
         self._sums = [(members, sums) for members, sums in self._sums if len(sums.uids)]
@@ -105,20 +108,23 @@ class InputFeed:
             sums.check([self._held[i] for i in members], first)
 
 
-def _counted(program: Program, variable: str, first: int, count: int) -> tuple[bool, bool]:
-    """Whether what is injected into some slots is counted there, and by whom it is passed on to."""
+def _counted(
+    program: Program, variable: str, first: int, count: int
+) -> tuple[bool, NDArray[np.bool_]]:
+    """Whether what is injected into some slots is counted there, and which of them pass it on."""
     whole = {key for key, gather in program.gathers.items() if gather.whole}
     circuit = program.circuit
-    there = on = False
+    there, on = False, np.zeros(count, dtype=bool)
     for links in program.slots.connections if whole else ():
         if links.variable != variable:
             continue
-        ends = links.target[(links.source >= first) & (links.source < first + count)]
-        for g in np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1).tolist():
+        mine = (links.source >= first) & (links.source < first + count)
+        group = np.searchsorted(circuit.starts, links.target[mine], side="right") - 1
+        for g in np.unique(group).tolist():
             if (g, links.access) in whole:
                 there = True
-            else:
-                on |= variable in circuit.groups[g].model.updates
+            elif variable in circuit.groups[g].model.updates:
+                on[links.source[mine][group == g] - first] = True
     return there, on
 
 

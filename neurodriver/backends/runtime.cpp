@@ -191,7 +191,7 @@ public:
         if (processor.size() == 1) return;
         const int here = sched_getcpu();
         processor[thread].store(here, std::memory_order_relaxed);
-        cpu_set_t allowed, free;
+        cpu_set_t allowed, free, now;
         bool shared = false;
         for (integer t = 0; t < thread; ++t)
             shared |= processor[t].load(std::memory_order_relaxed) == here;
@@ -203,7 +203,8 @@ public:
         }
         if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free)) return;
         processor[thread].store(sched_getcpu(), std::memory_order_relaxed);
-        sched_setaffinity(0, sizeof allowed, &allowed);
+        if (!sched_getaffinity(0, sizeof now, &now) && CPU_EQUAL(&now, &free))  /* nobody else's */
+            sched_setaffinity(0, sizeof allowed, &allowed);
 #else
         (void)thread;
 #endif

@@ -83,9 +83,10 @@ def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
             f"{said}: 'delay': the longest is {steps:,} steps "
             f"of {dt:g} s, {LONGEST:,} are allowed (delays are in seconds)"
         )
-    faults = Faults(name)
-    doubt_delay(faults, said, steps * dt, dt)
-    faults.finish()
+    if steps > 1:  # the least there is, whatever the delay
+        faults = Faults(name)
+        doubt_delay(faults, said, steps * dt, dt)
+        faults.finish()
 
 
 def _looked_back(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..circuit.circuit import Circuit
 from ..errors import Faults
 
-SUBSTEPS = 100
-"""Sub-steps of a model in a step that nobody wants: its step is far above what it may take."""
+SUBSTEPS = 1000
+"""Sub-steps of a model in a step that nobody wants: 100 are those of a step of 1 ms where ions
+flow through channels."""
 
 DELAY = 0.5
 """Seconds that no axon delays a spike: at 0.1 m/s, the slowest, they are 5 cm."""

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compile.whole import MOST_SPIKES
 from ..errors import CircuitWarning, InputError, quoted
@@ -71,38 +72,62 @@ class SummedSpikes:
     Parameters
     ----------
     variable : str
-    members : sequence of sequence of str
-        The uids of each input, in the order of its columns.
+    members : sequence of (uids, passed on)
+        Of each input, in the order of its columns: names, and which of them pass spikes on.
     """
 
-    def __init__(self, variable: str, members: Sequence[Sequence[str]]) -> None:
+    def __init__(
+        self, variable: str, members: Sequence[tuple[Sequence[str], NDArray[np.bool_]]]
+    ) -> None:
         self._said = f"the inputs of {quoted(variable)}"
-        names = [np.asarray(uids, dtype=np.str_) for uids in members]
+        self._columns = [np.flatnonzero(on) for _, on in members]
+        names = [
+            np.asarray(uids, dtype=np.str_)[columns]
+            for (uids, _), columns in zip(members, self._columns, strict=True)
+        ]
         found, times = np.unique(np.concatenate(names), return_counts=True)
         self.uids = found[times > 1]
-        self._columns = [np.flatnonzero(np.isin(one, self.uids)) for one in names]
+        shared = [np.isin(one, self.uids) for one in names]
+        self._columns = [c[s] for c, s in zip(self._columns, shared, strict=True)]
         self._places = [
-            np.searchsorted(self.uids, one[column])
-            for one, column in zip(names, self._columns, strict=True)
+            np.searchsorted(self.uids, one[s]) for one, s in zip(names, shared, strict=True)
         ]
         self._reported = np.zeros(len(self.uids), dtype=bool)
 
     def check(self, chunks: Sequence[Chunk], first: int) -> None:
         """Look at a chunk of steps of each input, the first of them step ``first``."""
-        if self._reported.all():
+        doubtful = np.flatnonzero((self._most(chunks) > MOST_SPIKES) & ~self._reported)
+        if not len(doubtful):
             return
-        total = np.zeros((len(chunks[0].row_of_step), len(self.uids)))
+        rows = np.stack([chunk.row_of_step for chunk in chunks])
+        together, at = np.unique(rows, axis=1, return_index=True)
+        for place in doubtful.tolist():
+            given = [
+                np.where(row >= 0, chunk.table[row, column], 0.0)
+                for chunk, row, columns, places in zip(
+                    chunks, together, self._columns, self._places, strict=True
+                )
+                for column in columns[places == place].tolist()
+            ]
+            total, alone = np.sum(given, axis=0), np.abs(given).max(axis=0)
+            many = np.flatnonzero((np.abs(total) > MOST_SPIKES) & (alone <= MOST_SPIKES))
+            if len(many):  # what is too much alone is told of by `SpikeCounts`
+                self._report(place, first, *min((int(at[i]), float(total[i])) for i in many))
+
+    def _most(self, chunks: Sequence[Chunk]) -> NDArray[np.float64]:
+        """Return what is injected at each place at most, if all inputs were largest at once."""
+        most = np.zeros(len(self.uids))
         for chunk, columns, places in zip(chunks, self._columns, self._places, strict=True):
-            given = chunk.row_of_step >= 0
-            rows = chunk.table[np.ix_(chunk.row_of_step[given], columns)]
-            np.add.at(total, np.ix_(given, places), rows)
-        many = np.abs(total) > MOST_SPIKES
-        for place in np.flatnonzero(many.any(axis=0) & ~self._reported).tolist():
-            self._reported[place] = True
-            step = int(many[:, place].argmax())
-            message = (
-                f"{self._said}: together {total[step, place]:,.0f} spikes for "
-                f"{quoted(self.uids[place])} in step {first + step:,}; {MOST_SPIKES:,} of a step "
-                f"are counted at most, there and in later steps"
-            )
-            warnings.warn(message, CircuitWarning, stacklevel=2)
+            used = np.unique(chunk.row_of_step[chunk.row_of_step >= 0])
+            values = np.abs(chunk.table[np.ix_(used, columns)])
+            np.add.at(most, places, values.max(axis=0, initial=0.0))
+        return most
+
+    def _report(self, place: int, first: int, step: int, total: float) -> None:
+        self._reported[place] = True
+        message = (
+            f"{self._said}: together {total:,.0f} spikes for {quoted(self.uids[place])} in step "
+            f"{first + step:,}; {MOST_SPIKES:,} of a step are counted at most, there and in later "
+            f"steps"
+        )
+        warnings.warn(message, CircuitWarning, stacklevel=3)

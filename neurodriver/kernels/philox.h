@@ -172,7 +172,6 @@ ND_FN float nd_normal(unsigned long long key, unsigned long long seed, long long
 
 ND_FN double nd_unit_of_word(unsigned int word) { return ((double)word + 0.5) * 0x1p-32; }
 
-/* On a CPU without a way out, so that a loop over neurons vectorises. */
 #ifdef __CUDACC__
 static __constant__ double nd_one_over[ND_TERMS] = {
     1. / 1, 1. / 2, 1. / 3, 1. / 4, 1. / 5, 1. / 6, 1. / 7, 1. / 8,
@@ -196,6 +195,7 @@ ND_FN double nd_poisson_inverted(unsigned int word, double mean) {
     return (double)n;
 }
 #else
+/* Without a way out, so that a loop over neurons vectorises. */
 ND_FN double nd_poisson_inverted(unsigned int word, double mean) {
     const double u = nd_unit_of_word(word);
     double p = nd_exp(-mean), below = p, n = 0.0;

@@ -357,7 +357,7 @@ def test_too_many_spikes_are_clamped_and_reported(plans: bool) -> None:
 def test_too_many_spikes_of_several_inputs() -> None:
     """Who passes them on counts their sum; what none has too many of is not told of."""
     first, second, third = np.zeros((20, 2)), np.zeros((20, 1)), np.zeros((20, 1))
-    first[3] = 600, 600
+    first[3], first[7] = (600, 600), (-1023, 600)
     second[3], third[[3, 4, 5]] = 423, [[500], [2000], [3000]]
     given = [
         ArrayInput({"spike_state": (uids, counts)})
@@ -371,6 +371,24 @@ def test_too_many_spikes_of_several_inputs() -> None:
     )
     assert data[:, 0].max() == MOST_SPIKES / 2
     assert data[:, 1].max() == MOST_SPIKES / 2
+
+
+def test_inputs_of_some_who_pass_on() -> None:
+    """Only those count sums; others are looked at on their own."""
+    ends = np.array([0], np.int32), np.array([1], np.int32)
+    links = Connections("spike_state", "a", *ends, np.asarray(DT), {"weight": np.asarray(0.5)})
+    groups: Any = [(model("SpikeSource"), 1, {}, ["x"]), (Adder, 1, {}, ["y"])]
+    made = Circuit.from_arrays(groups, [links])
+    counts = np.array([[0.0, 0.0], [1.0, 1000.0], [500.0, 0.0]])
+    given = [ArrayInput({"spike_state": (["x", "y"], counts)}) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data = simulate(made, DT, 5, given, [("V", None)])["V"]
+    assert data.max() == 2000.0
+    given.append(ArrayInput({"spike_state": (["y", "x"], counts[:, ::-1])}))
+    with pytest.warns(CircuitWarning, match=r"together 1,500 spikes for 'x' in step 2;") as said:
+        simulate(made, DT, 5, given, [("V", None)])
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("sends", [False, True])

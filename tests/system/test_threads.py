@@ -76,4 +76,7 @@ def test_threads_may_run_where_they_might(alone: set[int]) -> None:
                 os.sched_setaffinity(task, alone)
             time.sleep(1e-2)  # then it sleeps, too
             lpu.advance(50)
+            until = time.monotonic() + 1.0  # it may be on its way
+            while os.sched_getaffinity(worker) != alone and time.monotonic() < until:
+                time.sleep(1e-3)
             assert os.sched_getaffinity(worker) == alone

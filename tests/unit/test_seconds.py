@@ -53,4 +53,15 @@ def test_a_step_in_milliseconds() -> None:
     assert len(texts) == len(set(texts)) == len(circuit.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        compile_circuit(circuit, 9e-3)
+        compile_circuit(circuit, 9e-2)
+
+
+def test_a_step_of_a_millisecond() -> None:
+    """Channels take a hundred sub-steps then, which is nobody's mistake; a delay of 0 is none."""
+    params = {"g_K": 36.0, "g_Na": 120.0, "g_L": 0.3, "E_K": -77.0, "E_Na": 50.0, "E_L": -54.4}
+    circuit = Circuit.from_arrays([(shipped()["HodgkinHuxley2"], 3, params, None)])
+    assert circuit.groups[0].model.substeps(1e-3) == 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_circuit(circuit, 1e-3)
+        compile_circuit(network(0.0, drawn=True), 1.0)
