@@ -48,9 +48,8 @@ def read_tables(
 ) -> Circuit:
     """Read one table of edges, and one of nodes where there is one.
 
-    Only the columns that are named are read, in batches; ids never pass through floating-point
-    numbers. An edge of the circuit is a row, in the order of the file; rows that repeat a pair are
-    edges of their own.
+    Only the columns that are named are read, in batches; ids never pass through floating point. An
+    edge of the circuit is a row, in the order of the file, also where rows repeat a pair.
 
     Parameters
     ----------
@@ -64,14 +63,14 @@ def read_tables(
     weight : str or number, optional
         Column of the edges, or one number for all; the model's default where it is not given.
     weight_scale : number or (number, number)
-        Factor of the weights; of those that are not negative, and of the negative ones.
+        Factor of the weights; of those that are not negative, and of others.
     sign : str, optional
         Column of the edges that holds 1 or -1, a factor of the weight.
     delay : str or number
         Column of the edges, or one number for all; times ``delay_scale`` it is in seconds.
     receptor : str, (str, str) or mapping
-        Receptor of all edges; or of those whose weight is not negative, and of the others; or of
-        each value of ``receptor_column``.
+        Of all edges; of those whose weight is not negative and of others; of each value of
+        ``receptor_column``.
     receptor_column : str, optional
         Column of the edges with names of receptors, or what ``receptor`` translates into them.
     variable : str
@@ -102,26 +101,34 @@ def read_tables(
         source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column
     )
     plan.wire(chosen, variable, faults)
-    edge_table = Table(edges)
-    node_table = Table(nodes) if nodes is not None else None
-    edge_table.missing(plan.columns, faults)
-    given = dict(params or {})
-    if node_table is not None:
-        id = node_table.names[0] if id is None else id
-        node_table.missing([id, *(c for c in given.values() if isinstance(c, str))], faults)
-    else:
-        _no_nodes(given, id, drop_unknown, faults)
+    table, listed = Table(edges), _Nodes(nodes, id, dict(params or {}), drop_unknown)
+    return _joined(chosen, plan, table, listed, index, faults, strict)
+
+
+def _joined(
+    model: Model,
+    plan: _Edges,
+    table: Table,
+    listed: _Nodes,
+    index: bool,
+    faults: Faults,
+    strict: bool,
+) -> Circuit:
+    """Check and read both tables, and number the ends of edges."""
+    table.missing(plan.columns, faults)
+    listed.check(faults)
     if faults.count:
         faults.finish()
-    ids, columns = _nodes(node_table, id or "", given, faults)
-    numbering = _numbering(ids, str(nodes), index, drop_unknown)
-    taken = plan.read(edge_table, numbering, faults)
+    ids, columns = listed.read(faults)
+    numbering = _numbering(ids, str(listed.path), index, listed.drop)
+    taken = plan.read(table, numbering, faults)
     faults.finish(strict)
     if not numbering.count:
         raise CircuitError(f"{faults.source}: the circuit is empty: no nodes")
     if isinstance(numbering, Seen):
         ids = _ascending(numbering, taken)
-    group = chosen, numbering.count, {**given, **columns}, None if ids is None else id_texts(ids)
+    params = {**listed.given, **columns}
+    group = model, numbering.count, params, None if ids is None else id_texts(ids)
     connections = plan.connections(taken)
     del taken
     return Circuit.from_arrays([group], connections, faults.source, strict)
@@ -137,43 +144,6 @@ def _model(given: Model | str, models: Any) -> Model:
     return known[given]
 
 
-def _no_nodes(given: dict[str, Any], id: str | None, drop: bool, faults: Faults) -> None:
-    """Note what has no meaning without a table of nodes."""
-    names = [f"params[{key!r}]" for key, c in given.items() if isinstance(c, str)]
-    names += ["id"] * (id is not None) + ["drop_unknown"] * drop
-    for said in names:
-        faults.add(f"{said} asks for a table of nodes; give nodes=")
-
-
-def _nodes(
-    table: Table | None, id: str, given: dict[str, Any], faults: Faults
-) -> tuple[Any, dict[str, Column]]:
-    """Return the ids of the nodes, and the parameters that are columns."""
-    if table is None:
-        return None, {}
-    from .arrow import arrow
-
-    names = {key: column for key, column in given.items() if isinstance(column, str)}
-    values = Values(table, faults)
-    parts: list[Any] = []
-    numbers: dict[str, list[Column]] = {key: [] for key in names}
-    for batch in table.batches([id, *names.values()]):
-        parts.append(values.ids(id, batch[id]))
-        for key, column in names.items():
-            numbers[key].append(values.numbers(column, batch[column]))
-        values.row += len(parts[-1])
-    if len({part.type for part in parts}) > 1:
-        values.once(id, "numbers and text are mixed")
-        faults.finish()
-    ids = arrow().concat_arrays(parts) if parts else arrow().nulls(0, arrow().int64())
-    if not faults.count and len(ids):
-        where = table.column(id, faults)
-        twice = list(repeats(id_texts(ids)))
-        texts = (f"{where}, rows {a + 1:,} and {b + 1:,}: both are {v}" for v, a, b in twice)
-        faults.add_each(texts, len(twice))
-    return ids, {k: np.concatenate(v) if v else np.zeros(0) for k, v in numbers.items()}
-
-
 def _numbering(ids: Any, where: str, index: bool, drop: bool) -> Indices | Named | Seen:
     """Return what turns the ends of edges into numbers of components."""
     if index:
@@ -187,6 +157,55 @@ def _ascending(seen: Seen, taken: dict[str, Column]) -> Any:
     for end in ("source", "target"):
         taken[end] = ranks[taken[end]]
     return ids
+
+
+class _Nodes:
+    """The table of nodes, if there is one; the arguments are those of `read_tables`."""
+
+    def __init__(
+        self, path: str | Path | None, id: str | None, given: dict[str, Any], drop: bool
+    ) -> None:
+        self.path, self.given, self.drop = path, given, drop
+        self.table = Table(path) if path is not None else None
+        self.asked = id
+        self.id = self.table.names[0] if self.table is not None and id is None else id or ""
+        self.columns = {key: c for key, c in given.items() if isinstance(c, str)}
+        """Parameter -> column."""
+
+    def check(self, faults: Faults) -> None:
+        """Note columns that are missing, and what has no meaning without a table."""
+        if self.table is not None:
+            self.table.missing([self.id, *self.columns.values()], faults)
+            return
+        names = [f"params[{key!r}]" for key in self.columns]
+        names += ["id"] * (self.asked is not None) + ["drop_unknown"] * self.drop
+        for said in names:
+            faults.add(f"{said} asks for a table of nodes; give nodes=")
+
+    def read(self, faults: Faults) -> tuple[Any, dict[str, Column]]:
+        """Return the ids of the nodes, and the parameters that are columns."""
+        if self.table is None:
+            return None, {}
+        from .arrow import arrow
+
+        id, values = self.id, Values(self.table, faults)
+        parts: list[Any] = []
+        numbers: dict[str, list[Column]] = {key: [] for key in self.columns}
+        for batch in self.table.batches([id, *self.columns.values()]):
+            parts.append(values.ids(id, batch[id]))
+            for key, column in self.columns.items():
+                numbers[key].append(values.numbers(column, batch[column]))
+            values.row += len(parts[-1])
+        if len({part.type for part in parts}) > 1:
+            values.once(id, "numbers and text are mixed")
+            faults.finish()
+        ids = arrow().concat_arrays(parts) if parts else arrow().nulls(0, arrow().int64())
+        if not faults.count and len(ids):
+            where = self.table.column(id, faults)
+            twice = list(repeats(id_texts(ids)))
+            texts = (f"{where}, rows {a + 1:,} and {b + 1:,}: both are {v}" for v, a, b in twice)
+            faults.add_each(texts, len(twice))
+        return ids, {k: np.concatenate(v) if v else np.zeros(0) for k, v in numbers.items()}
 
 
 @dataclass
