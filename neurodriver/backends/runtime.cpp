@@ -97,6 +97,7 @@ const integer TILE = 4096 / sizeof(real);  /* components that take the steps of 
                                               states fit into the nearest cache */
 const auto PATIENCE = std::chrono::microseconds(20);    /* of a spinning thread; then it yields */
 const auto LEISURE = std::chrono::milliseconds(1);      /* of a yielding one; then it sleeps */
+const auto CROWD = std::chrono::milliseconds(100);      /* in which it does not yield to others again */
 
 inline void relax()
 {
@@ -137,20 +138,26 @@ public:
     NoSubnormals(const NoSubnormals &) = delete;
 };
 
-/* Returns whether others may have run on this thread's processor meanwhile. */
+/* Returns whether others may have run on this thread's processor meanwhile. Another of its team
+ * gives it back at once; who keeps it for long is somebody else, from whom a sleeper gets it sooner. */
 inline bool wait_while(std::atomic<uint32_t> &word, uint32_t old)
 {
-    const auto begin = std::chrono::steady_clock::now();
+    using clock = std::chrono::steady_clock;
+    static thread_local clock::time_point crowded;
+    const auto begin = clock::now();
     do {
         for (int i = 0; i < 32; ++i) {
             if (word.load(std::memory_order_acquire) != old) return false;
             relax();
         }
-    } while (std::chrono::steady_clock::now() - begin < PATIENCE);
-    do {
+    } while (clock::now() - begin < PATIENCE);
+    for (auto now = clock::now(); now >= crowded && now - begin < LEISURE;) {
+        const auto before = now;
         std::this_thread::yield();
+        now = clock::now();
+        if (now - before >= LEISURE) crowded = now + CROWD;
         if (word.load(std::memory_order_acquire) != old) return true;
-    } while (std::chrono::steady_clock::now() - begin < LEISURE);
+    }
     while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
     return true;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .papers import Case, Peer, row
+from .papers import Case, Peer, first_steps, row
 from .seconds import Network, rows
 from .table import Row, Table
 
@@ -17,9 +17,10 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
         size = ("--n", str(neurons))
         peers = (Peer("coba_lif_brian2.py", size), Peer("coba_lif_nest.py", size, 0.05))
         network = {"neurons": neurons}
-        rows.append(
-            row(Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0), rounds, python)
-        )
+        case = Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0)
+        rows.append(row(case, rounds, python))
+        if neurons == 4_000:
+            rows.append(first_steps(case, 1_000, 30))
     return rows
 
 

@@ -125,14 +125,31 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
     return out | {"peer": told, "ratio": ratio, "activity": _told(own, other)}
 
 
-def seconds_a_step(made: Any, dt: float, dtype: str) -> float:
-    """Return the mean time of a step over the first simulated second."""
+def seconds_a_step(made: Any, dt: float, dtype: str, seconds: float = 1.0) -> float:
+    """Return the mean time of a step over the first simulated seconds."""
     circuit, inputs, _ = made
-    steps = round(1.0 / dt)
+    steps = round(seconds / dt)
     with nd.LPU(circuit, dt, inputs, dtype=dtype, threads=THREADS, seed=1) as lpu:
         begin = time.perf_counter()
         lpu.advance(steps)
         return (time.perf_counter() - begin) / steps
+
+
+def first_steps(case: Case, steps: int, runs: int) -> dict[str, Any]:
+    """Return the row of the first steps of a run, each on threads that have just begun."""
+    module = example(case.example)
+    made = module.network(seed=case.seed, **case.network)
+    whole = seconds_a_step(made, module.DT, "float64")
+    each = sorted(
+        seconds_a_step(made, module.DT, "float64", steps * module.DT) for _ in range(runs)
+    )
+    said = f"{case.title}, {made[0].groups[0].count:,} neurons, the first {steps:,} steps"
+    return {
+        "case": f"{said} of {runs} runs, float64",
+        "us a step": median(each) * 1e6,
+        "floor": f"{whole * 1e6:.3g} us over the first second; runs {each[0] * 1e6:.3g} to "
+        f"{each[-1] * 1e6:.3g} us",
+    }
 
 
 def fired(made: Any, module: ModuleType) -> tuple[dict[str, Any], list[Activity], int]:
