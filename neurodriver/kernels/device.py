@@ -106,8 +106,8 @@ LETTER_BYTES = 24
 MOST_DRAWING = 2
 """Components of a thread at most whose random words it keeps: a dozen registers each."""
 
-SHELF_BYTES = 48 << 10
-"""Of them in shared memory, at most."""
+SHELF_BYTES = 47 << 10
+"""Of them in shared memory, at most; a kilobyte is left for tables."""
 
 LAP_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
@@ -202,12 +202,13 @@ class Shape:
         return self.threads > ROOMY or self.window > 1
 
     def shelf(self, letters: int) -> int:
-        """Return the bytes of shared memory for that, of so many connections a thread.
+        """Return the letters of a block in shared memory, of so many a thread.
 
-        None where there are registers for it, or more than a block may have.
+        None where there are registers for them, or more than a block may have.
         """
-        size = self.threads * letters * LETTER_BYTES
-        return size if self.keeps and self.shelved and size <= SHELF_BYTES else 0
+        whole = self.threads * letters
+        fits = whole * LETTER_BYTES <= SHELF_BYTES
+        return whole if self.keeps and self.shelved and fits else 0
 
     def meetings(self, first: int, last: int) -> int:
         """Return how often warps meet in steps ``first`` to ``last - 1``."""

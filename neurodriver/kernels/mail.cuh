@@ -37,9 +37,10 @@ extern "C" { __constant__ nd_mailbox nd_mail; }
 enum { ND_FOURS = 2 * ND_PIECE - 4, ND_ROUNDS = ND_PIECE / (ND_ROOMY ? 16 : 32), ND_FEW_PIECES = 3 };
 
 #if ND_SHELF
-/* Where the connections of the threads' components are, in shared memory. */
-__shared__ __align__(16) unsigned char nd_shelf[ND_SHELF];
-template <class T> ND_FN T *nd_shelf_of(int i) { return (T *)nd_shelf + i * ND_THREADS + threadIdx.x; }
+/* Where the connections of the threads' components are, in shared memory: letter j of each thread,
+ * whichever unit its components are of. */
+__shared__ nd_letter nd_shelf[ND_SHELF];
+ND_FN int nd_on_shelf(int j) { return j * ND_THREADS + (int)threadIdx.x; }
 #endif
 
 /* Four numbers of an array that begins at 16 bytes, from a multiple of four on. */
@@ -55,50 +56,45 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
-/* Slots are reached again and again, connections once in a long time: these are to leave the L2
- * cache first. */
-ND_FN unsigned long long nd_slots_stay()
-{
-    unsigned long long policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
+/* What `createpolicy.fractional.L2::evict_last.b64` makes of 1.0: slots are reached again and again,
+ * connections once in a long time, and these are to leave the L2 cache first. */
+#define ND_SLOTS_STAY 0x14f0000000000000ull
 
-/* Add without an answer. */
-ND_FN void nd_add(int *to, int more)
+/* Add `times` times `more` without an answer, if `i` is less than `end`. There is no branch: what
+ * is behind a spike runs rarely and alone, and each instruction of it is waited for. */
+ND_FN void nd_add(unsigned i, unsigned end, int *to, int more, int times)
 {
-    asm volatile("red.relaxed.gpu.global.add.L2::cache_hint.s32 [%0], %1, %2;"
-                 :: "l"(to), "r"(more), "l"(nd_slots_stay()) : "memory");
+    asm volatile("{ .reg .pred on; setp.lt.u32 on, %0, %1;"
+                 " @on red.relaxed.gpu.global.add.L2::cache_hint.s32 [%2], %3, %4; }"
+                 :: "r"(i), "r"(end), "l"(to), "r"(more * times), "l"(ND_SLOTS_STAY) : "memory");
 }
-ND_FN void nd_add(long long *to, long long more)
+ND_FN void nd_add(unsigned i, unsigned end, long long *to, int more, int times)
 {
-    asm volatile("red.relaxed.gpu.global.add.L2::cache_hint.u64 [%0], %1, %2;"
-                 :: "l"(to), "l"(more), "l"(nd_slots_stay()) : "memory");
+    asm volatile("{ .reg .pred on; .reg .b64 all; setp.lt.u32 on, %0, %1; mul.wide.s32 all, %3, %4;"
+                 " @on red.relaxed.gpu.global.add.L2::cache_hint.u64 [%2], all, %5; }"
+                 :: "r"(i), "r"(end), "l"(to), "r"(more), "r"(times), "l"(ND_SLOTS_STAY) : "memory");
 }
 
 /* Connections begin .. begin + length - 1, by a warp; ND_FOURS of them at most. They are asked for
  * all at once, in fours; those before the first and after the last one are let go. */
 template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned now, int more)
 {
-    const int before = (int)begin & 3, end = before + length;
+    const int before = (int)begin & 3;
     int4 code[2], multiple[2];
     ND_UNROLL
     for (int j = 0; j < 2; ++j) {
-        const int i = j * ND_PIECE + 4 * nd_lane();
-        if (i >= end) continue;
-        code[j] = Fan::codes(begin - before + i);
-        multiple[j] = Fan::multiples(begin - before + i);
+        const int i = j * ND_PIECE + 4 * nd_lane(), mine = i < before + length ? i : 0;
+        code[j] = Fan::codes(begin - before + mine);
+        multiple[j] = Fan::multiples(begin - before + mine);
     }
     ND_UNROLL
     for (int j = 0; j < 2; ++j) {
-        const int i = j * ND_PIECE + 4 * nd_lane();
-        if (i >= end) continue;
+        const unsigned i = (unsigned)(j * ND_PIECE + 4 * nd_lane() - before);   /* may be before 0 */
         const int q[4] = {code[j].x, code[j].y, code[j].z, code[j].w};
         const int m[4] = {multiple[j].x, multiple[j].y, multiple[j].z, multiple[j].w};
         ND_UNROLL
-        for (int l = 0; l < 4; ++l)
-            if (i + l >= before && i + l < end)
-                Fan::add(now + (unsigned)q[l], (typename Fan::slot)m[l] * more);
+        for (unsigned l = 0; l < 4; ++l)
+            nd_add(i + l, (unsigned)length, Fan::at(now + (unsigned)q[l]), m[l], more);
     }
 }
 
@@ -129,7 +125,7 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
     const long long begin = letter.begin - (end - letter.near);
     for (int base = 0; base < total; base += 32 * ND_ROUNDS) {
         unsigned q[ND_ROUNDS];
-        typename Fan::slot v[ND_ROUNDS];
+        int m[ND_ROUNDS], more[ND_ROUNDS];
         ND_UNROLL
         for (int j = 0; j < ND_ROUNDS; ++j) {
             const int mine = base + j * 32 + nd_lane(), i = mine < total ? mine : total - 1;
@@ -138,11 +134,12 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
             for (int d = 16; d; d /= 2) from += nd_from(end, from + d - 1) <= i ? d : 0;
             const long long p = nd_from(begin, from) + i;
             q[j] = now + Fan::code(p);
-            v[j] = (typename Fan::slot)Fan::multiple(p) * nd_from(letter.more, from);
+            m[j] = Fan::multiple(p);
+            more[j] = nd_from(letter.more, from);
         }
         ND_UNROLL
         for (int j = 0; j < ND_ROUNDS; ++j)
-            if (base + j * 32 + nd_lane() < total) Fan::add(q[j], v[j]);
+            nd_add((unsigned)(base + j * 32 + nd_lane()), (unsigned)total, Fan::at(q[j]), m[j], more[j]);
     }
 }
 
@@ -188,7 +185,7 @@ template <class Fan> ND_FN uint4 *nd_send_far(uint4 *to, unsigned now, const nd_
 template <class Fan> ND_FN void nd_send_own(unsigned now, const nd_letter &letter)
 {
     const long long end = letter.begin + letter.near + letter.far;
-    for (long long p = letter.begin; p < end; ++p) 
-        Fan::add(now + Fan::code(p), (typename Fan::slot)Fan::multiple(p) * letter.more);
+    for (long long p = letter.begin; p < end; ++p)
+        nd_add(0, 1, Fan::at(now + Fan::code(p)), Fan::multiple(p), letter.more);
 }
 #endif

@@ -81,10 +81,9 @@ def _members(gather: Gather, arguments: Arguments) -> list[str]:
         "int multiple(long long nd_p)": [f"return {one};"],
         "int4 codes(long long nd_p)": [f"return {array('code', 'nd_p', 'nd_take_four')};"],
         "int4 multiples(long long nd_p)": [f"return {four};"],
-        "void add(unsigned nd_q, slot nd_more)": [
+        "slot *at(unsigned nd_q)": [  # q or q - end: of the two, the one that is not too large
             f"const unsigned nd_end = (unsigned)({turns} * {ahead});",
-            "nd_q -= nd_q >= nd_end ? nd_end : 0;",
-            f"nd_add({slots} + nd_q, nd_more);",
+            f"return {slots} + umin(nd_q, nd_q - nd_end);",
         ],
     }  # fmt: skip
     lines = [f"typedef {slot} slot;", "enum { number = ND_FAN };"]
@@ -133,6 +132,33 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
     variable : str
     fans : sequence of Sent
     """
+    letters = f"nd_letters_{variable}"
+    head = f"template <int N> ND_FN void nd_send_{variable}"
+    given = f"(long long nd_row, const nd_sent<N, {letters}> &nd_e)"
+    return [*_letters(letters, fans), *block(head + given, _sends(variable, fans))]
+
+
+def _letters(name: str, fans: Sequence[Sent]) -> list[str]:
+    """Return the struct of a component's letters, which follow one another on the shelf."""
+    numbers = [n for n, *_ in fans]
+    asked = [f"of_{n} = nd_part_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
+    before = f"nd_i * {len(fans)}"  # those of a thread's components before component i
+    places = [(n, f"nd_shelf[nd_on_shelf({before} + {j})]") for j, n in enumerate(numbers)]
+    members = [f"nd_letter of_{n};" for n in numbers]
+    methods = {
+        "ask(int nd_at)": ["(void)nd_at;", *asked],
+        "put(int nd_i)": ["(void)nd_i;", *[f"{place} = of_{n};" for n, place in places]],
+        "take(int nd_i)": ["(void)nd_i;", *[f"of_{n} = {place};" for n, place in places]],
+    }
+    for method, body in methods.items():
+        shelf = "nd_shelf" in "".join(body)
+        text = block(f"ND_MEMBER void {method}", body)
+        members += ["#if ND_SHELF", *text, "#endif"] if shelf else text
+    return [*block(f"struct {name}", members), ";"]
+
+
+def _sends(variable: str, fans: Sequence[Sent]) -> list[str]:
+    """Return the lines that deal spikes out where they are due at once, and list the others."""
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
     ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
            "const int nd_count = nd_mine ? nd_spikes(nd_e.value[nd_j]) : 0;",
@@ -156,13 +182,7 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
         some = ["uint4 *nd_to = nd_room(nd_row, nd_count);", unroll, *block(each, far)]
         lines += ["int nd_count = 0;", unroll, *block(each, count),
                   *block("if (nd_ballot(nd_count > 0))", some)]  # fmt: skip
-    letters = f"nd_letters_{variable}"
-    head = f"template <int N> ND_FN void nd_send_{variable}"
-    given = f"(long long nd_row, const nd_sent<N, {letters}> &nd_e)"
-    asked = [f"of_{n} = nd_part_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
-    members = [f"nd_letter of_{n};" for n, _, _ in fans]
-    members += block("ND_MEMBER void ask(int nd_at)", ["(void)nd_at;", *asked])
-    return [*block(f"struct {letters}", members), ";", *block(head + given, lines)]
+    return lines
 
 
 def fan_values(gather: Gather) -> dict[str, Any]:

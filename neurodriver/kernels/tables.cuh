@@ -113,16 +113,37 @@ template <int N> struct nd_past {
     }
 };
 
+/* What events are recorded by, near at hand: constants that are read once in a long time are not. */
+struct nd_recording {
+    long long first, end, events;
+    nd_events noted[4];
+};
+__shared__ nd_recording nd_records;
+
+/* At the beginning of a launch, by all threads of a block. */
+ND_FN void nd_recall_tables()
+{
+    enum { WORDS = sizeof(nd_records.noted) / 8 };
+    for (int i = threadIdx.x; i < WORDS; i += ND_THREADS)
+        ((long long *)nd_records.noted)[i] = ((const long long *)nd_given.noted)[i];
+    if (threadIdx.x == 0) {
+        nd_records.first = nd_given.first;
+        nd_records.end = nd_given.end;
+        nd_records.events = nd_given.events;
+    }
+    __syncthreads();
+}
+
 /* Record the events of a warp in the row that it writes. */
 static __device__ __noinline__ void nd_note(const real *ring, long long row, bool mine, int element)
 {
-    if (row >= nd_given.end) return;    /* the next chunk looks for them */
-    for (int i = 0; i < (int)nd_given.events; ++i) {
-        const nd_events &e = nd_given.noted[i];
+    if (row >= nd_records.end) return;  /* the next chunk looks for them */
+    for (int i = 0; i < (int)nd_records.events; ++i) {
+        const nd_events &e = nd_records.noted[i];
         if (e.ring != ring || !mine) continue;
         int column = element - (int)e.start;
         if (e.columns) column = __ldg(e.columns + element);
         else if (column >= (int)e.count) column = -1;
-        if (column >= 0) atomicOr(e.bits + (row - nd_given.first) * e.words + column / 32, 1u << column % 32);
+        if (column >= 0) atomicOr(e.bits + (row - nd_records.first) * e.words + column / 32, 1u << column % 32);
     }
 }

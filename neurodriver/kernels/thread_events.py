@@ -66,9 +66,8 @@ class ThreadEvents:
     def load(self) -> list[str]:
         """Return the loads of what is kept, of component ``nd_at``."""
         n = self.name
-        lines = [f"nd_late_{n}[nd_i] = 0;", "#if ND_SHELF",
-                 f"nd_shelf_of<nd_letters_{n}>(nd_i)->ask(nd_at);", "#else",
-                 f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);", "#endif"]  # fmt: skip
+        lines = [f"nd_late_{n}[nd_i] = 0;", f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);",
+                 "#if ND_SHELF", f"nd_l_{n}[nd_i].put(nd_i);", "#endif"]  # fmt: skip
         if self.spread:
             return held(lines)
         notes, given = self._notes(), f"{self._depth()}, nd_k + 1, {self._slices()}"
@@ -139,8 +138,7 @@ class ThreadEvents:
             f"nd_e.bits[nd_j] = nd_e_{n}[nd_i + nd_j];",
             f"nd_e.value[nd_j] = nd_y_{n}[nd_i + nd_j];",
             "nd_e.at[nd_j] = nd_c[nd_i + nd_j];",
-            "#if ND_SHELF",
-            f"nd_e.letters[nd_j] = *nd_shelf_of<nd_letters_{n}>(nd_i + nd_j);", "#else",
+            "#if ND_SHELF", "nd_e.letters[nd_j].take(nd_i + nd_j);", "#else",
             f"if (ND_KEEPS) nd_e.letters[nd_j] = nd_l_{n}[nd_i + nd_j];", "#endif",
         ]  # fmt: skip
         some = [

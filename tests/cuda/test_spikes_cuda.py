@@ -90,6 +90,28 @@ def one_to_one() -> Circuit:
     return Circuit.from_arrays(groups, links)
 
 
+def unequal() -> Circuit:
+    """Return neurons that reach two receptors, and sources beside them that reach one.
+
+    Delays leave time for windows: then where connections are lies in shared memory.
+    """
+    rng = np.random.default_rng(6)
+    n, few = 331, 57
+    neuron = {"threshold": -50.0, "resting_potential": -49.0, "reset_potential": -60.0,
+              "capacitance": 200.0, "time_constant": 20.0, "tau_exc": 5.0, "tau_inh": 10.0,
+              "initV": rng.uniform(-60.0, -50.0, n)}  # fmt: skip
+    groups: Any = [(model("LeakyIAFExpCurrent"), n, neuron, None),
+                   (model("PoissonCounts"), few, {"rate": 9e3}, None)]  # fmt: skip
+    each, late = np.arange(n, dtype=np.int32), lambda k: rng.integers(6, 10, k) * DT
+    links = [
+        Connections("spike_state", "exc", rng.integers(0, n + few, 40 * n).astype(np.int32),
+                    np.repeat(each, 40), late(40 * n), {"weight": rng.normal(8.0, 3.0, 40 * n)}),
+        Connections("spike_state", "inh", rng.integers(0, n, 20 * n).astype(np.int32),
+                    np.repeat(each, 20), late(20 * n), {"weight": rng.normal(-9.0, 3.0, 20 * n)}),
+    ]  # fmt: skip
+    return Circuit.from_arrays(groups, links)
+
+
 CIRCUITS: dict[str, Callable[[], Circuit]] = {
     "one, next step": lambda: random("one", 1, 1),
     "by source, 1 to 20 steps": lambda: random("by source", 1, 20),
@@ -102,6 +124,7 @@ CIRCUITS: dict[str, Callable[[], Circuit]] = {
     "strong": strong,
     "drawn": drawn,
     "one to one": one_to_one,
+    "unequal": unequal,
 }
 
 
