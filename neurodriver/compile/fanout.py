@@ -44,6 +44,9 @@ NOTED = 1 << 15
 """Targets from which it is noted which slots something reached: they do not fit into a near cache,
 and few threads write notes into one cache line."""
 
+MOST_POSTPONED = 1 << 24
+"""Arrivals at slots of later steps that wait in a calendar, at most: 8 bytes each."""
+
 PIECE = 128
 """Connections that the threads of a warp deal a spike out to at once, on a GPU."""
 
@@ -255,6 +258,9 @@ def add_slots(
         return
     if width >= NOTED:
         made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
+        if ahead > 1:
+            made.limits["postponed"] = min(depth * width, MOST_POSTPONED)
+            made.blanks["calendar"] = Blank(made.limits["postponed"], "int64")
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
 
 

@@ -14,6 +14,10 @@ NEAR = 1 << 20
 """Bytes of slots up to which they lie in a near cache, those that the spikes of a step reach."""
 
 
+PAGE = 16
+"""Bits of a slot's number within a page of a calendar: pages are as large as a near cache."""
+
+
 class FanoutText(SumText):
     """Writes how an access is read whose connections are stored by their sources.
 
@@ -30,6 +34,16 @@ class FanoutText(SumText):
     def noted(self) -> bool:
         """Whether it is noted which slots something reached."""
         return "touched" in self.gather.blanks
+
+    @property
+    def dated(self) -> bool:
+        """Whether what arrives steps later may wait for that in a calendar (``nd_calendar``)."""
+        return "calendar" in self.gather.blanks and self.later
+
+    @property
+    def later(self) -> bool:
+        """Whether connections reach slots of several steps."""
+        return self.gather.limits["reach"] > self.gather.limits["ahead"]
 
     @property
     def loops(self) -> bool:
@@ -172,6 +186,7 @@ class FanoutText(SumText):
             *before,
             *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
             "nd_fan.deal();",
+            *([f"nd_fan.arrive(nd_begin, nd_end, nd_ahead_{name});"] if self.dated else []),
             *after,
         ]
 
@@ -189,8 +204,7 @@ class FanoutText(SumText):
         of = next((n for n in _BELONGS if n in arrays), "")
         kinds = [_C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
         reach, size = self.gather.limits["reach"], 8 if self.gather.limits["wide"] else 4
-        later = reach > self.gather.limits["ahead"]
-        row = "" if later else f" + nd_now_{name}"
+        row = "" if self.later else f" + nd_now_{name}"
         given = {
             "slots": f"nd_slots_{name}{row}",
             "touched": f"(nd_touch *)(nd_touched_{name}{row and row + ' / ND_LANES'})",
@@ -206,9 +220,20 @@ class FanoutText(SumText):
         unused |= set() if self.noted else {"touched"}
         given |= dict.fromkeys(unused, "0")
         belongs = _BELONGS.get(of, "ND_TO_ALL")
-        flags = [str(f).lower() for f in (later, self.noted, reach * size > NEAR)]
+        flags = [str(f).lower() for f in (self.later, self.noted, reach * size > NEAR)]
+        flags.append(str(PAGE if self.dated else 0))
         kind = f"nd_fanout<nd_slot_{name}, {', '.join([*kinds, belongs, *flags])}>"
-        return [f"{kind} nd_fan;", *[f"nd_fan.{n} = {value};" for n, value in given.items()]]
+        return [
+            f"{kind} nd_fan;",
+            *[f"nd_fan.{n} = {value};" for n, value in given.items()],
+            *(self._calendar() if self.dated else []),
+        ]
+
+    def _calendar(self) -> list[str]:
+        """Open a thread's share of the calendar."""
+        threads = self.component.arguments.integer("threads")
+        given = f"{self._pointer('calendar', 'void')}, {self._limit('postponed')}, {threads}, nd_u"
+        return [f"nd_fan.calendar.open({given}, nd_fan.end);"]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop that takes one tile's sums out of the slots that something reached."""

@@ -104,6 +104,7 @@ def test_bits_of_a_gather(
         monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
     if delays[1] == 20:
         monkeypatch.setattr("neurodriver.kernels.fanout.NEAR", 0)
+        monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", 7)  # pages hold parts of rows
     made = circuit(weights, delays)
     assert only(compile_circuit(made, DT, dtype)).form == "fanout"
     assert only(compile_circuit(made, DT, dtype, plans=False)).form == "sliced"
@@ -113,13 +114,17 @@ def test_bits_of_a_gather(
         assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
 
 
-@pytest.mark.parametrize("rate", [20.0, 180.0])
+@pytest.mark.parametrize(("rate", "page"), [(20.0, 6), (180.0, 6), (180.0, 16)])
 @pytest.mark.parametrize("delays", [(1, 1), (1, 20), (7, 20)])
 def test_bits_of_a_gather_where_little_arrives(
-    delays: tuple[int, int], rate: float, monkeypatch: pytest.MonkeyPatch
+    delays: tuple[int, int], rate: float, page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Slots are noted one by one as spikes arrive, or all of them, from one step to the next."""
+    """Slots are noted one by one as spikes arrive, or all of them, or arrivals wait in a calendar.
+
+    Which of these changes from one step to the next. A page has room for few, or all slots.
+    """
     monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", page)
     made = circuit("any", delays, rate=rate)
     one = simulate(made, DT, 150, (), [("V", None), ("spike_state", None)], plans=False)
     for how in ({"threads": 1}, {"threads": 2, "chunk": 7}):
