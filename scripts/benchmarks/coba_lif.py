@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .papers import Case, Peer, first_steps, row
+from .papers import Case, Ceiling, Peer, first_steps, row
 from .seconds import Network, rows
 from .table import Row, Table
+
+CEILINGS = (
+    Ceiling("without a spike", {"threshold": 1e3}),
+    Ceiling(
+        "its arrays read and written alone",
+        {},
+        "V = V + exc; left = left + 1; g_exc = g_exc + exc; g_inh = g_inh + inh;",
+    ),
+)
 
 
 def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
@@ -17,7 +26,7 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
         size = ("--n", str(neurons))
         peers = (Peer("coba_lif_brian2.py", size), Peer("coba_lif_nest.py", size, 0.05))
         network = {"neurons": neurons}
-        case = Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0)
+        case = Case("coba_lif", "vogels_abbott_2005", network, peers, 4.0, ceilings=CEILINGS)
         rows.append(row(case, rounds, python))
         if neurons == 4_000:
             rows.append(first_steps(case, 1_000, 30))

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -62,6 +62,36 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The same circuit with less to do, which tells what bounds a case.
+
+    Attributes
+    ----------
+    told : str
+    params : dict
+        Of all neurons, instead of the example's.
+    update : str
+        The neurons' mathematics, instead of their model's.
+    """
+
+    told: str
+    params: Mapping[str, Any]
+    update: str = ""
+
+    def of(self, made: Any) -> Any:
+        """Return the network with less to do."""
+        circuit, *rest = made
+        (group,) = circuit.groups
+        model = group.model
+        if self.update:
+            less = {"update": self.update, "terms": {}, "constants": {}, "__doc__": "Does less."}
+            model = type(model.__name__, (model,), less)
+        params = {name: np.asarray(value) for name, value in self.params.items()}
+        groups = (replace(group, model=model, params={**group.params, **params}),)
+        return replace(circuit, groups=groups), *rest
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A network at one size.
 
@@ -75,6 +105,7 @@ class Case:
         Times the fastest peer; 0 where only the time counts.
     most_seconds : float
         Target for a second of simulated time; infinite where only the ratio counts.
+    ceilings : tuple of Ceiling
     """
 
     title: str
@@ -83,6 +114,7 @@ class Case:
     peers: tuple[Peer, ...]
     target: float = 0.0
     most_seconds: float = math.inf
+    ceilings: tuple[Ceiling, ...] = ()
     seed: int = 1
 
 
@@ -92,13 +124,17 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
     made = module.network(seed=case.seed, **case.network)
     spent: dict[str, list[float]] = {"float64": [], "float32": []}
     theirs: dict[tuple[Peer, int], list[float]] = {}
+    less = [one.of(made) for one in case.ceilings]
+    bounds: list[list[float]] = [[] for _ in less]
     shifts = [(p, t) for p in case.peers for t in (1, 2)] if python else []
     for turn in range(max(2, len(shifts))):
         for dtype, found in spent.items():
             found += [seconds_a_step(made, module.DT, dtype) for _ in range(max(1, rounds // 2))]
+        for network, took in zip(less, bounds, strict=True):
+            took.append(seconds_a_step(network, module.DT, "float64"))
         if turn < len(shifts):
-            one, threads = shifts[turn]
-            theirs[one, threads] = _timed(str(python), one, threads, case.seed, rounds)
+            who, threads = shifts[turn]
+            theirs[who, threads] = _timed(str(python), who, threads, case.seed, rounds)
     mine = {dtype: median(found) for dtype, found in spent.items()}
     spikes, own, window = fired(made, module)
     events = _events(made[0], spikes) * module.DT
@@ -109,7 +145,15 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
         "seconds": mine["float64"] / module.DT,
         "float32 us": mine["float32"] * 1e6,
         "target": _target(case),
-        "floor": _floor(made[0], window, mine["float64"], events),
+        "floor": "; ".join(
+            [
+                _floor(made[0], window, mine["float64"], events),
+                *(
+                    f"{one.told} {median(took) * 1e6:.3g} us"
+                    for one, took in zip(case.ceilings, bounds, strict=True)
+                ),
+            ]
+        ),
     }
     if not theirs:
         return out | {"peer": "not run (--peers)", "activity": _told(own, None)}
