@@ -252,6 +252,7 @@ def add_slots(
     wide = units.most >= 2**31
     made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
     made.limits["wide"] = int(wide)
+    made.limits["mean"] = int(first[-1]) // max(np.count_nonzero(np.diff(first)), 1)
     made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
     if threads:
         made.arrays["begin"] = first

@@ -2,8 +2,8 @@
  * are dealt out, those of the next ones are on their way from memory. They lie anywhere, so that a
  * processor cannot foresee where. */
 #define ND_SPIKES 64        /* that wait together at most */
-#define ND_ROWS 4           /* whose first connections are under way, */
-#define ND_AHEAD 6          /* and as many cache lines of each */
+#define ND_AHEAD 6          /* cache lines of a spike's connections that are under way at most, */
+#define ND_LINES 16         /* and of so many spikes that there are as many lines */
 #define ND_FIRST 64         /* connections whose slots are under way, where these lie far */
 #define ND_LINE 64          /* bytes */
 #define ND_WORDS 64         /* words of notes that are looked at together */
@@ -106,6 +106,7 @@ struct nd_fanout {
     Slot all;
     unsigned now, end;          /* first slot of this step, slots of the ring */
     int stride;
+    int ahead, rows;            /* cache lines of a spike, and spikes, that are under way */
     static const int run = ND_LINE / sizeof(Code);      /* connections of a cache line */
     nd_calendar<page> calendar;
     nd_way way = notes ? ND_ADDED_NOTED : ND_ADDED;
@@ -121,6 +122,14 @@ struct nd_fanout {
         count[found++] = c;
     }
 
+    /* Choose what is under way where a spike has `mean` connections, which so many threads share. */
+    void foresee(long long mean, long long threads)
+    {
+        const long long lines = mean / (run * threads) + 1;
+        ahead = (int)(lines < 2 ? 2 : lines > ND_AHEAD ? ND_AHEAD : lines);
+        rows = ND_LINES / ahead > 4 ? ND_LINES / ahead : 4;
+    }
+
     /* Ask for the cache line of a connection, or of the `last` one. Without a branch: these rows
      * are of any length. */
     __attribute__((always_inline)) void fetch(long long p, long long last) const
@@ -134,8 +143,7 @@ struct nd_fanout {
     __attribute__((always_inline)) void begin(int i) const
     {
         const long long *part = parts + (long long)source[i < found ? i : found - 1] * stride;
-#pragma GCC unroll 8
-        for (int l = 0; l < ND_AHEAD; ++l) fetch(part[0] + l * run, part[1]);
+        for (int l = 0; l < ahead; ++l) fetch(part[0] + l * run, part[1]);
     }
 
     /* Where the slot of a connection lies. */
@@ -231,17 +239,17 @@ struct nd_fanout {
     template <nd_way how> void deal_out()
     {
         const bool reaches = far && how != ND_POSTPONED;
-        for (int i = 0; i < (found < ND_ROWS ? found : ND_ROWS); ++i) begin(i);
+        for (int i = 0; i < (found < rows ? found : rows); ++i) begin(i);
         if (reaches) reach(0);
         for (int i = 0; i < found; ++i) {
-            begin(i + ND_ROWS);
+            begin(i + rows);
             if (reaches) reach(i + 1);
             const long long *part = parts + (long long)source[i] * stride;
             const Slot each = (weights == ND_TO_SOURCE ? (Slot)multiple[source[i]] : all) * count[i];
             long long p = part[0];
             const long long past = part[1];
             for (; p + run <= past; p += run) {
-                fetch(p + ND_AHEAD * run, past);
+                fetch(p + ahead * run, past);
                 if (reaches && p + ND_FIRST + run <= past) reach(p + ND_FIRST, p + ND_FIRST + run);
 #pragma GCC unroll 32
                 for (int j = 0; j < run; ++j) put<how>(p + j, i, each);

@@ -226,6 +226,7 @@ class FanoutText(SumText):
         return [
             f"{kind} nd_fan;",
             *[f"nd_fan.{n} = {value};" for n, value in given.items()],
+            f"nd_fan.foresee({self._limit('mean')}, {self.component.arguments.integer('threads')});",
             *(self._calendar() if self.dated else []),
         ]
 
