@@ -45,7 +45,7 @@ NOTED = 1 << 15
 and few threads write notes into one cache line."""
 
 MOST_POSTPONED = 1 << 24
-"""Arrivals at slots of later steps that wait in a calendar, at most: 8 bytes each."""
+"""Arrivals that wait in a calendar at most, 8 bytes each."""
 
 PIECE = 128
 """Connections that the threads of a warp deal a spike out to at once, on a GPU."""
@@ -252,7 +252,7 @@ def add_slots(
     wide = units.most >= 2**31
     made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
     made.limits["wide"] = int(wide)
-    made.limits["mean"] = int(first[-1]) // max(np.count_nonzero(np.diff(first)), 1)
+    made.limits["mean"] = int(first[-1]) // max(int(np.count_nonzero(np.diff(first))), 1)
     made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
     if threads:
         made.arrays["begin"] = first
@@ -262,6 +262,8 @@ def add_slots(
         if ahead > 1:
             made.limits["postponed"] = min(depth * width, MOST_POSTPONED)
             made.blanks["calendar"] = Blank(made.limits["postponed"], "int64")
+    what = f"the {depth:,} slots of each of {width:,} components that spikes reach"
+    program.memory.claims[what] = sum(blank.nbytes for blank in made.blanks.values())
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
 
 

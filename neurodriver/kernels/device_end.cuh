@@ -7,7 +7,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
     nd_none none;
-    nd_recall_tables();
+    nd_bring_tables();
     loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)

@@ -2,8 +2,8 @@
  * are dealt out, those of the next ones are on their way from memory. They lie anywhere, so that a
  * processor cannot foresee where. */
 #define ND_SPIKES 64        /* that wait together at most */
-#define ND_AHEAD 6          /* cache lines of a spike's connections that are under way at most, */
-#define ND_LINES 16         /* and of so many spikes that there are as many lines */
+#define ND_AHEAD 6          /* cache lines of a spike's connections that are under way at most; */
+#define ND_LINES 16         /* of so many spikes that there are as many lines, but of four at least */
 #define ND_FIRST 64         /* connections whose slots are under way, where these lie far */
 #define ND_LINE 64          /* bytes */
 #define ND_WORDS 64         /* words of notes that are looked at together */
@@ -52,8 +52,8 @@ enum nd_weights { ND_TO_ALL, ND_TO_SOURCE, ND_TO_EDGE };
  * that all of it is read again after each note. */
 enum nd_touch : unsigned char { ND_UNTOUCHED, ND_TOUCHED };
 
-/* Arrivals at slots that are read steps later, by one thread: those of a page of slots side by side,
- * in the order in which they came. They are written and read in a row, where slots that lie in no
+/* Arrivals by one thread that wait until their slots are read, most of them some steps: those of a
+ * page of slots side by side, in the order in which they came. They are written and read in a row, where slots that lie in no
  * near cache would each be waited for; when a page is due, its slots are in one. What does not fit
  * is added at once. */
 template <int bits> struct nd_calendar {     /* of a slot's number within its page */
@@ -91,8 +91,8 @@ template <int bits> struct nd_calendar {     /* of a slot's number within its pa
 enum nd_way { ND_ADDED, ND_ADDED_NOTED, ND_POSTPONED };
 
 /* `multiple` holds the weights, but for one that belongs to all. With `turns`, slots are a ring;
- * with `notes`, it is noted in `touched` which slots something reached, but where so much arrives
- * that all of them are noted beforehand; `far` ones fit into no near cache; `page` are the bits of a
+ * with `notes`, it is noted in `touched` which slots something reached: of each arrival, of all where
+ * many arrive, of a page of the calendar when it is due; `far` ones fit into no near cache; `page` are the bits of a
  * calendar, 0 without one. Functions that do nothing but ask for memory are inlined: a compiler may
  * drop the call. */
 template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes,
@@ -106,7 +106,7 @@ struct nd_fanout {
     Slot all;
     unsigned now, end;          /* first slot of this step, slots of the ring */
     int stride;
-    int ahead, rows;            /* cache lines of a spike, and spikes, that are under way */
+    int lines_ahead, spikes_ahead;      /* that are under way: cache lines of a spike, and spikes */
     static const int run = ND_LINE / sizeof(Code);      /* connections of a cache line */
     nd_calendar<page> calendar;
     nd_way way = notes ? ND_ADDED_NOTED : ND_ADDED;
@@ -126,8 +126,8 @@ struct nd_fanout {
     void foresee(long long mean, long long threads)
     {
         const long long lines = mean / (run * threads) + 1;
-        ahead = (int)(lines < 2 ? 2 : lines > ND_AHEAD ? ND_AHEAD : lines);
-        rows = ND_LINES / ahead > 4 ? ND_LINES / ahead : 4;
+        lines_ahead = (int)(lines < 2 ? 2 : lines > ND_AHEAD ? ND_AHEAD : lines);
+        spikes_ahead = ND_LINES / lines_ahead > 4 ? ND_LINES / lines_ahead : 4;
     }
 
     /* Ask for the cache line of a connection, or of the `last` one. Without a branch: these rows
@@ -143,7 +143,7 @@ struct nd_fanout {
     __attribute__((always_inline)) void begin(int i) const
     {
         const long long *part = parts + (long long)source[i < found ? i : found - 1] * stride;
-        for (int l = 0; l < ahead; ++l) fetch(part[0] + l * run, part[1]);
+        for (int l = 0; l < lines_ahead; ++l) fetch(part[0] + l * run, part[1]);
     }
 
     /* Where the slot of a connection lies. */
@@ -178,7 +178,7 @@ struct nd_fanout {
         __builtin_memset(touched + from / ND_LANES, ND_TOUCHED, (unsigned long)slices);
     }
 
-    /* Choose how to deal out, by the arrivals of the step `before`, to the components `begin` to `end`,
+    /* Choose how to deal out, as many arrived `before` in a step, to the components `begin` to `end`,
      * of `ahead` in a row. Where there are so many that each cache line of a row is reached, they are
      * postponed. Where they are more than it costs, all slots are noted: 64 notes side by side take
      * as long as one of an arrival. */
@@ -239,17 +239,17 @@ struct nd_fanout {
     template <nd_way how> void deal_out()
     {
         const bool reaches = far && how != ND_POSTPONED;
-        for (int i = 0; i < (found < rows ? found : rows); ++i) begin(i);
+        for (int i = 0; i < (found < spikes_ahead ? found : spikes_ahead); ++i) begin(i);
         if (reaches) reach(0);
         for (int i = 0; i < found; ++i) {
-            begin(i + rows);
+            begin(i + spikes_ahead);
             if (reaches) reach(i + 1);
             const long long *part = parts + (long long)source[i] * stride;
             const Slot each = (weights == ND_TO_SOURCE ? (Slot)multiple[source[i]] : all) * count[i];
             long long p = part[0];
             const long long past = part[1];
             for (; p + run <= past; p += run) {
-                fetch(p + ahead * run, past);
+                fetch(p + lines_ahead * run, past);
                 if (reaches && p + ND_FIRST + run <= past) reach(p + ND_FIRST, p + ND_FIRST + run);
 #pragma GCC unroll 32
                 for (int j = 0; j < run; ++j) put<how>(p + j, i, each);

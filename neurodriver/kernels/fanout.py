@@ -131,7 +131,7 @@ class FanoutText(SumText):
         return f"(int){place}"
 
     def _deal_out(self) -> list[str]:
-        """Find the spikes of each block's row, and add what each brings to its targets."""
+        """Find the spikes of each block's row, and bring each to its targets; then what is due."""
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
         depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
         active = a.pointer(f"active:{variable}", "const long long")
@@ -182,7 +182,7 @@ class FanoutText(SumText):
         before, after = self._recalled() if self.noted else ([], [])
         return [
             f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
-            *self._fan(f"(int){threads} + 1"),
+            *self._fan(threads),
             *before,
             *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
             "nd_fan.deal();",
@@ -198,7 +198,7 @@ class FanoutText(SumText):
         ]
         return before, ["nd_before = nd_fan.arrivals;"]
 
-    def _fan(self, stride: str) -> list[str]:
+    def _fan(self, threads: str) -> list[str]:
         """Declare what takes the spikes, and deals them out."""
         name, arrays = self.access.name, self.gather.arrays
         of = next((n for n in _BELONGS if n in arrays), "")
@@ -214,7 +214,7 @@ class FanoutText(SumText):
             "all": f"nd_all_{name}",
             "now": f"(unsigned)nd_now_{name}",
             "end": f"(unsigned)(nd_turns_{name} * nd_ahead_{name})",
-            "stride": stride,
+            "stride": f"(int){threads} + 1",
         }
         unused = {"all"} if of else {"multiple"}
         unused |= set() if self.noted else {"touched"}
@@ -226,13 +226,12 @@ class FanoutText(SumText):
         return [
             f"{kind} nd_fan;",
             *[f"nd_fan.{n} = {value};" for n, value in given.items()],
-            f"nd_fan.foresee({self._limit('mean')}, {self.component.arguments.integer('threads')});",
-            *(self._calendar() if self.dated else []),
+            f"nd_fan.foresee({self._limit('mean')}, {threads});",
+            *(self._calendar(threads) if self.dated else []),
         ]
 
-    def _calendar(self) -> list[str]:
+    def _calendar(self, threads: str) -> list[str]:
         """Open a thread's share of the calendar."""
-        threads = self.component.arguments.integer("threads")
         given = f"{self._pointer('calendar', 'void')}, {self._limit('postponed')}, {threads}, nd_u"
         return [f"nd_fan.calendar.open({given}, nd_fan.end);"]
 

@@ -56,29 +56,35 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
-/* What `createpolicy.fractional.L2::evict_last.b64` makes of 1.0: slots are reached again and again,
- * connections once in a long time, and these are to leave the L2 cache first. */
-#define ND_SLOTS_STAY 0x14f0000000000000ull
+/* Slots are reached again and again, connections once in a long time: these are to leave the L2
+ * cache first. Asked for once, not at each addition: that would be six instructions. */
+ND_FN unsigned long long nd_slots_stay()
+{
+    unsigned long long policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
 
 /* Add `times` times `more` without an answer, if `i` is less than `end`. There is no branch: what
  * is behind a spike runs rarely and alone, and each instruction of it is waited for. */
-ND_FN void nd_add(unsigned i, unsigned end, int *to, int more, int times)
+ND_FN void nd_add(unsigned i, unsigned end, int *to, int more, int times, unsigned long long policy)
 {
     asm volatile("{ .reg .pred on; setp.lt.u32 on, %0, %1;"
                  " @on red.relaxed.gpu.global.add.L2::cache_hint.s32 [%2], %3, %4; }"
-                 :: "r"(i), "r"(end), "l"(to), "r"(more * times), "l"(ND_SLOTS_STAY) : "memory");
+                 :: "r"(i), "r"(end), "l"(to), "r"(more * times), "l"(policy) : "memory");
 }
-ND_FN void nd_add(unsigned i, unsigned end, long long *to, int more, int times)
+ND_FN void nd_add(unsigned i, unsigned end, long long *to, int more, int times, unsigned long long policy)
 {
     asm volatile("{ .reg .pred on; .reg .b64 all; setp.lt.u32 on, %0, %1; mul.wide.s32 all, %3, %4;"
                  " @on red.relaxed.gpu.global.add.L2::cache_hint.u64 [%2], all, %5; }"
-                 :: "r"(i), "r"(end), "l"(to), "r"(more), "r"(times), "l"(ND_SLOTS_STAY) : "memory");
+                 :: "r"(i), "r"(end), "l"(to), "r"(more), "r"(times), "l"(policy) : "memory");
 }
 
 /* Connections begin .. begin + length - 1, by a warp; ND_FOURS of them at most. They are asked for
  * all at once, in fours; those before the first and after the last one are let go. */
 template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned now, int more)
 {
+    const unsigned long long policy = nd_slots_stay();
     const int before = (int)begin & 3;
     int4 code[2], multiple[2];
     ND_UNROLL
@@ -94,7 +100,7 @@ template <class Fan> ND_FN void nd_deal(long long begin, int length, unsigned no
         const int m[4] = {multiple[j].x, multiple[j].y, multiple[j].z, multiple[j].w};
         ND_UNROLL
         for (unsigned l = 0; l < 4; ++l)
-            nd_add(i + l, (unsigned)length, Fan::at(now + (unsigned)q[l]), m[l], more);
+            nd_add(i + l, (unsigned)length, Fan::at(now + (unsigned)q[l]), m[l], more, policy);
     }
 }
 
@@ -123,6 +129,7 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
     }
     const int end = nd_sum_up_to_here(letter.near), total = nd_from(end, 31);
     const long long begin = letter.begin - (end - letter.near);
+    const unsigned long long policy = nd_slots_stay();
     for (int base = 0; base < total; base += 32 * ND_ROUNDS) {
         unsigned q[ND_ROUNDS];
         int m[ND_ROUNDS], more[ND_ROUNDS];
@@ -139,7 +146,7 @@ template <class Fan> ND_FN void nd_send_near(unsigned now, const nd_letter &lett
         }
         ND_UNROLL
         for (int j = 0; j < ND_ROUNDS; ++j)
-            nd_add((unsigned)(base + j * 32 + nd_lane()), (unsigned)total, Fan::at(q[j]), m[j], more[j]);
+            nd_add((unsigned)(base + j * 32 + nd_lane()), (unsigned)total, Fan::at(q[j]), m[j], more[j], policy);
     }
 }
 
@@ -185,7 +192,8 @@ template <class Fan> ND_FN uint4 *nd_send_far(uint4 *to, unsigned now, const nd_
 template <class Fan> ND_FN void nd_send_own(unsigned now, const nd_letter &letter)
 {
     const long long end = letter.begin + letter.near + letter.far;
+    const unsigned long long policy = nd_slots_stay();
     for (long long p = letter.begin; p < end; ++p)
-        nd_add(0, 1, Fan::at(now + Fan::code(p)), Fan::multiple(p), letter.more);
+        nd_add(0, 1, Fan::at(now + Fan::code(p)), Fan::multiple(p), letter.more, policy);
 }
 #endif

@@ -139,7 +139,7 @@ def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
 
 
 def _letters(name: str, fans: Sequence[Sent]) -> list[str]:
-    """Return the struct of a component's letters, which follow one another on the shelf."""
+    """Return the struct of a component's letters, and of how they get on and off the shelf."""
     numbers = [n for n, *_ in fans]
     asked = [f"of_{n} = nd_part_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
     before = f"nd_i * {len(fans)}"  # those of a thread's components before component i

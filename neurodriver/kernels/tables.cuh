@@ -121,7 +121,7 @@ struct nd_recording {
 __shared__ nd_recording nd_records;
 
 /* At the beginning of a launch, by all threads of a block. */
-ND_FN void nd_recall_tables()
+ND_FN void nd_bring_tables()
 {
     enum { WORDS = sizeof(nd_records.noted) / 8 };
     for (int i = threadIdx.x; i < WORDS; i += ND_THREADS)

@@ -105,6 +105,8 @@ def _own_arrays(program: Program, unit: Unit, number: int, prefix: str) -> Itera
     numbers = set(model.params if model.kernel == "template" else step_numbers(model))
     gathers = {a.name: program.gathers[number, a.name] for a in model.accesses}
     stored = {f"{access}:{name}" for access, g in gathers.items() for name in g.arrays}
+    stored |= {f"{access}:calendar" for access in gathers}  # as long as there are spikes
+    rows = {f"{access}:{n}": g.limits["depth"] for access, g in gathers.items() for n in g.blanks}
     for key in unit.kernel.pointers:
         value = unit.values.get(key)
         mine = key.startswith(INNER) == bool(prefix)
@@ -115,7 +117,7 @@ def _own_arrays(program: Program, unit: Unit, number: int, prefix: str) -> Itera
         once = kind in ("param", "constant") and name not in numbers  # to compute a constant
         if once or own in stored or kind in NOTES:
             continue
-        size = _size(value, program.dtype.itemsize)
+        size = _size(value, program.dtype.itemsize) // rows.get(own, 1)  # a step reads one of them
         if kind == "words":  # one of four is read, and in one of four steps all are written
             size //= 4
         kept, filled = kind in KEPT or own in KEPT, kind in FILLED

@@ -71,7 +71,8 @@ class Ceiling:
     params : dict
         Of all neurons, instead of the example's.
     update : str
-        The neurons' mathematics, instead of their model's.
+        The neurons' mathematics, instead of their model's; terms that it does not use are left out
+        by the compiler, unless they call functions.
     """
 
     told: str
@@ -84,7 +85,7 @@ class Ceiling:
         (group,) = circuit.groups
         model = group.model
         if self.update:
-            less = {"update": self.update, "terms": {}, "constants": {}, "__doc__": "Does less."}
+            less = {"update": self.update, "__doc__": "Does less."}
             model = type(model.__name__, (model,), less)
         params = {name: np.asarray(value) for name, value in self.params.items()}
         groups = (replace(group, model=model, params={**group.params, **params}),)
@@ -119,7 +120,7 @@ class Case:
 
 
 def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
-    """Return the row of a case: ours in both precisions and the peers, each round in turn."""
+    """Return the row of a case: ours in both precisions, ceilings and the peers, in turn."""
     module = example(case.example)
     made = module.network(seed=case.seed, **case.network)
     spent: dict[str, list[float]] = {"float64": [], "float32": []}

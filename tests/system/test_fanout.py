@@ -35,10 +35,11 @@ from neurodriver import (
 )
 from neurodriver.circuit.projections import Drawn
 from neurodriver.compile import whole
+from neurodriver.compile.buffers import aligned
 from neurodriver.compile.gather import Edges
 from neurodriver.compile.program import Program, compile_circuit
 from neurodriver.compile.whole import MOST_SPIKES, whole_weights
-from neurodriver.errors import CircuitWarning, InputError
+from neurodriver.errors import CircuitError, CircuitWarning, InputError
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
@@ -130,6 +131,49 @@ def test_bits_of_a_gather_where_little_arrives(
     for how in ({"threads": 1}, {"threads": 2, "chunk": 7}):
         found = simulate(made, DT, 150, (), [("V", None), ("spike_state", None)], **how)
         assert_same_bits(one, found)
+
+
+@pytest.mark.parametrize("most", [6000, 1600, 100])
+def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there is room for; without a calendar's memory, and beyond its room, none."""
+    kept: list[NDArray[Any]] = []
+
+    def seen(size: int, dtype: Any) -> NDArray[Any]:
+        kept.append(aligned(size, dtype))
+        return kept[-1]
+
+    monkeypatch.setattr("neurodriver.backends.cpu.aligned", seen)
+    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.compile.fanout.MOST_POSTPONED", most)
+    monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", 6)
+    made = circuit("any")
+    limits = only(compile_circuit(made, DT)).limits
+    slots = limits["depth"] * limits["ahead"]
+    pages, share = -(-slots // 64), limits["postponed"] // 2 // 8 * 8
+    head = -(-pages // 8) * 8
+    room = max(share - head, 0) // pages
+    found = []
+    with LPU(made, DT, backend="cpu", threads=2) as lpu:
+        for _ in range(40):
+            lpu.run(steps=1)
+            (calendar,) = [a for a in kept if a.dtype == np.int64 and len(a) == limits["postponed"]]
+            found += [calendar[t * share :][:pages].copy() for t in range(2) if room]
+        state = lpu.get("V")
+    assert limits["postponed"] == most < slots
+    assert (room > 10, 0 < room < 10, room == 0)[(6000, 1600, 100).index(most)]
+    if room:
+        assert np.max(found) == room  # others found no place
+        assert (np.array(found) > 0).sum(axis=1).max() > 3
+    with LPU(made, DT, backend="cpu", plans=False) as other:
+        other.run(steps=40)
+        assert (other.get("V") == state).all()
+
+
+def test_slots_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told what they need, before any is taken."""
+    monkeypatch.setattr("neurodriver.backends.cpu.free_memory", lambda: 5e4)
+    with pytest.raises(CircuitError, match=r"the 20 slots of each of 336 components that spikes"):
+        LPU(circuit("any"), DT, backend="cpu").run(steps=1)
 
 
 def test_a_value_that_nobody_reads(dtype: str) -> None:
@@ -226,6 +270,7 @@ def test_rows_are_kept_until_the_first_spike_is_due() -> None:
 def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
     monkeypatch.setattr("neurodriver.compile.fanout.NOTED", noted)
+    monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", 6)  # where there is a calendar
     made = circuit("any", (7, 20), n=2111)
     program = compile_circuit(made, DT, dtype)
     assert program.window == 7

@@ -362,7 +362,7 @@ def _config(
     config.hStream = int(device.stream.handle)
     attributes = []
     kinds = driver.CUlaunchAttributeID
-    if shared > 48 << 10:
+    if shared:  # beside what a kernel has of its own, it may be more than is allowed unasked
         size = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         device.done(driver.cuFuncSetAttribute(function, size, shared))
     if width == "grid":
