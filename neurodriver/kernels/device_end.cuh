@@ -7,7 +7,6 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
     nd_none none;
-    nd_bring_tables();
     loop.timer.start();
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
@@ -89,6 +88,7 @@ extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
 nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
            int parts, int width, unsigned arrivals)
 {
+    nd_bring_tables();
 #if ND_GATES
     for (;;) {      /* a window is like a launch of its own */
         const long long window = nd_given.window;

@@ -157,7 +157,8 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
         ),
     }
     if not theirs:
-        return out | {"peer": "not run (--peers)", "activity": _told(own, None)}
+        met = {} if case.target else _met(case, math.inf, out["seconds"])
+        return out | met | {"peer": "not run (--peers)", "activity": _told(own, None)}
     best = min(theirs, key=lambda key: median(theirs[key]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "spikes.npz")
@@ -167,7 +168,8 @@ def row(case: Case, rounds: int, python: str | None) -> dict[str, Any]:
         other = activity(held["time"], held["index"], made[2], 1.0, module.START)
     told = ", ".join(f"{_name(p)} {t}: {median(v) * 1e6:.3g} us" for (p, t), v in theirs.items())
     ratio = median(theirs[best]) / mine["float64"]
-    return out | {"peer": told, "ratio": ratio, "activity": _told(own, other)}
+    met = _met(case, ratio, out["seconds"])
+    return out | met | {"peer": told, "ratio": ratio, "activity": _told(own, other)}
 
 
 def seconds_a_step(made: Any, dt: float, dtype: str, seconds: float = 1.0) -> float:
@@ -226,6 +228,13 @@ def _run(python: str, one: Peer, threads: int, seed: int, repeat: int) -> dict[s
 
 def _name(one: Peer) -> str:
     return "Brian2" if "brian2" in one.script else "NEST"
+
+
+def _met(case: Case, ratio: float, seconds: float) -> dict[str, str]:
+    """Return whether the targets are met, where there are any."""
+    if not _target(case):
+        return {}
+    return {"met": "yes" if ratio >= case.target and seconds <= case.most_seconds else "no"}
 
 
 def _target(case: Case) -> str:
