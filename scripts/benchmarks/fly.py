@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .papers import Case, Peer, brain, row
+from .papers import Case, Ceiling, Peer, brain, row
 from .seconds import Network, rows
 from .table import Row, Table
 
@@ -22,7 +22,10 @@ def run(rounds: int, python: str | None) -> list[dict[str, Any]]:
             brain(path, seed=1, **NETWORK)
         given = ("--table", str(path))
         peers = (Peer("fly_brian2.py", given), Peer("fly_nest.py", given, 0.1))
-        case = Case("fly, synthetic", "shiu_2024", NETWORK, peers, most_seconds=1.0)
+        silent = Ceiling("without a spike", {"threshold": 1e3, "rate": 0.0})
+        case = Case(
+            "fly, synthetic", "shiu_2024", NETWORK, peers, most_seconds=1.0, ceilings=(silent,)
+        )
         return [row(case, rounds, python)]
 
 

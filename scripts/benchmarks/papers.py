@@ -69,10 +69,10 @@ class Ceiling:
     ----------
     told : str
     params : dict
-        Of all neurons, instead of the example's.
+        Of all components that have them, instead of the example's.
     update : str
-        The neurons' mathematics, instead of their model's; terms that it does not use are left out
-        by the compiler, unless they call functions.
+        The mathematics of the first group, instead of its model's; terms that it does not use are
+        left out by the compiler, unless they call functions.
     """
 
     told: str
@@ -82,14 +82,15 @@ class Ceiling:
     def of(self, made: Any) -> Any:
         """Return the network with less to do."""
         circuit, *rest = made
-        (group,) = circuit.groups
-        model = group.model
+        groups = []
+        for group in circuit.groups:
+            given = {n: np.asarray(v) for n, v in self.params.items() if n in group.model.params}
+            groups.append(replace(group, params={**group.params, **given}))
         if self.update:
+            model = groups[0].model
             less = {"update": self.update, "__doc__": "Does less."}
-            model = type(model.__name__, (model,), less)
-        params = {name: np.asarray(value) for name, value in self.params.items()}
-        groups = (replace(group, model=model, params={**group.params, **params}),)
-        return replace(circuit, groups=groups), *rest
+            groups[0] = replace(groups[0], model=type(model.__name__, (model,), less))
+        return replace(circuit, groups=tuple(groups)), *rest
 
 
 @dataclass(frozen=True, slots=True)
