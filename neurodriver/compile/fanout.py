@@ -263,7 +263,8 @@ def add_slots(
             made.limits["postponed"] = min(depth * width, MOST_POSTPONED)
             made.blanks["calendar"] = Blank(made.limits["postponed"], "int64")
     what = f"the {depth:,} slots of each of {width:,} components that spikes reach"
-    program.memory.claims[what] = sum(blank.nbytes for blank in made.blanks.values())
+    claims = program.memory.claims  # of one access after the other
+    claims[what] = claims.get(what, 0) + sum(blank.nbytes for blank in made.blanks.values())
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
 
 

@@ -53,9 +53,9 @@ enum nd_weights { ND_TO_ALL, ND_TO_SOURCE, ND_TO_EDGE };
 enum nd_touch : unsigned char { ND_UNTOUCHED, ND_TOUCHED };
 
 /* Arrivals by one thread that wait until their slots are read, most of them some steps: those of a
- * page of slots side by side, in the order in which they came. They are written and read in a row, where slots that lie in no
- * near cache would each be waited for; when a page is due, its slots are in one. What does not fit
- * is added at once. */
+ * page of slots side by side, in the order in which they came. They are written and read in a row,
+ * where slots that lie in no near cache would each be waited for; when a page is due, its slots are
+ * in one. What does not fit is added at once. */
 template <int bits> struct nd_calendar {     /* of a slot's number within its page */
     struct arrival { unsigned slot; int more; };
     long long *filled;          /* arrivals of each page */
@@ -92,9 +92,9 @@ enum nd_way { ND_ADDED, ND_ADDED_NOTED, ND_POSTPONED };
 
 /* `multiple` holds the weights, but for one that belongs to all. With `turns`, slots are a ring;
  * with `notes`, it is noted in `touched` which slots something reached: of each arrival, of all where
- * many arrive, of a page of the calendar when it is due; `far` ones fit into no near cache; `page` are the bits of a
- * calendar, 0 without one. Functions that do nothing but ask for memory are inlined: a compiler may
- * drop the call. */
+ * many arrive, of a page of the calendar when it is due; `far` ones fit into no near cache; `page`
+ * are the bits of a calendar, 0 without one. Functions that do nothing but ask for memory are
+ * inlined: a compiler may drop the call. */
 template <typename Slot, typename Code, typename Multiple, nd_weights weights, bool turns, bool notes,
           bool far, int page>
 struct nd_fanout {

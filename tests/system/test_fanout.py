@@ -170,7 +170,17 @@ def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_slots_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told what they need, before any is taken."""
+    """It is told what they need, of all accesses, before any is taken."""
+    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    groups = [(model("PoissonCounts"), 7, {"rate": 9e3}, None), (Adder, 40, {}, None)]
+    links = [
+        Projection("spike_state", name, (0, 7), (7, 47), AllToAll(), 1.0, Uniform(DT, 9 * DT))
+        for name in ("a", "b")
+    ]
+    program = compile_circuit(Circuit.from_arrays(groups, links), DT)
+    blanks = [blank for g in program.gathers.values() for blank in g.blanks.values()]
+    assert len(blanks) == 6
+    assert sum(program.memory.claims.values()) == sum(blank.nbytes for blank in blanks) > 0
     monkeypatch.setattr("neurodriver.backends.cpu.free_memory", lambda: 5e4)
     with pytest.raises(CircuitError, match=r"the 20 slots of each of 336 components that spikes"):
         LPU(circuit("any"), DT, backend="cpu").run(steps=1)

@@ -157,3 +157,20 @@ def test_alpha_synapses_that_are_not_fused() -> None:
     lists = 2 * 8 + n * 4 + m * 4
     found = bytes_of(program, unit_of(program, "Aggregator"))
     assert found == Traffic(lists + g + n * 8, n * 8, 0)
+
+
+def test_slots_of_spikes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step reads and clears those of one row, however long the delays; none of a calendar."""
+    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, 160, (2, 900)).astype(np.int32)
+
+    def found(longest: int) -> Traffic:
+        delay = (1 + np.arange(900) % longest) * DT
+        links = Connections("spike_state", "spike_state", *ends, delay, {"weight": np.asarray(1.0)})
+        lif = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+               "time_constant": 20.0}  # fmt: skip
+        groups = [(model("LeakyIAFDelta"), 160, lif, None)]
+        return traffic("LeakyIAFDelta", Circuit.from_arrays(groups, [links]))
+
+    assert found(2) == found(20)
