@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..native.headers import INLINE, header
-from ..plan.memory import LANES
+from ..plan.layout import LANES
 from .kernel import Kernel
 
 TILE = 128

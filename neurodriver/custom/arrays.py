@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..errors import ModelError
 from ..native.buffers import aligned
-from ..plan.memory import padded
+from ..plan.layout import padded
 
 
 class DeviceAddress(int):

@@ -11,7 +11,7 @@ from ..errors import ExperimentError, Faults, NeurodriverError
 from ..parallel.directory import PortTable, port_table
 from ..parallel.patterns import wiring
 from ..parallel.routes import Crossing, make_routes
-from ..plan.program import compile_circuit
+from ..plan.compile import compile_circuit
 from ..run.execution import recorded_columns
 from ..run.lpu import LPU, managed
 from .build import ExperimentLPU

@@ -76,7 +76,7 @@ class Measured:
 def measured(backend: Timed, program: Program, steps: int) -> Measured:
     """Return times, bytes and the peak of a backend that has done ``steps`` steps."""
     times = backend.profile_times()
-    units = program.units
+    units = backend.generated.tasks
     rows = [
         Row(name, seconds, unit.count, bytes_of(program, unit))
         for (name, seconds), unit in zip(times, units, strict=False)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, runtime_checkabl
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..codegen.generate import Generated
     from ..plan.program import Program
     from .kernels import Measured
 
@@ -36,6 +37,8 @@ class Timed(Protocol):
 
     Attributes
     ----------
+    generated : Generated
+        The text of the program.
     threads : int
         How many work side by side: by so many the seconds are divided.
     worker : str
@@ -44,6 +47,7 @@ class Timed(Protocol):
         What ``peak_bandwidth`` has measured.
     """
 
+    generated: Generated
     threads: int
     worker: str
     peak_by: str

@@ -14,24 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codegen.generate import Task
 from ..model.component import EVENT_VARIABLES
 from ..model.language import step_numbers
-from ..native.buffers import Blank
-from ..plan.memory import LANES, padded
-from ..plan.program import Program, Unit
+from ..plan.arrays import InstanceReceptor, Kind, Receptor, Role
+from ..plan.layout import LANES, padded
+from ..plan.program import Program
 from ..plan.sums.gather import Gather
-
-INNER = "synapse."
-"""Stands before the argument keys of the second group of a fused kernel."""
-
-KEPT = ("state", "internal", "species", "total", "units:clock", "words")
-"""Kinds of arrays that are read and written."""
-
-FILLED = ("input",)
-"""Kinds of arrays that are written before they are read: they need not come from memory."""
-
-NOTES = ("ring", "active", "noted", "counted", "where", "written", "cuts", "drawn")
-"""What is no array of the unit's own, or a note about one: rings are counted by their segments."""
+from ..plan.unit import KernelSpec
 
 
 class Traffic(NamedTuple):
@@ -54,81 +44,71 @@ class Traffic(NamedTuple):
         return self.read + self.written
 
 
-def bytes_of(program: Program, unit: Unit) -> Traffic:
+def bytes_of(program: Program, task: Task) -> Traffic:
     """Return the bytes that one unit moves in a step, as this module's first lines define them.
 
     Parameters
     ----------
     program : Program
-        Compiled; it need not run.
-    unit : Unit
-        One of its units.
+        It need not run.
+    task : Task
+        One of its units, with its text.
     """
     parts = [Traffic(0, 0)]
-    for number, prefix in zip(unit.groups, ("", INNER), strict=False):
-        parts += _inputs(program, unit, number, prefix)
-        parts += _segments(program, unit, number, prefix)
-        parts += _own_arrays(program, unit, number, prefix)
+    for spec in task.specs:
+        parts += _inputs(program, task, spec)
+        parts += _segments(program, spec)
+        parts += _own_arrays(program, task, spec)
     read, written, spared = (sum(column) for column in zip(*parts, strict=True))
     return Traffic(read, written, spared)
 
 
-def _inputs(program: Program, unit: Unit, number: int, prefix: str) -> Iterator[Traffic]:
+def _inputs(program: Program, task: Task, spec: KernelSpec) -> Iterator[Traffic]:
     """Yield what the sums over connections read: how they are stored, and the sources' values."""
     real = program.dtype.itemsize
-    for access in program.circuit.groups[number].model.accesses:
-        gather = program.gathers[number, access.name]
-        key = f"{prefix}{access.name}:"
-        names = [n for n in gather.arrays if key + n in unit.kernel.pointers]
-        size = sum(_size(gather.arrays[n], real) for n in names)
+    for access in spec.model.accesses:
+        gather = spec.gathers[access.name]
+        keys = {name: spec.connection(access.name, name) for name in gather.arrays}
+        names = [name for name, key in keys.items() if key in task.kernel.pointers]
+        size = sum(program.arrays[keys[name]].nbytes for name in names)
         if gather.form == "aligned":
             size += gather.edges * real
         elif "element" in names:
-            size += real * values_read(gather, program.memory.rings[access.variable].zero)
+            size += real * values_read(gather, program.layout.rings[access.variable].zero)
         skips = access.variable in EVENT_VARIABLES and "element" in names
         yield Traffic(size, 0, size if skips and gather.back is not None else 0)
 
 
-def _segments(program: Program, unit: Unit, number: int, prefix: str) -> Iterator[Traffic]:
+def _segments(program: Program, spec: KernelSpec) -> Iterator[Traffic]:
     """Yield what the group's segments of the rings take: the new row, of states the old one too."""
-    model = program.circuit.groups[number].model
-    for variable in model.updates:
-        if f"{prefix}segment:{variable}" in unit.values:
-            count = padded(program.memory.segment(number, variable).count)
-            size = count * program.dtype.itemsize
-            yield Traffic(size if variable in model.states else 0, size)
+    for variable in spec.published:
+        count = padded(program.layout.segment(spec.number, variable).count)
+        size = count * program.dtype.itemsize
+        yield Traffic(size if variable in spec.model.states else 0, size)
 
 
-def _own_arrays(program: Program, unit: Unit, number: int, prefix: str) -> Iterator[Traffic]:
+def _own_arrays(program: Program, task: Task, spec: KernelSpec) -> Iterator[Traffic]:
     """Yield what states and numbers take that no one else reads."""
-    model = program.circuit.groups[number].model
-    numbers = set(model.params if model.kernel == "template" else step_numbers(model))
-    gathers = {a.name: program.gathers[number, a.name] for a in model.accesses}
-    stored = {f"{access}:{name}" for access, g in gathers.items() for name in g.arrays}
-    stored |= {f"{access}:calendar" for access in gathers}  # as long as there are spikes
-    rows = {f"{access}:{n}": g.limits["depth"] for access, g in gathers.items() for n in g.blanks}
-    for key in unit.kernel.pointers:
-        value = unit.values.get(key)
-        mine = key.startswith(INNER) == bool(prefix)
-        if not mine or not isinstance(value, np.ndarray | Blank):
+    numbers = set(spec.model.params if spec.template else step_numbers(spec.model))
+    scratch = {row.key: row for row in task.kernel.scratch}
+    for key in task.kernel.pointers:
+        row = program.arrays.get(key) or scratch.get(key)
+        if row is None or getattr(key.owner, "number", -1) != spec.number:
             continue
-        own = key.removeprefix(prefix)
-        kind, _, name = own.partition(":")
-        once = kind in ("param", "constant") and name not in numbers  # to compute a constant
-        if once or own in stored or kind in NOTES:
+        size, kind = row.nbytes, key.kind
+        if kind in (Kind.PARAMETER, Kind.CONSTANT) and key.name not in numbers:
+            continue  # a constant is computed from it, once
+        if kind is Kind.ACTIVITY or key.name.startswith("drawn"):
             continue
-        size = _size(value, program.dtype.itemsize) // rows.get(own, 1)  # a step reads one of them
-        if kind == "words":  # one of four is read, and in one of four steps all are written
-            size //= 4
-        kept, filled = kind in KEPT or own in KEPT, kind in FILLED
-        yield Traffic(0 if filled else size, size if kept or filled else 0)
-
-
-def _size(array: NDArray[Any] | Blank, real: int) -> int:
-    """Return the bytes of an array in the working type."""
-    if isinstance(array, Blank) or array.dtype.kind != "f":
-        return array.nbytes
-    return array.size * real
+        if isinstance(key.owner, Receptor):
+            if kind is Kind.SUM and key.name != "calendar":  # empty as long as nothing spikes
+                yield Traffic(size // spec.gathers[key.owner.access].limits["depth"], 0)
+        elif kind is Kind.SUM and isinstance(key.owner, InstanceReceptor):
+            yield Traffic(0, size)
+        elif kind is Kind.RANDOM and key in scratch:  # a word of four is read; all are written
+            yield Traffic(size // 4, size // 4)  # in one step of four
+        else:
+            yield Traffic(size, size if row.role is Role.STATE else 0)
 
 
 def values_read(gather: Gather, zero: int) -> int:

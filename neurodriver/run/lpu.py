@@ -158,7 +158,7 @@ class LPU:
     @property
     def memory_manager(self) -> Any:
         """Owner of the variables."""
-        return self.program.memory
+        return self.backend.memory
 
     def get(self, variable: str) -> np.ndarray:
         """Return a copy of the current row of a variable, one value for each component updating it.
@@ -186,9 +186,9 @@ class LPU:
         return updating
 
     def _owners(self, variable: str) -> list[int]:
-        ring = self.program.memory.rings.get(variable)
+        ring = self.program.layout.rings.get(variable)
         if ring is None:
-            known = self.program.memory.rings
+            known = self.program.layout.rings
             if any(variable in g.model.updates for g in self.program.circuit.groups):
                 message = f"'{variable}' is not kept, as only its Aggregator reads it; record it"
                 raise NeurodriverError(message)
@@ -212,7 +212,9 @@ class LPU:
         circuit = self.program.circuit
         element = np.empty(circuit.count, dtype=np.int64)
         for g in self._owners(variable):
-            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.elements(g, variable)
+            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.layout.elements(
+                g, variable
+            )
         mine: np.ndarray = element[self._updating(variable)]
         return mine
 

@@ -58,7 +58,7 @@ def test_a_profiled_run(texts: list[str], executor: str) -> None:
     assert not any(seconds for _, seconds in plain.backend.profile_times())
 
     (found,) = profile.measured
-    units = lpu.program.units
+    units = lpu.backend.generated.tasks
     assert isinstance(lpu.backend, Timed) and found.threads == lpu.backend.plan.warps
     assert [r.name for r in found.rows] == [*(u.kernel.name for u in units), *REST]
     assert lpu.backend.device_seconds == pytest.approx(STEPS // CHUNK * 1e-3)

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group, Port
 from ...model.component import Access, NDComponent, Parameter
+from ...model.initial import initial_states
 from ...model.library import shipped
 from ...model.linear import ARRIVED, Linear, linear_form
 from ..delays import steps_of
-from ..initial import initial_states
 from ..injection import Slots
 
 MEMBERS = 2
