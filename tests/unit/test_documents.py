@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,32 @@ def test_tables_are_current() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(": current") == 3
+
+
+def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long cells are cut to one entry; the rest stands below the table, and the README follows."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    fill_tables = import_module("fill_tables")
+    case = "brunel, 10,000 neurons, 5 connections, float64"
+    row = {"case": case, "us a step": 28.8123, "seconds": 0.288, "ratio": 11.4, "peer": "NEST"}
+    row |= {"floor": "states 1 MB: 2 us; 7 synaptic events", "activity": "E 3/3 Hz; I 4/4 Hz"}
+    plain = {"case": "long: " + 80 * "x", "us a step": 1.0, "floor": ""}
+    lines = fill_tables.speed_lines([row, plain])
+    assert lines[0] == "| case | us per step | time, s | peer | ratio | target | floor |"
+    assert lines[2] == f"| {case} | 28.8 | 0.288 | NEST | 11.4 |  | states 1 MB: 2 us |"
+    assert lines[3].startswith("| long | 1 |")
+    assert lines[-2] == f"- {case}: 7 synaptic events; ours/peer: E 3/3 Hz; I 4/4 Hz."
+    assert lines[-1] == f"- long: {80 * 'x'}."
+    row |= {"ms a second": 10.0, "us a step": 2.0, "wall us": 3.0, "peer": "GeNN 5.4.0: 1,213 ms"}
+    row["case"] = case.replace("float64", "float32")
+    tables = {
+        "spiking networks": lines,
+        "spiking networks on a GPU": fill_tables.speed_lines([row]),
+    }
+    page = "\n".join(
+        line for n, t in tables.items() for line in (f"<!-- {n}: x -->", *t, f"<!-- end of {n} -->")
+    )
+    assert fill_tables.summary(page)[2:] == ["| brunel | 10,000 | 0.288 | 11.4 | 15 | 1,213 |"]
 
 
 @pytest.mark.parametrize(
