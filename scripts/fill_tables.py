@@ -19,7 +19,7 @@ from typing import Any
 from bench import COLUMNS, cell
 
 from neurodriver.cli.models import by_kind
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -77,6 +77,17 @@ def test_the_index_has_every_design_page() -> None:
         assert re.search(r"\(20\d\d-\d\d-\d\d\)", text) or path.name == "limits.md", path.name
 
 
+def test_paths_of_the_code_exist() -> None:
+    """Every file and folder that the map and the design pages name is there."""
+    seen = 0
+    for page in (ROOT / "neurodriver" / "README.md", *(ROOT / "docs" / "design").glob("*.md")):
+        for name in re.findall(r"`([\w./]+/[\w.]*)`", text_of(page)):
+            there = (ROOT / name).exists() or (ROOT / "neurodriver" / name).exists()
+            assert there or name.startswith("out/"), f"{page.relative_to(ROOT)}: {name}"
+            seen += 1
+    assert seen > 100
+
+
 def test_tables_are_current() -> None:
     """The tables of models and speed are those that the script makes."""
     command = [sys.executable, "scripts/fill_tables.py", "--check"]
