@@ -14,6 +14,7 @@ from ..lpu import LPU, managed
 from ..network.directory import PortTable, port_table
 from ..network.patterns import wiring
 from ..network.routes import Crossing, make_routes
+from ..network.shared_draws import random_keys, warn_of_shared
 from .build import ExperimentLPU
 from .load import Experiment
 from .pattern_files import Wiring, typed_ports
@@ -44,6 +45,8 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
     ranks = dict.fromkeys(tables, 0)
     make_routes(tables, ranks, [crossing for _, crossing in made], 0, name, strict)
     _alone(tables, made, name, strict)
+    keys = {lpu: random_keys(one.circuit, one.inputs) for lpu, one in lpus.items()}
+    warn_of_shared(keys, name, strict)
     try:
         for lpu, one in lpus.items():
             yield from _describe(experiment, lpu, one, tables[lpu])
@@ -65,7 +68,7 @@ def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
     for name in experiment.section.lpu:
         typed = typed_ports(wired, name)
         try:
-            with managed():
+            with managed(name):
                 lpus[name] = ExperimentLPU(experiment, name, typed)
             _compile(experiment, name, lpus[name])
         except NeurodriverError as error:
