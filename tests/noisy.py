@@ -3,15 +3,59 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from support import AMPA, IAF, build, model, node
+from numpy.typing import NDArray
+from support import AMPA, DT, IAF, Record, build, model, node
 
-from neurodriver import Circuit, Connections, Input, NoiseInput, PoissonInput
+from neurodriver import (
+    LPU,
+    Circuit,
+    Connections,
+    Input,
+    MemoryRecorder,
+    NDComponent,
+    NoiseInput,
+    PoissonInput,
+)
+from neurodriver.manager import Manager
 
 NEURONS = 12
+RECORD: Record = (("V", None), ("I", None), ("spike_state", None))
+
+Values = dict[str, NDArray[Any]]
+
+
+class Echo(NDComponent):
+    """Shows the current that is injected into it."""
+
+    accesses = ("I",)
+    updates = ("x",)
+    reference = "A test (no DOI)."
+    update = "x = I;"
+
+
+def echoes(count: int) -> Circuit:
+    """Return components that show a current, and components that show injected spikes."""
+    groups = [
+        (Echo, count, {}, [f"e{i}" for i in range(count)]),
+        (model("SpikeSource"), count, {}, [f"s{i}" for i in range(count)]),
+    ]
+    return Circuit.from_arrays(groups)
+
+
+def echoed(circuit: Circuit) -> list[Input]:
+    """Return noise, noise with a correlation time, and spikes for `echoes`."""
+    currents, spikes = (group.uids.tolist() for group in circuit.groups)
+    half = len(currents) // 2
+    return [
+        NoiseInput("I", currents[:half], seed=1),
+        NoiseInput("I", currents[half:], seed=1, tau=1e-5),
+        PoissonInput("spike_state", spikes, 3000.0, seed=1),
+    ]
 
 
 def noisy_graph(neurons: int = NEURONS, seed: int = 3) -> Circuit:
@@ -58,6 +102,49 @@ def random_inputs(circuit: Circuit) -> list[Input]:
     for group in sources:
         out.append(PoissonInput("rate", group.uids, 1000.0, seed=3))
     return out
+
+
+def side_by_side(
+    lpus: Mapping[str, tuple[Circuit, list[Input]]],
+    steps: int,
+    record: Record = RECORD,
+    ranks: Mapping[str, int] | None = None,
+    strict: bool = False,
+    **settings: Any,
+) -> dict[str, Values]:
+    """Run LPUs that are not wired in one Manager; return the rows of those of this rank."""
+    man = Manager(timeout=60.0, strict=strict)
+    for name, (circuit, inputs) in lpus.items():
+        rank = (ranks or {}).get(name)
+        recorders = [MemoryRecorder(record)]
+        man.add(LPU, name, circuit, DT, inputs, recorders, rank=rank, **settings)
+    man.spawn()
+    man.start(steps=steps)
+    man.wait()
+    return {name: rows_of(lpu.recorders[0], steps) for name, lpu in man.lpus.items()}
+
+
+def rows_of(recorder: Any, steps: int) -> Values:
+    """Return variable -> (steps, n); spikes as zeros and ones."""
+    out: Values = {}
+    for variable, entry in recorder.output.items():
+        data = entry["data"]
+        if isinstance(data, dict):
+            rows = np.zeros((steps, len(entry["uids"])))
+            rows[np.rint(data["time"] / DT).astype(int), data["index"]] = 1
+            data = rows
+        out[variable] = data
+    return out
+
+
+def assert_independent(one: NDArray[Any], other: NDArray[Any]) -> None:
+    """Fail unless columns of white noise are uncorrelated, each with each of the other."""
+    assert one.shape == other.shape and len(one) > 1000
+    sides = [(x - x.mean(axis=0)) / x.std(axis=0) for x in (one[1:], other[1:])]
+    correlation = sides[0].T @ sides[1] / len(sides[0])
+    assert np.abs(correlation).max() < 6.0 / math.sqrt(len(sides[0])), correlation
+    same = float(np.mean(np.diag(correlation)))
+    assert abs(same) < 5.0 / math.sqrt(sides[0].size)
 
 
 def digest(recorded: Mapping[str, Any]) -> str:
