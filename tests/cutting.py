@@ -14,14 +14,14 @@ from neurodriver import (
     LPU,
     Circuit,
     Input,
+    Manager,
     MemoryRecorder,
     NoiseInput,
     PoissonInput,
     StepInput,
 )
 from neurodriver.circuit.cut import Parts
-from neurodriver.compile.delays import steps_of
-from neurodriver.manager import Manager
+from neurodriver.plan.delays import steps_of
 
 EVERYTHING: Record = (("V", None), ("spike_state", None), ("g", None))
 

@@ -16,12 +16,12 @@ from neurodriver import (
     Circuit,
     Connections,
     Input,
+    Manager,
     MemoryRecorder,
     NDComponent,
     NoiseInput,
     PoissonInput,
 )
-from neurodriver.manager import Manager
 
 NEURONS = 12
 RECORD: Record = (("V", None), ("I", None), ("spike_state", None))

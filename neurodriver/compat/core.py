@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..manager import Manager as Manager
-from ..module import Module as Module
+from ..parallel.manager import Manager as Manager
+from ..parallel.module import Module as Module
 
 CTRL_TAG, GPOT_TAG, SPIKE_TAG = 1, 2, 3

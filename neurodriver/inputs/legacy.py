@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..circuit.legacy_models import CURRENTS
 from ..errors import InputError, quoted
+from ..io.legacy_models import CURRENTS
 from .array import ArrayInput
 from .file import FileInput
 

@@ -22,7 +22,7 @@ from neurodriver import CircuitError, MemoryRecorder, StepInput
 from neurodriver.compat.graphs import GraphTypeError
 from neurodriver.compat.lpu import LPU
 from neurodriver.errors import CircuitWarning, NeurodriverError
-from neurodriver.lpu import LPU as NativeLPU
+from neurodriver.run.lpu import LPU as NativeLPU
 
 STEPS = 400
 

@@ -36,10 +36,10 @@ CODE = """
 from noisy import Echo
 from neurodriver import Circuit
 from neurodriver.circuit.cut import cut
-from neurodriver.library import shipped
+from neurodriver.components.sources.noisy_current import NoisyCurrent
 
 def eye(part=None):
-    noisy = shipped()["NoisyCurrent"], 10, {"sigma": 1.0}, [f"noise{i}" for i in range(10)]
+    noisy = NoisyCurrent, 10, {"sigma": 1.0}, [f"noise{i}" for i in range(10)]
     echo = Echo, 10, {}, [f"e{i}" for i in range(10)]
     circuit = Circuit.from_arrays([noisy, echo])
     if part is None:

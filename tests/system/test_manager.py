@@ -22,9 +22,8 @@ from support import (
     started,
 )
 
-from neurodriver import LPU, Circuit, Connections, MemoryRecorder, StepInput
+from neurodriver import LPU, Circuit, Connections, Manager, MemoryRecorder, StepInput
 from neurodriver.circuit.cut import cut
-from neurodriver.manager import Manager
 from neurodriver.ports import Pattern
 
 STEPS = 300

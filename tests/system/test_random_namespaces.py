@@ -31,12 +31,12 @@ from neurodriver import (
     Circuit,
     CircuitError,
     FixedProbability,
+    Manager,
     Projection,
     RecordedInput,
 )
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitWarning
-from neurodriver.manager import Manager
 
 STEPS = 400
 MAKE: dict[str, Callable[[], Circuit]] = {"uids": noisy_graph, "numbers": noisy_arrays}
