@@ -185,9 +185,11 @@ def _one(
         groups.append(Group(Port, {}, sum(map(len, uids)), np.concatenate(uids), labels))
     links = [_own(links, of, part, number, entry) for links in circuit.connections]
     kept = tuple(one for one in links if len(one))
-    space = circuit.random_namespace or ""
-    made = Circuit(names[part], tuple(groups), kept + tuple(outgoing), circuit.source)
-    return made.in_random_namespace(space)
+    connections = kept + tuple(outgoing)
+    namespace = circuit.random_namespace or ""
+    return Circuit(
+        names[part], tuple(groups), connections, circuit.source, random_namespace=namespace
+    )
 
 
 def _own(

@@ -40,8 +40,8 @@ def as_records(circuit: Circuit) -> Records:
         raise NeurodriverError(f"{circuit.name}: {say}")
     namespace = circuit.random_namespace
     if namespace is not None and any(g.model.draws_random() for g in circuit.groups):
-        say = f"the namespace {quoted(namespace)} of random numbers is not kept in a graph"
-        warnings.warn(f"{circuit.name}: {say}; save as HDF5", CircuitWarning, stacklevel=2)
+        message = f"the namespace {quoted(namespace)} of random numbers is not kept in a graph"
+        warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
     records = Records(circuit.name, uids=circuit.uids.tolist())
     for group in circuit.groups:
         columns = {**group.params, **group.labels}

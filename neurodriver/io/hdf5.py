@@ -274,10 +274,10 @@ class _Reader(ColumnReader):
 
     def namespace(self, file: Any) -> str | None:
         """Return the namespace of random numbers, None where there is none."""
-        found = self.attempt("/random_namespace", lambda: file.get("random_namespace"))
-        if found is None:
+        stored = self.attempt("/random_namespace", lambda: file.get("random_namespace"))
+        if stored is None:
             return None
-        column = self.values(found, "/random_namespace", "U", ())
+        column = self.values(stored, "/random_namespace", "U", ())
         return None if column is None else str(column)
 
     def groups(self, file: Any) -> Iterator[Group]:

@@ -129,10 +129,10 @@ class LPU:
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
         self.seed = seed
-        manager_id, own = _MANAGED.get(), self.circuit.random_namespace
-        self.random_namespace: str = (manager_id or "") if own is None else own
-        given = [inputs] if isinstance(inputs, Input) else inputs
-        self.inputs = [one.in_random_namespace(self.random_namespace) for one in given]
+        manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
+        self.random_namespace: str = (manager_id or "") if namespace is None else namespace
+        listed = [inputs] if isinstance(inputs, Input) else inputs
+        self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
         self.recorders: list[Recorder] = (
             [recorders] if isinstance(recorders, Recorder) else list(recorders)
         )
