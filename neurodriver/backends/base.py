@@ -12,9 +12,9 @@ from .tables import Events, InputTable, Probe
 
 if TYPE_CHECKING:
     from ..codegen.generate import Generated
-    from ..custom.instances import Instances
     from ..plan.arrays import Key
     from ..plan.program import Program
+    from .instances import Instances
     from .memory import MemoryManager
 
 

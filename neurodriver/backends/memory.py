@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..custom.arrays import filled
 from ..errors import CircuitError
 from ..model.component import EVENT_VARIABLES
-from ..native.buffers import aligned, as_aligned
+from ..native.addresses import filled
+from ..native.buffers import LANES, aligned, as_aligned
 from ..plan.arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, Variable
-from ..plan.layout import LANES
 from ..plan.program import Program
 
 Address = Callable[[str], int]

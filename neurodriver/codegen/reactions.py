@@ -14,8 +14,8 @@ vectors, and closed up after each round.
 from __future__ import annotations
 
 from ..model.language import Translator, used
+from ..native.buffers import LANES
 from ..plan.arrays import Kind
-from ..plan.layout import LANES
 from ..plan.unit import KernelSpec
 from .component import ComponentText
 from .cpu.sums import SumText, tile_sums, variants

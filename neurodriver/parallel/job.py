@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..backends.choice import Choice, gpu_of
 from ..circuit.circuit import Circuit
-from ..custom.plan import needs_instance
 from ..errors import CircuitError, NeurodriverError
+from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import Joined, join
 from ..run.lpu import LPU, managed

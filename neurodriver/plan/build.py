@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Group
+from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
-from ..custom.plan import instance_rows, needs_instance
 from ..model.component import EVENT_VARIABLES, Access
-from ..model.initial import initial_states
 from ..model.language import used
+from ..native.buffers import LANES, padded
 from .arrays import (
     SEED,
     Array,
@@ -33,7 +33,8 @@ from .arrays import (
 from .delays import Spread
 from .edges import edges_of
 from .fusion import Fused
-from .layout import LANES, Layout, padded
+from .instances import instance_rows, needs_instance
+from .layout import Layout
 from .passes.merge import Merged
 from .program import Custom, Program
 from .spikes.delivery import deliveries

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..circuit.circuit import Circuit, Port
 from ..circuit.seconds import doubt_step
-from ..custom.plan import needs_instance
 from ..model.component import EVENT_VARIABLES
 from ..profiling.phases import phased
 from .build import ProgramBuilder
 from .delays import longest
 from .fusion import find_fusions
 from .injection import make_slots
+from .instances import needs_instance
 from .layout import Layout, rings_of
 from .ordering import by_rows, by_target
 from .passes.aggregate import insert_aggregators

@@ -10,16 +10,9 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Port
 from ..model.component import EVENT_VARIABLES
+from ..native.buffers import LANES, padded
 from .injection import Slots
 from .target import Target
-
-LANES = 16
-"""Components that are computed side by side; every segment is padded to a multiple."""
-
-
-def padded(count: int) -> int:
-    """Return ``count`` rounded up to whole vectors."""
-    return -(-count // LANES) * LANES
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..model.initial import initial_states
+from ..circuit.initial import initial_states
 from .arrays import ArrayTable
 from .delays import Spread
 from .injection import Slots

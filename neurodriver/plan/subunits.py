@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Group
 from ..model.subunits import SubUnits
+from ..native.buffers import LANES, padded
 from .arrays import Array, Key, Kind, Population, Role, row, zeros
-from .layout import LANES, padded
 
 COST = 4.0
 """Estimated work of a sub-unit and sub-step, in units of one stored connection."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.component import EVENT_VARIABLES, NDComponent
+from ..native.buffers import LANES
 from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment
-from .layout import LANES
 from .sums.gather import Gather
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .. import settings
 from ..backends.base import Backend, Gated
 from ..backends.choice import Choice, depths, make_backend
+from ..backends.measured import measured
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
@@ -22,6 +23,7 @@ from ..plan.compile import compile_circuit
 from ..plan.edges import element_of
 from ..plan.passes.merge import Recorded
 from ..plan.program import Program
+from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
@@ -335,7 +337,8 @@ class Simulation:
             last.callback(self.backend.close)
             self.finish()
             profile, self.profile = self.profile, OFF
-            profile.measure(self.backend, self.program, self.step)
+            if self.step and isinstance(self.backend, Timed):
+                profile.measure(partial(measured, self.backend, self.program, self.step))
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:

@@ -24,7 +24,7 @@ from support import (
 from neurodriver import LPU, ArrayInput, Circuit, Input
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.source import TILE
-from neurodriver.plan.layout import LANES
+from neurodriver.native.buffers import LANES
 
 WHOLE = 1000
 """Steps per call into compiled code that cover a whole run."""

@@ -16,7 +16,8 @@ from neurodriver.backends.cuda import backend
 from neurodriver.backends.cuda.timers import REST, Laps
 from neurodriver.codegen.simt.device import LAP_ROWS
 from neurodriver.native.headers import header
-from neurodriver.profiling.phases import Profile, Timed
+from neurodriver.profiling.measured import Timed
+from neurodriver.profiling.phases import Profile
 
 __all__ = ["emulated"]
 

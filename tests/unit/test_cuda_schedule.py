@@ -15,8 +15,8 @@ from support import DT, spiking_network
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
 from neurodriver.codegen.generate import generate
+from neurodriver.native.buffers import padded
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.layout import padded
 from neurodriver.plan.target import CUDA
 from neurodriver.plan.unit import Unit
 

@@ -11,17 +11,17 @@ from support import ALPHA, IAF, ML, build, model, node
 
 from neurodriver import Circuit, NDComponent
 from neurodriver.backends.cuda import compiler
+from neurodriver.backends.cuda.on_device import helper_text
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Part, Shape, device_text
 from neurodriver.codegen.template import Signature
 from neurodriver.compat.components import BaseMembraneModel
-from neurodriver.custom.on_device import helper_text
-from neurodriver.custom.plan import check_backend
 from neurodriver.errors import CompileError, ModelError
 from neurodriver.model.library import shipped
 from neurodriver.plan.arrays import Variable
 from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.instances import check_backend
 from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 

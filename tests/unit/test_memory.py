@@ -10,8 +10,8 @@ import pytest
 import neurodriver as nd
 from neurodriver.backends.memory import MemoryManager
 from neurodriver.model.library import shipped
+from neurodriver.native.buffers import LANES, padded
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.layout import LANES, padded
 
 COUNT = 37
 DELAY = 7

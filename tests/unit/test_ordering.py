@@ -7,8 +7,8 @@ import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter
 from neurodriver.circuits import optic_lobe
+from neurodriver.native.buffers import LANES
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.layout import LANES
 from neurodriver.plan.ordering import by_rows
 from neurodriver.plan.target import CUDA
 

@@ -17,8 +17,8 @@ from neurodriver.backends import choice
 from neurodriver.backends.compare.agreement import DisagreementError, Events, Rule, has_loops
 from neurodriver.backends.compare.shadow import ROWS, ShadowBackend
 from neurodriver.backends.cpu.backend import CPUBackend
-from neurodriver.custom.arrays import host_array
 from neurodriver.errors import NeurodriverError
+from neurodriver.native.addresses import host_array
 from neurodriver.plan.arrays import Key, Kind, Population
 from neurodriver.plan.passes.aggregate import insert_aggregators
 

@@ -9,11 +9,11 @@ import pytest
 from support import AMPA, IAF, all_to_all, model, spiking_network
 
 from neurodriver import Circuit, Connections
+from neurodriver.backends.traffic import Traffic, bytes_of, values_read
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import Task, generate
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
-from neurodriver.profiling.traffic import Traffic, bytes_of, values_read
 
 DT = 1e-4
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Port
-from ...custom.arrays import host_array
 from ...model.component import EVENT_VARIABLES
+from ...native.addresses import host_array
 from ...plan.arrays import Key, Kind, Population
 from ...plan.program import Program
 from ..tables import Events as EventTable

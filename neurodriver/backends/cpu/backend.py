@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from ... import settings
 from ...codegen.generate import Task, generate
 from ...codegen.source import source
-from ...custom.arrays import host_array
-from ...custom.host import HostPlace
-from ...custom.instances import Instances
 from ...errors import NeurodriverError
+from ...native.addresses import host_array
 from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...plan.arrays import CUTS, THREADS, Key, Receptor
@@ -26,9 +24,11 @@ from ...plan.program import Program
 from ...plan.spikes.fanout import Parts
 from ...plan.unit import Unit
 from ...profiling.phases import current
+from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import Events, InputTable, Probe
 from .event_buffers import EventBuffers
+from .host import HostPlace
 from .timers import Laps, Launch
 from .triad import triad
 
@@ -330,7 +330,7 @@ class CPUBackend:
         return [int(self._runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
 
     def profile_times(self) -> list[tuple[str, float]]:
-        """Return name and seconds of each unit, then of the rest (see `profiling.phases.Timed`)."""
+        """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""
         return self._laps.times()
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:

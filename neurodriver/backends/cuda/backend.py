@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
-from ...custom.instances import Instances
-from ...custom.on_device import DevicePlace
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
 from ...profiling.phases import current
+from ..instances import Instances
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .binding import Binding
@@ -28,6 +27,7 @@ from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .gates import Gates, Serve
 from .lane import Lane
+from .on_device import DevicePlace
 from .spike_delivery import mail_of, parts_of
 from .staging import Staging
 from .timers import Laps, peak_bandwidth
@@ -281,7 +281,7 @@ class CUDABackend:
         return [self._done * sum(u.count for u in self.program.units)]
 
     def profile_times(self) -> list[tuple[str, float]]:
-        """Return name and seconds of each unit, then of the rest (see `profiling.phases.Timed`)."""
+        """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""
         return self._laps.times(self.device_seconds, self.threads)
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...codegen.generate import Generated, Sending, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
+from ...native.buffers import LANES
 from ...plan.arrays import SEED, Key, Kind, Variable
-from ...plan.layout import LANES
 from ...plan.program import Program
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch

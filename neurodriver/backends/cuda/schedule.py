@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import Task
 from ...codegen.simt.device import ROOMY, Shape
-from ...plan.layout import LANES
+from ...native.buffers import LANES
 from ...plan.unit import Unit
 
 WARP = 32

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.language import Draw, used
+from ...native.buffers import LANES, padded
 from ...plan.arrays import Kind, zeros
-from ...plan.layout import LANES, padded
 from ..component import ComponentText
 from ..kernel import block
 from .sums import SumText

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...model.component import EVENT_VARIABLES
 from ...model.language import used
-from ...plan.layout import LANES
+from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather
 from ..component import ComponentText
 from ..cpu.sums import SumText

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group, Port
+from ...circuit.initial import initial_states
 from ...model.component import Access, NDComponent, Parameter
-from ...model.initial import initial_states
 from ...model.library import shipped
 from ...model.linear import ARRIVED, Linear, linear_form
 from ..delays import steps_of

@@ -16,9 +16,9 @@ from ...circuit.circuit import Circuit, Connections, Port
 from ...circuit.distributions import Law
 from ...circuit.drawing import near_first
 from ...circuit.projections import Drawn
-from ...native.buffers import aligned
+from ...native.buffers import aligned, padded
 from ..delays import check_longest
-from ..layout import Layout, padded
+from ..layout import Layout
 from ..sums.gather import Gather
 from .fanout import add_near, add_slots, per_slice, shared_by, smallest
 from .weights import ALIKE, Bounds, Reals, Units, units_of

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Port
 from ...circuit.projections import Drawn
-from ...custom.plan import needs_instance
 from ...errors import CircuitError
-from ...native.buffers import Blank, as_aligned
+from ...native.buffers import LANES, Blank, as_aligned, padded
 from ..delays import Spread, steps_of
-from ..layout import LANES, Layout, padded
+from ..instances import needs_instance
+from ..layout import Layout
 from ..sorting import stable_order
 from ..sums.gather import Edges, Gather
 from ..target import Target

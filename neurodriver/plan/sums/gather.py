@@ -32,10 +32,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...native.buffers import Blank
+from ...native.buffers import LANES, Blank
 from ..arrays import Array as Row
 from ..arrays import Key, Kind, Owner, Role, row, zeros
-from ..layout import LANES
 
 if TYPE_CHECKING:
     from ..spikes.fanout import Parts

@@ -9,7 +9,7 @@ notes of a bit for 16 components. Reads that a row without events spares are tol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,31 +17,12 @@ from numpy.typing import NDArray
 from ..codegen.generate import Task
 from ..model.component import EVENT_VARIABLES
 from ..model.language import step_numbers
+from ..native.buffers import LANES, padded
 from ..plan.arrays import InstanceReceptor, Kind, Receptor, Role
-from ..plan.layout import LANES, padded
 from ..plan.program import Program
 from ..plan.sums.gather import Gather
 from ..plan.unit import KernelSpec
-
-
-class Traffic(NamedTuple):
-    """Bytes a step.
-
-    Attributes
-    ----------
-    read, written : int
-    spared : int
-        The part of ``read`` that is not read where the row of events that it belongs to is silent.
-    """
-
-    read: int
-    written: int
-    spared: int = 0
-
-    @property
-    def total(self) -> int:
-        """Bytes read and written."""
-        return self.read + self.written
+from ..profiling.measured import Traffic
 
 
 def bytes_of(program: Program, task: Task) -> Traffic:

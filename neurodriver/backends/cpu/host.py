@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.memory import AccessBuffer, MemoryManager
-from ..plan.arrays import InstanceReceptor, Key, Kind
-from ..plan.layout import LANES, padded
-from .arrays import HostArray, host_array
+from ...native.addresses import HostArray, host_array
+from ...native.buffers import LANES, padded
+from ...plan.arrays import InstanceReceptor, Key, Kind
+from ..memory import AccessBuffer, MemoryManager
 
 
 class HostPlace:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..backends.memory import AccessBuffer
-from ..codegen.simt.device import DEVICE
-from ..codegen.source import prelude
-from ..errors import ModelError
-from ..native.headers import header
-from ..plan.arrays import InstanceReceptor, Key, Kind, Segment
-from ..plan.layout import LANES, padded
-from .arrays import DeviceAddress
+from ...codegen.simt.device import DEVICE
+from ...codegen.source import prelude
+from ...errors import ModelError
+from ...native.addresses import DeviceAddress
+from ...native.buffers import LANES, padded
+from ...native.headers import header
+from ...plan.arrays import InstanceReceptor, Key, Kind, Segment
+from ..memory import AccessBuffer
 
 if TYPE_CHECKING:
-    from ..backends.cuda.binding import Binding
+    from .binding import Binding
 
 _THREADS = 128
 """Of a block of the helpers."""
@@ -87,8 +87,8 @@ class DevicePlace:
 
     @cached_property
     def _helpers(self) -> dict[str, Any]:
-        from ..backends.cuda.compiler import compile_cubin
-        from ..backends.cuda.device import Loaded
+        from .compiler import compile_cubin
+        from .device import Loaded
 
         text = helper_text(self.program.dtype.name)
         self._code = Loaded(self.device, compile_cubin(text, self.device.arch))
@@ -96,7 +96,7 @@ class DevicePlace:
 
     def _call(self, name: str, count: int, pointers: list[int], numbers: list[int]) -> None:
         """Start a helper with its addresses and whole numbers, and wait for it."""
-        from ..backends.cuda.device import LONG, POINTER, launch
+        from .device import LONG, POINTER, launch
 
         values = (*pointers, *numbers)
         types = (POINTER,) * len(pointers) + (LONG,) * len(numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Group
+from .circuit import Group
 
 
 def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ..backends.memory import AccessBuffer
 from ..plan.arrays import Key
+from .memory import AccessBuffer
 
 
 class Place(Protocol):

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..circuit.circuit import Group
+from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
 from ..errors import CircuitWarning, ModelError
 from ..model.component import EVENT_VARIABLES
-from ..model.initial import initial_states
-from ..plan.arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
-from ..plan.edges import edges_of
-from ..plan.layout import Layout
-from .declare import backends_of
+from ..model.declare import backends_of
+from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
+from .edges import edges_of
+from .layout import Layout
 
 
 def needs_instance(group: Group) -> bool:

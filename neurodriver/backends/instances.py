@@ -11,13 +11,13 @@ from typing import Any
 from .. import settings
 from ..codegen.template import Signature
 from ..errors import ModelError, near
+from ..model.instance import Instance
 from ..plan.arrays import Instance as InstanceOwner
 from ..plan.arrays import InstanceReceptor, Key, Kind, Population
+from ..plan.instances import check_backend, events_of, initial_columns
 from ..plan.program import Custom, Program
 from ..profiling.phases import current
-from .instance import Instance
 from .place import Place
-from .plan import check_backend, events_of, initial_columns
 
 
 class Clock:
