@@ -26,7 +26,7 @@ from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
 from neurodriver.circuit.circuit import Group
 from neurodriver.codegen.simt.device import LAP_ROWS
-from neurodriver.model.component import EVENT_VARIABLES
+from neurodriver.model.kinds import EVENT_VARIABLES
 from neurodriver.plan.edges import edges_of
 
 _GARBAGE = 0xA5

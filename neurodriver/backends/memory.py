@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CircuitError
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..native.addresses import filled
 from ..native.buffers import LANES, aligned, as_aligned
 from ..plan.arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, Variable

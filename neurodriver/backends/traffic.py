@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegen.generate import Task
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..model.language import step_numbers
 from ..native.buffers import LANES, padded
 from ..plan.arrays import InstanceReceptor, Kind, Receptor, Role

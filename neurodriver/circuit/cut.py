@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from .circuit import Circuit, Column, Connections, Group, Port
 from .random_keys import own_keys
 

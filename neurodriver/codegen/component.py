@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..errors import ModelError
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..model.language import Translator, step_numbers, texts_of, used
+from ..model.text import block
 from ..plan.arrays import SEED, Key, Kind, activity, depth, ring, width
 from ..plan.unit import KernelSpec
-from .kernel import Arguments, block
+from .kernel import Arguments
 
 
 class ComponentText:

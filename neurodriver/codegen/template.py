@@ -13,15 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ModelError, near
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..model.language import used
+from ..model.text import block
 from ..native.headers import header
 from ..plan.arrays import Kind, activity, depth, ring, width
 from ..plan.unit import KernelSpec
 from .component import ComponentText
 from .cpu.sums import SumText, tile_sums, variants
 from .cpu.update import TILE, TILES, finish
-from .kernel import Arguments, Kernel, block
+from .kernel import Arguments, Kernel
 
 _PLACE = re.compile(r"%%|%\((\w*)\)(s?)")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*$", re.MULTILINE)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError, near
+from .template_of import template_of
 
 Pointers = Mapping[str, int]
 
@@ -101,8 +102,6 @@ class Instance:
 
     def get_update_template(self) -> str:
         """Return the CUDA kernel of the model, with placeholders for types."""
-        from ..codegen.template_of import template_of
-
         return template_of(type(self))  # type: ignore[arg-type]
 
     def pre_run(self, update_pointers: Pointers) -> None:

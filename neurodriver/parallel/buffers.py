@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.tables import InputTable, Probe
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
 from ..plan.program import Program

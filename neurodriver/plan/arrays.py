@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 
 
 class Kind(Enum):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Group
 from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
-from ..model.component import EVENT_VARIABLES, Access
+from ..model.component import Access
+from ..model.kinds import EVENT_VARIABLES
 from ..model.language import used
 from ..native.buffers import LANES, padded
 from .arrays import (

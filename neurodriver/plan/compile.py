@@ -8,7 +8,7 @@ import numpy as np
 
 from ..circuit.circuit import Circuit, Port
 from ..circuit.seconds import doubt_step
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..profiling.phases import phased
 from .build import ProgramBuilder
 from .delays import longest

@@ -13,8 +13,8 @@ from ..circuit.circuit import Group
 from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
 from ..errors import CircuitWarning, ModelError
-from ..model.component import EVENT_VARIABLES
 from ..model.declare import backends_of
+from ..model.kinds import EVENT_VARIABLES
 from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
 from .edges import edges_of
 from .layout import Layout

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Port
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..native.buffers import LANES, padded
 from .injection import Slots
 from .target import Target

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.component import NDComponent
+from ..model.kinds import EVENT_VARIABLES
 from ..native.buffers import LANES
 from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment
 from .sums.gather import Gather

@@ -16,7 +16,8 @@ from ..circuit.circuit import Port
 from ..errors import CircuitWarning, InputError, RequestError, near
 from ..inputs.base import Chunk, Input
 from ..inputs.counts import SpikeCounts, SummedSpikes
-from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.component import NDComponent
+from ..model.kinds import EVENT_VARIABLES
 from ..plan.program import Program
 from ..recorders.base import Block, Columns, Recorder
 

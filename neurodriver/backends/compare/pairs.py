@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Port
-from ...model.component import EVENT_VARIABLES
+from ...model.kinds import EVENT_VARIABLES
 from ...native.addresses import host_array
 from ...plan.arrays import Key, Kind, Population
 from ...plan.program import Program

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
-from ...model.component import EVENT_VARIABLES
+from ...model.kinds import EVENT_VARIABLES
 from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.target import CPU, Target

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.component import EVENT_VARIABLES
+from ...model.kinds import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
 from .bits import Bits, Found
 from .transfers import Growing, Records, at

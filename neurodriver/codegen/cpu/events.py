@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...model.component import Access
+from ...model.text import block
 from ...plan.arrays import activity, depth, ring, width
 from ...plan.sums.events import MOST
 from ..component import ComponentText
-from ..kernel import block
 from .fanout import FanoutText
 from .sums import SumText
 

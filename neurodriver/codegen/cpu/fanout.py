@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...model.text import block
 from ...plan.arrays import CUTS, THREADS, activity, depth, ring, width
-from ..kernel import block
 from .sums import SumText
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}

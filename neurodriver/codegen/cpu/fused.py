@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ...model.text import block
 from ...plan.arrays import Kind
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
-from ..kernel import Arguments, Kernel, block
+from ..kernel import Arguments, Kernel
 from .sums import SumText, tile_sums, variants
 from .update import TILE, TILES, finish, tile_update
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...model.component import EVENT_VARIABLES, Access
+from ...model.component import Access
+from ...model.kinds import EVENT_VARIABLES
 from ...model.language import used
+from ...model.text import block
 from ...plan.arrays import activity, depth, ring, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
-from ..kernel import block
 
 
 class SumText:

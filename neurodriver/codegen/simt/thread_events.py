@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...model.text import block
 from ...plan.arrays import Kind, activity, depth, ring
 from ..component import ComponentText
-from ..kernel import block
 
 OWN = "for (int nd_i = 0; nd_i < ND_OWN; ++nd_i)"
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.component import EVENT_VARIABLES
+from ...model.kinds import EVENT_VARIABLES
 from ...model.language import used
+from ...model.text import block
 from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather
 from ..component import ComponentText
 from ..cpu.sums import SumText
-from ..kernel import block
 from .spike_delivery import SlotText
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 

@@ -11,13 +11,14 @@ import re
 from dataclasses import replace
 
 from ...errors import ModelError
-from ...model.component import EVENT_VARIABLES
+from ...model.kinds import EVENT_VARIABLES
 from ...model.language import used
+from ...model.text import block
 from ...native.headers import header
 from ...plan.arrays import activity, depth
 from ...plan.unit import KernelSpec
 from ..cpu.update import finish_with
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..template import INCLUDE, Signature, ends, given_columns, read, row_of, told
 from .thread_events import each
 from .threads import ThreadText

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...model.text import block
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from ..cpu.update import finish_with
-from ..kernel import Arguments, Kernel, block
+from ..kernel import Arguments, Kernel
 from .spike_delivery import SlotText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.component import EVENT_VARIABLES, Access, NDComponent
+from ...model.component import Access, NDComponent
+from ...model.kinds import EVENT_VARIABLES
 from ...native.buffers import padded
 
 if TYPE_CHECKING:
