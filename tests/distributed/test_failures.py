@@ -19,7 +19,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from launch import ROOT, environment, launcher
+from launch import ROOT, environment, launcher, start_in_foreground
 
 TIMES = int(os.environ.get("NEURODRIVER_TEST_FAULTS", "2"))
 WITHIN = 5.0
@@ -50,9 +50,9 @@ def job(kind: str, folder: Path, repeats: int = 1, seed: int = 0) -> Ended:
     folder.mkdir(exist_ok=True)
     program = Path(__file__).with_name("faulty_job.py")
     arguments = [str(program), kind, str(folder), str(repeats), str(seed)]
-    process = subprocess.Popen(
+    process = start_in_foreground(
         [*launcher(RANKS), sys.executable, *arguments],
-        env=environment(), cwd=ROOT, text=True,
+        env=environment(), cwd=ROOT,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     began = time.time()
