@@ -24,10 +24,11 @@ from neurodriver.backends.cuda import backend, binding, executors, schedule
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
-from neurodriver.circuit.circuit import Group
+from neurodriver.circuit.circuit import Group, Port
 from neurodriver.codegen.simt.device import LAP_ROWS
 from neurodriver.model.component import EVENT_VARIABLES
 from neurodriver.plan.edges import edges_of
+from neurodriver.plan.program import Program
 
 _GARBAGE = 0xA5
 _ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])
@@ -472,7 +473,20 @@ def _launch(
 
 
 class EmulatedBackend(backend.CUDABackend):
-    """The backend of a GPU on a device of Python."""
+    """The backend of a GPU on a device of Python.
+
+    Raises
+    ------
+    NotImplementedError
+        For a model that the device cannot compute.
+    """
+
+    def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
+        for group in program.circuit.groups:
+            if group.model not in (*MODELS, Port):
+                known = ", ".join(model.__name__ for model in MODELS)
+                raise NotImplementedError(f"{group.name}: an emulated GPU computes {known} alone")
+        super().__init__(program, *arguments, **more)
 
     def start(self, *tables: Any) -> None:
         super().start(*tables)

@@ -260,7 +260,7 @@ def arguments(name: str, dtype: type) -> Iterator[tuple[Array, ...]]:
             yield base, rng.uniform(bottom, top, POINTS) / np.log(base)
 
 
-@pytest.mark.skipif(not LONG_IS_WIDER, reason="long double is no wider than double")
+@pytest.mark.needs("a wide long double")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ULP)
 def test_error_stays_within_the_stated_bound(vector: Library, name: str, dtype: type) -> None:
