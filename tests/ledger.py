@@ -24,7 +24,6 @@ import numpy as np
 
 from neurodriver import settings
 from neurodriver.errors import CompileError, ModelError, NeurodriverError
-from neurodriver.view.encode import find_ffmpeg
 
 BACKENDS = ("cpu", "cpu shadow", "cuda resident", "cuda stepwise", "cuda shadow", "emulated")
 """Backends that tests know: a shadow is a run that ``NEURODRIVER_VALIDATE`` compares with the CPU,
@@ -118,6 +117,12 @@ def _cuda_compiler() -> str:
         return ""
 
 
+def _ffmpeg() -> bool:
+    from neurodriver.plot.encode import find_ffmpeg
+
+    return find_ffmpeg() is not None
+
+
 def _package(name: str) -> bool:
     return find_spec(name) is not None
 
@@ -161,7 +166,7 @@ NEEDS: dict[str, Callable[[], str]] = {
     "two processors": lambda: _unless(
         _several_processors(), "this is no Linux, or it has one processor"
     ),
-    "ffmpeg": lambda: _unless(find_ffmpeg() is not None, "ffmpeg is not found"),
+    "ffmpeg": lambda: _unless(_ffmpeg(), "ffmpeg is not found"),
     "fork": lambda: _unless(hasattr(os, "fork"), "this system has no fork"),
     "a common user": lambda: _unless(os.geteuid() != 0, "root may read everything"),
 }
