@@ -1,4 +1,4 @@
-"""Texts of the C headers that kernels are put together from."""
+"""Texts of C++ and CUDA that kernels and the step loop are put together from."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _INCLUDE = re.compile(r'^#include "([^"\n]+)"$', re.MULTILINE)
 
 @cache
 def header(name: str) -> str:
-    """Return the text of a header, by its path within the package: ``native/math.h``.
+    """Return the text of a file, by its path within the package: ``native/math.h``.
 
-    A file that it includes in quotes, by its path from the header's folder, is pasted in. So
+    A file that it includes in quotes, by its path from the file's folder, is pasted in. So
     compilers get one text, which says all that a kernel depends on.
     """
     text = (_PACKAGE / name).read_text(encoding="utf-8")

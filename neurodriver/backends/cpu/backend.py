@@ -20,6 +20,7 @@ from ...custom.instances import Instances
 from ...errors import NeurodriverError
 from ...native.buffers import Blank, aligned, as_aligned
 from ...native.compiler import build, find_compiler
+from ...native.headers import header
 from ...plan.program import Program, Unit
 from ...plan.spikes.fanout import Parts
 from ...profiling.phases import current
@@ -123,7 +124,7 @@ class CPUBackend:
         self.threads = threads or default_threads(program)
         self.ring_number = {v: i for i, v in enumerate(program.memory.rings)}
         real = "float" if self.dtype == np.float32 else "double"
-        runtime = (Path(__file__).parent / "runtime.cpp").read_text(encoding="utf-8")
+        runtime = header("backends/cpu/runtime.cpp")
         texts = [source(u.kernel, self.dtype.name) for u in program.units]
         extra = find_compiler().no_gather if real == "double" else ()
         libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
