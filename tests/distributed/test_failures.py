@@ -122,10 +122,8 @@ def test_an_error_in_an_lpu(kind: str, culprits: str, cause: str, tmp_path: Path
         assert max(run["time"] for run in mine) - fault["time"] < WITHIN
         told = mine[0]["error"]
         assert all(run["error"] == told for run in mine)
-        assert told[0] == told[2]
         assert told[0] in culprits
-        assert told[1] == told[3]
-        assert cause in told[4]
+        assert cause in told[2]
         if kind in ("input", "exit_within", "two", "unconnected", "module"):
             assert fault["step"] == told[1]
         if kind == "constructor":
