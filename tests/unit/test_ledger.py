@@ -16,9 +16,9 @@ TESTS = Path(__file__).parents[1]
 
 def test_every_entry_matches_a_test() -> None:
     """Tests of the files that entries name are collected, none is run."""
-    names = {entry.tests.partition("::")[0].rpartition("*")[2] for entry in ledger.UNSUPPORTED}
-    files = [str(path) for name in names for path in TESTS.glob(f"**/{name.lstrip('/')}")]
-    assert len(files) == len(names)
+    names = {Path(entry.tests.partition("::")[0]).name for entry in ledger.UNSUPPORTED}
+    files = [str(path) for name in names for path in TESTS.glob(f"**/{name}")]
+    assert len(files) == len(names) > 1
     words = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"]
     done = subprocess.run([*words, *files], capture_output=True, text=True, timeout=120)
     ids = [line for line in done.stdout.splitlines() if "::" in line]
