@@ -64,8 +64,8 @@ FOR_GPUS, WITH_STEP = feature("class of kernels for GPUs"), feature("class with 
 
 UNSUPPORTED = [
     Unsupported(
-        ("cpu", "cpu shadow"), FOR_GPUS, ModelError,
-        "a class that launches kernels of its own needs a GPU",
+        ("cpu", "cpu shadow", "cuda shadow"), FOR_GPUS, ModelError,
+        "a class that launches kernels of its own needs a GPU, and cannot be compared with a CPU",
     ),
     Unsupported(
         ("cuda resident", "cuda stepwise", "cuda shadow"), WITH_STEP, ModelError,
