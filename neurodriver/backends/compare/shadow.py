@@ -114,7 +114,7 @@ class ShadowBackend:
         self._variables = updated(both, self.rule)
         self._slots = injected(both)
         self._states = states(both, self.rule)
-        self._ports = [one for one in ports(both) if one[0] not in EVENT_VARIABLES]
+        self._ports = list(ports(both))
         depth = min((r.depth for p in both for r in p.memory.rings.values()), default=ROWS)
         self._most = max(1, depth - 1)
 
@@ -140,9 +140,12 @@ class ShadowBackend:
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable on both sides."""
         self._tested.put(variable, elements, values)
-        pairs = self._variables[variable]
         place = np.full(self.program.memory.rings[variable].width, -1)
-        place[pairs.mine] = pairs.theirs
+        if variable in self._variables:
+            place[self._variables[variable].mine] = self._variables[variable].theirs
+        for name, mine, theirs in self._ports:
+            if name == variable:
+                place[mine] = theirs
         self._reference.put(variable, place[elements], values)
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
@@ -327,6 +330,8 @@ class ShadowBackend:
         """Give the reference what other processes put straight into rings."""
         memory = self._reference.program.memory
         for variable, mine, theirs in self._ports:
+            if variable in EVENT_VARIABLES:
+                continue
             rows = memory.get_buffer(variable)
             for step in range(max(0, first - len(rows) + 1), first + 1):
                 rows[step % len(rows), theirs] = self._tested.row(variable, step)[mine]
