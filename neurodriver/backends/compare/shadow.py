@@ -22,7 +22,18 @@ from ..cpu.backend import CPUBackend
 from ..tables import Events as EventTable
 from ..tables import InputTable, Probe
 from .agreement import DisagreementError, Events, Rule, Verdict, same_bits
-from .pairs import Pairs, injected, moved, name_of, noted, ports, sampled, states, updated
+from .pairs import (
+    Pairs,
+    counterparts,
+    injected,
+    moved,
+    name_of,
+    noted,
+    ports,
+    sampled,
+    states,
+    updated,
+)
 
 ROWS = 64
 """Rows of a ring: those of a whole call are there to be compared after it."""
@@ -114,7 +125,7 @@ class ShadowBackend:
         self._variables = updated(both, self.rule)
         self._slots = injected(both)
         self._states = states(both, self.rule)
-        self._ports = list(ports(both))
+        self._ports = [one for one in ports(both) if one[0] not in EVENT_VARIABLES]
         depth = min((r.depth for p in both for r in p.memory.rings.values()), default=ROWS)
         self._most = max(1, depth - 1)
 
@@ -140,13 +151,8 @@ class ShadowBackend:
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable on both sides."""
         self._tested.put(variable, elements, values)
-        place = np.full(self.program.memory.rings[variable].width, -1)
-        if variable in self._variables:
-            place[self._variables[variable].mine] = self._variables[variable].theirs
-        for name, mine, theirs in self._ports:
-            if name == variable:
-                place[mine] = theirs
-        self._reference.put(variable, place[elements], values)
+        theirs = counterparts((self.program, self._reference.program), variable)
+        self._reference.put(variable, theirs[elements], values)
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step on the tested side."""
@@ -330,8 +336,6 @@ class ShadowBackend:
         """Give the reference what other processes put straight into rings."""
         memory = self._reference.program.memory
         for variable, mine, theirs in self._ports:
-            if variable in EVENT_VARIABLES:
-                continue
             rows = memory.get_buffer(variable)
             for step in range(max(0, first - len(rows) + 1), first + 1):
                 rows[step % len(rows), theirs] = self._tested.row(variable, step)[mine]
