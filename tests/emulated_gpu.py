@@ -24,10 +24,11 @@ from neurodriver.backends.cuda import backend, binding, executors, schedule
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
-from neurodriver.circuit.circuit import Group
+from neurodriver.circuit.circuit import Group, Port
 from neurodriver.codegen.simt.device import LAP_ROWS
 from neurodriver.model.kinds import EVENT_VARIABLES
 from neurodriver.plan.edges import edges_of
+from neurodriver.plan.program import Program
 
 _GARBAGE = 0xA5
 _ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])
@@ -475,7 +476,20 @@ def _launch(
 
 
 class EmulatedBackend(backend.CUDABackend):
-    """The backend of a GPU on a device of Python."""
+    """The backend of a GPU on a device of Python.
+
+    Raises
+    ------
+    NotImplementedError
+        For a model that the device cannot compute.
+    """
+
+    def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
+        for group in program.circuit.groups:
+            if group.model not in (*MODELS, Port):
+                known = ", ".join(model.__name__ for model in MODELS)
+                raise NotImplementedError(f"{group.name}: an emulated GPU computes {known} alone")
+        super().__init__(program, *arguments, **more)
 
     def start(self, *tables: Any) -> None:
         super().start(*tables)
@@ -490,7 +504,8 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the emulated device in the place of a GPU."""
+    """Put the emulated device in the place of a GPU; nothing is compared while it runs."""
+    monkeypatch.delenv("NEURODRIVER_VALIDATE", raising=False)
     monkeypatch.setattr(device_module, "device_count", lambda: 2)
     monkeypatch.setattr(device_module, "place_of", lambda number: "shared by all")
     monkeypatch.setattr(backend, "Device", EmulatedDevice)

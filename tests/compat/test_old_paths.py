@@ -213,14 +213,9 @@ def test_another_retina_is_left_alone(kind: str, tmp_path: Path) -> None:
     assert done.stdout.strip() == ("2 False" if kind == "old package" else "1"), done.stderr
 
 
+@pytest.mark.needs("no PyCUDA")
 def test_stand_ins_can_be_mentioned_but_not_used() -> None:
     """Without PyCUDA, its names are there for ``isinstance`` and as attributes; calls explain."""
-    try:
-        import pycuda.driver  # type: ignore[import-not-found] # noqa: F401
-    except ImportError:
-        pass
-    else:
-        pytest.skip("PyCUDA is here")
     from neurodriver.compat.stand_ins import NoDeviceError, cuda, garray  # type: ignore[attr-defined]
 
     assert not isinstance(3, garray.GPUArray)

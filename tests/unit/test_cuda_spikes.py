@@ -28,7 +28,6 @@ from neurodriver.circuit.drawing import near_first
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Shape, device_text
-from neurodriver.errors import CompileError
 from neurodriver.model.subunits import Species
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
@@ -38,11 +37,6 @@ DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
        "time_constant": 20.0, "refractory_period": 0.5, "initV": -49.9}  # fmt: skip
 N = 205
-
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
 
 
 def columns(low: int, high: int, fan_in: int = 31, seed: int = 1) -> Circuit:
@@ -193,7 +187,7 @@ class Flashes(NDComponent):
     update = "spike_state = N > 20 * number;"
 
 
-@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("NVRTC")
 def test_few_are_sent_by_their_threads() -> None:
     """Then nothing is ever listed, nor is there a list to clear; sub-units spike beside them."""
     few = columns(6, 9, fan_in=1, seed=3)
@@ -211,7 +205,7 @@ def test_few_are_sent_by_their_threads() -> None:
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
 
-@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("NVRTC")
 def test_where_connections_are_kept() -> None:
     """In registers; in shared memory in wide blocks and windows; not where sums need that."""
     program = compiled(columns(1, 9))
@@ -229,7 +223,7 @@ def test_where_connections_are_kept() -> None:
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
 
-@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("NVRTC")
 @pytest.mark.parametrize("threads", [(256, True, 1), (384, True, 2), (512, False, 1)])
 @pytest.mark.parametrize("delays", [(1, 9), (6, 9)])
 def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) -> None:

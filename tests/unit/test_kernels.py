@@ -231,15 +231,7 @@ VECTORISED = {
 }
 
 
-def can_blend() -> bool:
-    """Whether this processor's vectors can select and gather."""
-    try:
-        return "avx2" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-
-
-@pytest.mark.skipif(not can_blend(), reason="vectors without gather: nothing is promised")
+@pytest.mark.needs("vectors that gather")
 @pytest.mark.parametrize("name", VECTORISED)
 def test_loops_are_vectorised(name: str, dtype: str, tmp_path: Path) -> None:
     """GCC says of the loop that holds a model's mathematics that it is vectorised."""

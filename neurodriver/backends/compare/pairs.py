@@ -119,6 +119,16 @@ def ports(both: Both) -> Iterator[tuple[str, Numbers, Numbers]]:
                 yield variable, mine, theirs
 
 
+def counterparts(both: Both, variable: str) -> Numbers:
+    """Return where each element of a variable stands in the second program; -1: nowhere."""
+    mine, theirs = (_segments(program, variable) for program in both)
+    out = np.full(both[0].layout.rings[variable].width, -1)
+    for owner in mine.keys() & theirs.keys() - {"inputs"}:
+        places = [program.layout.elements(int(owner), variable) for program in both]
+        out[places[0]] = places[1]
+    return out
+
+
 def moved(both: Both, table: InputTable) -> InputTable:
     """Return a table of inputs of the first program for the second."""
     rings, others = (program.layout.rings for program in both)

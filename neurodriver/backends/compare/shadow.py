@@ -22,7 +22,18 @@ from ..cpu.backend import CPUBackend
 from ..tables import Events as EventTable
 from ..tables import InputTable, Probe
 from .agreement import DisagreementError, Events, Rule, Verdict, same_bits
-from .pairs import Pairs, injected, moved, name_of, noted, ports, sampled, states, updated
+from .pairs import (
+    Pairs,
+    counterparts,
+    injected,
+    moved,
+    name_of,
+    noted,
+    ports,
+    sampled,
+    states,
+    updated,
+)
 
 ROWS = 64
 """Rows of a ring: those of a whole call are there to be compared after it."""
@@ -139,10 +150,8 @@ class ShadowBackend:
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable on both sides."""
         self._tested.put(variable, elements, values)
-        pairs = self._variables[variable]
-        place = np.full(self.program.layout.rings[variable].width, -1)
-        place[pairs.mine] = pairs.theirs
-        self._reference.put(variable, place[elements], values)
+        theirs = counterparts((self.program, self._reference.program), variable)
+        self._reference.put(variable, theirs[elements], values)
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step on the tested side."""
