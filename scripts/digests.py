@@ -1,0 +1,134 @@
+"""Digests of every variable of a zoo of circuits: equal before and after a change of the code.
+
+    python scripts/digests.py -o before.json
+    python scripts/digests.py -o after.json --backend cuda --executor stepwise
+    python scripts/digests.py --compare before.json after.json
+
+The package is the one that Python finds, so one script serves several checkouts:
+``PYTHONPATH=CHECKOUT python scripts/digests.py -o FILE.json``. No digest depends on backend,
+executor or number of threads. The first run compiles some hundred kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from zoo import cases
+from zoo.case import Case, How, digests
+
+import neurodriver
+
+DTYPES = ("float64", "float32")
+
+Digests = dict[str, dict[str, str]]
+"""Case and type -> variable -> digest."""
+
+
+def chosen(words: list[str]) -> list[Case]:
+    """Return the cases whose names contain one of the words; all where there are none.
+
+    Raises
+    ------
+    SystemExit
+        Where no name contains a word.
+    """
+    every = list(cases())
+    for word in words:
+        if not any(word in case.name for case in every):
+            sys.exit(f"no case has '{word}' in its name; --list prints the names")
+    return [case for case in every if not words or any(word in case.name for word in words)]
+
+
+def taken(some: list[Case], given: dict[str, Any], told: bool) -> tuple[Digests, dict[str, str]]:
+    """Return the digests of cases, and the cases that the backend cannot run, with the reason."""
+    out: Digests = {}
+    skipped: dict[str, str] = {}
+    for case in some:
+        if case.host and given["backend"] == "cuda":
+            skipped[case.name] = "its models read the memory of the host"
+            continue
+        for dtype in DTYPES:
+            begin = time.perf_counter()
+            out[f"{case.name}, {dtype}"] = digests(case, How(dtype, **given))
+            if told:
+                print(f"{time.perf_counter() - begin:6.2f} s  {case.name}, {dtype}", flush=True)
+    return out, skipped
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each variable whose digests differ, or that one of two files lacks."""
+    left, right = one["digests"], other["digests"]
+    for name in dict.fromkeys([*left, *right]):
+        here = [side["digests"].get(name) for side in (one, other)]
+        if None in here:
+            lacking = (one, other)[here.index(None)]
+            if name.rpartition(", ")[0] not in lacking["skipped"]:
+                yield f"{name}: only in the {'second' if lacking is one else 'first'}"
+            continue
+        for variable in dict.fromkeys([*here[0], *here[1]]):
+            values = [side.get(variable) for side in here]
+            if None in values:
+                place = "second" if values[0] is None else "first"
+                yield f"{name}, {variable}: only in the {place}"
+            elif values[0] != values[1]:
+                yield f"{name}, {variable}: differs"
+
+
+def compare(paths: list[Path]) -> int:
+    """Print what differs between two files of digests; return 1 where anything does."""
+    one, other = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
+    found = list(differences(one, other))
+    shared = [
+        (name, variable)
+        for name in one["digests"].keys() & other["digests"].keys()
+        for variable in one["digests"][name]
+    ]
+    for name, reason in {**one["skipped"], **other["skipped"]}.items():
+        print(f"{name}: skipped: {reason}")
+    print(*found, f"{len(shared)} digests compared, {len(found)} differences", sep="\n")
+    return 1 if found or not shared else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("words", nargs="*", help="only the cases with one of these in their name")
+    parser.add_argument("-o", "--output", type=Path, help="file of JSON to write")
+    parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="compare two files")
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--executor", choices=("resident", "stepwise"), help="on a GPU")
+    parser.add_argument("--threads", type=int, help="of the CPU; by the circuit's size if left out")
+    parser.add_argument("--list", action="store_true", help="print the names of all cases")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print seconds of each case")
+    arguments = parser.parse_args()
+    if arguments.compare:
+        return compare(arguments.compare)
+    some = chosen(arguments.words)
+    if arguments.list:
+        print(*(case.name for case in some), sep="\n")
+        return 0
+    if arguments.output is None:
+        parser.error("give -o FILE, --compare or --list")
+    warnings.simplefilter("ignore")  # of ports without a pattern, and the like
+    given = {name: getattr(arguments, name) for name in ("backend", "executor", "threads")}
+    begin = time.perf_counter()
+    found, skipped = taken(some, given, arguments.verbose)
+    told = {"version": neurodriver.__version__, **given}
+    text = json.dumps({"run": told, "skipped": skipped, "digests": found}, indent=1)
+    arguments.output.write_text(text + "\n", encoding="utf-8")
+    count = sum(map(len, found.values()))
+    seconds = time.perf_counter() - begin
+    print(f"{count} digests of {len(found)} runs in {seconds:.0f} s: {arguments.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
