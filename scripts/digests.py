@@ -16,7 +16,11 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -41,27 +45,52 @@ def chosen(words: list[str]) -> list[Case]:
     SystemExit
         Where no name contains a word.
     """
-    every = list(cases())
+    every = list(known().values())
     for word in words:
         if not any(word in case.name for case in every):
             sys.exit(f"no case has '{word}' in its name; --list prints the names")
     return [case for case in every if not words or any(word in case.name for word in words)]
 
 
-def taken(some: list[Case], given: dict[str, Any], told: bool) -> tuple[Digests, dict[str, str]]:
-    """Return the digests of cases, and the cases that the backend cannot run, with the reason."""
+def taken(
+    some: list[Case], given: dict[str, Any], jobs: int, told: bool
+) -> tuple[Digests, dict[str, str]]:
+    """Return the digests of cases, and the cases that the backend cannot run, with the reason.
+
+    ``jobs`` processes share the work: much of the time on a GPU is the compiler's.
+    """
+    skipped = {
+        case.name: "its models read the memory of the host"
+        for case in some
+        if case.host and given["backend"] == "cuda"
+    }
+    runs = [(case.name, dtype) for case in some if case.name not in skipped for dtype in DTYPES]
+    work = [(*one, given) for one in runs]
     out: Digests = {}
-    skipped: dict[str, str] = {}
-    for case in some:
-        if case.host and given["backend"] == "cuda":
-            skipped[case.name] = "its models read the memory of the host"
-            continue
-        for dtype in DTYPES:
-            begin = time.perf_counter()
-            out[f"{case.name}, {dtype}"] = digests(case, How(dtype, **given))
+    with ExitStack() as stack:
+        found: Iterable[tuple[dict[str, str], float]] = map(one_run, work)
+        if jobs > 1:
+            pool = ProcessPoolExecutor(jobs, get_context("spawn"))
+            found = stack.enter_context(pool).map(one_run, work)
+        for (name, dtype), (one, seconds) in zip(runs, found, strict=True):
+            out[f"{name}, {dtype}"] = one
             if told:
-                print(f"{time.perf_counter() - begin:6.2f} s  {case.name}, {dtype}", flush=True)
+                print(f"{seconds:6.2f} s  {name}, {dtype}", flush=True)
     return out, skipped
+
+
+def one_run(work: tuple[str, str, dict[str, Any]]) -> tuple[dict[str, str], float]:
+    """Return the digests of one case and type, and the seconds that it took."""
+    name, dtype, given = work
+    warnings.simplefilter("ignore")  # of ports without a pattern, and the like
+    begin = time.perf_counter()
+    return digests(known()[name], How(dtype, **given)), time.perf_counter() - begin
+
+
+@cache
+def known() -> dict[str, Case]:
+    """Return all cases by name."""
+    return {case.name: case for case in cases()}
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
@@ -106,6 +135,7 @@ def main() -> int:
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--executor", choices=("resident", "stepwise"), help="on a GPU")
     parser.add_argument("--threads", type=int, help="of the CPU; by the circuit's size if left out")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the work")
     parser.add_argument("--list", action="store_true", help="print the names of all cases")
     parser.add_argument("-v", "--verbose", action="store_true", help="print seconds of each case")
     arguments = parser.parse_args()
@@ -117,10 +147,9 @@ def main() -> int:
         return 0
     if arguments.output is None:
         parser.error("give -o FILE, --compare or --list")
-    warnings.simplefilter("ignore")  # of ports without a pattern, and the like
     given = {name: getattr(arguments, name) for name in ("backend", "executor", "threads")}
     begin = time.perf_counter()
-    found, skipped = taken(some, given, arguments.verbose)
+    found, skipped = taken(some, given, arguments.jobs, arguments.verbose)
     told = {"version": neurodriver.__version__, **given}
     text = json.dumps({"run": told, "skipped": skipped, "digests": found}, indent=1)
     arguments.output.write_text(text + "\n", encoding="utf-8")
