@@ -48,6 +48,7 @@ CASES = (
     "izhikevich",
     "potjans",
     "fly",
+    "cuts",
 )
 
 TABLE = (
@@ -68,6 +69,7 @@ TABLE = (
     "projections",
     "potjans",
     "exchange",
+    "cuts",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 
