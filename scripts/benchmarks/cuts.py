@@ -20,7 +20,7 @@ from neurodriver.circuit.cut import Parts, cut
 
 from .measure import median, on_ranks
 from .papers import THREADS, example
-from .table import Row, Table, one_run
+from .table import Row, StepTime, Table, one_run
 
 NAMES = ("even", "odd")
 TARGET = 1.2
@@ -28,6 +28,9 @@ TARGET = 1.2
 
 WINDOWS = 5
 """Of a round; the fastest counts, as others may be busy on the machine."""
+
+WARM = 2
+"""Windows before the first round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def table(table: Table) -> Iterator[Row]:
 
 
 class Variant:
-    """A network that runs, and the time of its steps.
+    """A network that runs, and the times of its steps.
 
     Parameters
     ----------
@@ -87,19 +90,24 @@ class Variant:
     recorders : sequence of MemoryRecorder
         Of spikes.
     steps : int
-        Of a round.
+        Of a window.
     """
 
     def __init__(self, lpu: nd.LPU, recorders: Sequence[nd.MemoryRecorder], steps: int) -> None:
         self.lpu, self.recorders, self.steps = lpu, recorders, steps
-        self.walls: list[float] = []
-        self.seconds: list[float] = []
+        self.spent: list[StepTime] = []
 
     def advance(self) -> None:
-        """Time a round."""
-        spent = [one_run(self.lpu, self.steps // WINDOWS) for _ in range(WINDOWS)]
-        self.walls.append(min(one.wall for one in spent))
-        self.seconds.append(min(one.seconds for one in spent))
+        """Time a window."""
+        self.spent.append(one_run(self.lpu, self.steps))
+
+    def best(self, rounds: int) -> StepTime:
+        """Return the median over the last rounds of the fastest windows of each."""
+        last = self.spent[-rounds * WINDOWS :]
+        each = [last[i : i + WINDOWS] for i in range(0, len(last), WINDOWS)]
+        found = [min(some, key=lambda one: one.seconds) for some in each]
+        device = median([one.device for one in found])
+        return StepTime(median([one.wall for one in found]), device)
 
     def rate(self) -> float:
         """End the run; return the spikes of a second."""
@@ -113,7 +121,7 @@ def _rows(table: Table, name: str, network: Network, dtype: str) -> Iterator[Row
     """Yield the rows of a network: whole, with input, two LPUs of one process and of two ranks."""
     module = example(network.example)
     made = module.network(seed=1, **(network.small if table.small else network.arguments))
-    steps = round((0.1 if table.small else 1.0) / module.DT)
+    steps = round((0.2 if table.small else 1.0) / module.DT) // WINDOWS
     options = {"backend": table.backend, "dtype": dtype, "seed": 1}
     more = from_outside(network, made[0].uids)
     plain = whole(made, module.DT, [], steps, options)
@@ -122,21 +130,18 @@ def _rows(table: Table, name: str, network: Network, dtype: str) -> Iterator[Row
         "a current and Poisson input from outside": whole(made, module.DT, more, steps, options),
         "two LPUs of one process": parted(made, module.DT, steps, options),
     }
-    for _ in range(table.rounds + 1):  # in turn; the first is warm-up
+    for _ in range(WARM + table.rounds * WINDOWS):  # in turn
         for variant in variants.values():
             variant.advance()
-    base = plain.seconds[1:]
-    size = f"{made[0].count:,} neurons, {made[0].edges:,} connections, {dtype}"
-    title = f"{network.title}, {size}"
-    over = [] if table.backend == "cuda" and device_count() < 2 else [
-        _over_ranks(table, name, dtype, plain) for _ in range(table.rounds)
-    ]  # fmt: skip
+    found = {what: variant.best(table.rounds) for what, variant in variants.items()}
+    title = f"{network.title}, {made[0].count:,} neurons, {made[0].edges:,} connections, {dtype}"
+    over = []
+    if table.backend == "cpu" or device_count() > 1:
+        over = [_over_ranks(table, name, dtype, plain) for _ in range(table.rounds)]
     for what, variant in variants.items():
-        us, wall = (1e6 * median(x[1:]) for x in (variant.seconds, variant.walls))
-        row: Row = {"case": f"{title}: {what}", "us a step": us}
-        row |= {"wall us": wall} if table.backend == "cuda" else {}
+        row = table.row(f"{title}: {what}", found[what], None, "")
         row |= {"spikes a second": variant.rate()}
-        ratio = median([a / b for a, b in zip(variant.seconds[1:], base, strict=False)])
+        ratio = found[what].seconds / found["whole"].seconds
         yield row if variant is plain else row | judged(table, ratio)
     if over:
         yield _row_of_ranks(table, f"{title}: two LPUs of two ranks", over)
@@ -144,10 +149,12 @@ def _rows(table: Table, name: str, network: Network, dtype: str) -> Iterator[Row
 
 def _over_ranks(table: Table, name: str, dtype: str, plain: Variant) -> dict[str, float]:
     """Return what two ranks told of a round, and the time of the whole network beside it."""
+    asked = name, table.backend, dtype, str(int(table.small))
     plain.advance()
-    found = on_ranks(2, "benchmarks.cut_ranks", name, table.backend, dtype, str(int(table.small)))
-    plain.advance()
-    return found | {"whole": min(plain.seconds[-2:])}
+    found = on_ranks(2, "benchmarks.cut_ranks", *asked)
+    for _ in range(WINDOWS - 1):
+        plain.advance()
+    return found | {"whole": plain.best(1).seconds}
 
 
 def _row_of_ranks(table: Table, case: str, over: list[dict[str, float]]) -> Row:
@@ -167,9 +174,9 @@ def _row_of_ranks(table: Table, case: str, over: list[dict[str, float]]) -> Row:
 
 
 def judged(table: Table, ratio: float, counted: float | None = None) -> Row:
-    """Return how often the time of the whole network it took, and whether that is little enough."""
+    """Return how often the time of the whole network it took, and of the CPU what it may take."""
     row: Row = {"ratio": ratio}
-    if table.small:
+    if table.small or table.backend != "cpu":
         return row
     met = (ratio if counted is None else counted) <= TARGET
     return row | {"target": f"<= {TARGET:g} of the whole", "met": "yes" if met else "no"}
@@ -237,19 +244,23 @@ def parted(made: Any, dt: float, steps: int, options: dict[str, Any]) -> Variant
 
 
 def clocked(man: nd.Manager, steps: int) -> float:
-    """Run a second after a warm-up of another; return the seconds of a step.
+    """Run a round after a warm-up; return the seconds of a step of the fastest window.
 
-    That of the fastest of the windows of ``steps``.
+    Parameters
+    ----------
+    man : Manager
+    steps : int
+        Of a window.
     """
-    each, marks, done = steps // WINDOWS, [(0, time.perf_counter())], 0
+    marks, done = [(0, time.perf_counter())], 0
 
     def progress(count: int) -> None:
         nonlocal done
         done += count
-        if done >= len(marks) * each:
+        if done >= len(marks) * steps:
             marks.append((done, time.perf_counter()))
 
-    man.start(steps=2 * steps, progress=progress)
+    man.start(steps=(WARM + WINDOWS) * steps, progress=progress)
     man.wait()
-    timed = pairwise(marks[len(marks) // 2 :])
+    timed = pairwise(marks[WARM:])
     return min((end - begin) / (last - first) for (first, begin), (last, end) in timed)
