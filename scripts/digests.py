@@ -6,7 +6,8 @@
 
 The package is the one that Python finds, so one script serves several checkouts:
 ``PYTHONPATH=CHECKOUT python scripts/digests.py -o FILE.json``. No digest depends on backend,
-executor or number of threads. The first run compiles some hundred kernels.
+executor or number of threads. The first run compiles some hundred kernels; on a GPU, where each
+circuit is compiled in every run, ``--jobs 8`` shares that work among processes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import json
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -52,10 +54,8 @@ def chosen(words: list[str]) -> list[Case]:
     return [case for case in every if not words or any(word in case.name for word in words)]
 
 
-def taken(
-    some: list[Case], given: dict[str, Any], jobs: int, told: bool
-) -> tuple[Digests, dict[str, str]]:
-    """Return the digests of cases, and the cases that the backend cannot run, with the reason.
+def taken(some: list[Case], given: dict[str, Any], jobs: int, told: bool) -> dict[str, Any]:
+    """Return the digests of cases, cases that the backend cannot run, and those that failed.
 
     ``jobs`` processes share the work: much of the time on a GPU is the compiler's.
     """
@@ -66,25 +66,35 @@ def taken(
     }
     runs = [(case.name, dtype) for case in some if case.name not in skipped for dtype in DTYPES]
     work = [(*one, given) for one in runs]
-    out: Digests = {}
+    found: Digests = {}
+    failed: dict[str, str] = {}
     with ExitStack() as stack:
-        found: Iterable[tuple[dict[str, str], float]] = map(one_run, work)
+        each: Iterable[tuple[Any, float]] = map(one_run, work)
         if jobs > 1:
             pool = ProcessPoolExecutor(jobs, get_context("spawn"))
-            found = stack.enter_context(pool).map(one_run, work)
-        for (name, dtype), (one, seconds) in zip(runs, found, strict=True):
-            out[f"{name}, {dtype}"] = one
+            each = stack.enter_context(pool).map(one_run, work)
+        for (name, dtype), (one, seconds) in zip(runs, each, strict=True):
+            if isinstance(one, str):
+                failed[f"{name}, {dtype}"] = one
+            else:
+                found[f"{name}, {dtype}"] = one
             if told:
                 print(f"{seconds:6.2f} s  {name}, {dtype}", flush=True)
-    return out, skipped
+    return {"skipped": skipped, "failed": failed, "digests": found}
 
 
-def one_run(work: tuple[str, str, dict[str, Any]]) -> tuple[dict[str, str], float]:
-    """Return the digests of one case and type, and the seconds that it took."""
+def one_run(work: tuple[str, str, dict[str, Any]]) -> tuple[Any, float]:
+    """Return the digests of one case and type, or why it failed, and the seconds that it took."""
     name, dtype, given = work
     warnings.simplefilter("ignore")  # of ports without a pattern, and the like
     begin = time.perf_counter()
-    return digests(known()[name], How(dtype, **given)), time.perf_counter() - begin
+    out: dict[str, str] | str
+    try:
+        out = digests(known()[name], How(dtype, **given))
+    except Exception as error:  # the other cases are of use all the same
+        traceback.print_exc()
+        out = f"{type(error).__name__}: {error}"
+    return out, time.perf_counter() - begin
 
 
 @cache
@@ -149,14 +159,16 @@ def main() -> int:
         parser.error("give -o FILE, --compare or --list")
     given = {name: getattr(arguments, name) for name in ("backend", "executor", "threads")}
     begin = time.perf_counter()
-    found, skipped = taken(some, given, arguments.jobs, arguments.verbose)
+    found = taken(some, given, arguments.jobs, arguments.verbose)
     told = {"version": neurodriver.__version__, **given}
-    text = json.dumps({"run": told, "skipped": skipped, "digests": found}, indent=1)
+    text = json.dumps({"run": told, **found}, indent=1)
     arguments.output.write_text(text + "\n", encoding="utf-8")
-    count = sum(map(len, found.values()))
-    seconds = time.perf_counter() - begin
-    print(f"{count} digests of {len(found)} runs in {seconds:.0f} s: {arguments.output}")
-    return 0
+    count = sum(map(len, found["digests"].values()))
+    runs, seconds = len(found["digests"]), time.perf_counter() - begin
+    print(f"{count} digests of {runs} runs in {seconds:.0f} s: {arguments.output}")
+    for name, reason in found["failed"].items():
+        print(f"{name}: failed: {reason:.300}")
+    return 1 if found["failed"] else 0
 
 
 if __name__ == "__main__":

@@ -57,6 +57,16 @@ def test_one_and_two_threads(tmp_path: Path) -> None:
     assert len(lines) == 3
 
 
+def test_a_case_that_fails_is_told(tmp_path: Path) -> None:
+    """The others are run all the same, and the script does not pass."""
+    path = tmp_path / "file.json"
+    done = script("model LeakyIAFDelta", "-o", path, "--threads", "2000")
+    assert done.returncode == 1
+    assert "model LeakyIAFDelta, float32: failed: NeurodriverError: threads must be" in done.stdout
+    data = json.loads(path.read_text())
+    assert len(data["failed"]) == 4 and not data["digests"]
+
+
 def test_every_name_is_listed_once(zoo: Any) -> None:
     """Every shipped model is in the zoo: `cases` raises where one is missing."""
     names = [case.name for case in zoo.cases()]
