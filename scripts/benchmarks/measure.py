@@ -6,8 +6,10 @@ import ctypes as ct
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,22 @@ def peer(python: str, script: str, *arguments: str) -> dict[str, Any]:
     if done.returncode:
         raise RuntimeError(f"{script} failed:\n{done.stderr[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def on_ranks(ranks: int, module: str, *arguments: str) -> dict[str, float]:
+    """Run a module of ``scripts`` on so many ranks of this host; return what rank 0 printed."""
+    beside = Path(sys.executable).parent
+    launcher = shutil.which("mpiexec", path=beside) or shutil.which("mpiexec") or "mpiexec"
+    command = [launcher, "--oversubscribe", "-n", str(ranks), sys.executable, "-m", module]
+    allowed = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=HERE.parent, env={**os.environ, **allowed}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{module} failed:\n{done.stderr[-2000:]}")
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
 
 
