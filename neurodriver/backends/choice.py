@@ -126,7 +126,7 @@ def _backend(
         from .cuda.backend import CUDABackend
 
         fuzz = settings.fuzz()
-        return CUDABackend(program, _device(choice), choice.executor, fuzz=fuzz, gates=gates)
+        return CUDABackend(program, gpu_number(choice), choice.executor, fuzz=fuzz, gates=gates)
     from .cpu import CPUBackend, default_threads
 
     return CPUBackend(program, threads or default_threads(program, copied))
@@ -138,10 +138,10 @@ def gpu_of(choice: Choice) -> str:
         return ""
     from .cuda.device import place_of
 
-    return place_of(_device(choice))
+    return place_of(gpu_number(choice))
 
 
-def _device(choice: Choice) -> int:
+def gpu_number(choice: Choice) -> int:
     """Return the number of this process's GPU: ranks of one host take turns."""
     if choice.device is not None:
         return choice.device

@@ -91,7 +91,7 @@ TABLE: dict[str, dict[str, str]] = {
     "neurokernel.plsel": _each(_PORTS, "Selector", "SelectorMethods", "SelectorParser"),
     "neurokernel.pattern": _each(_PORTS, "Pattern", "Interface", "are_compatible"),
     "neurokernel.pm": _each(_PORTS, "BasePortMapper", "PortMapper"),
-    "neurokernel.pm_gpu": {"GPUPortMapper": f"{_PORTS}:PortMapper"},
+    "neurokernel.pm_gpu": _each("neurodriver.compat.pm_gpu", "GPUPortMapper", "PortMapper"),
     "neurokernel.routing_table": _each(_PORTS, "RoutingTable"),
     "neurokernel.mpi": {
         **_each(f"{_TOOLS}.logging", "setup_logger"),

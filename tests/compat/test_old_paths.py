@@ -58,7 +58,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     "neurokernel.pattern": ("Pattern", "Interface", "are_compatible"),
     "neurokernel.plsel": ("Selector", "SelectorMethods"),
     "neurokernel.pm": ("BasePortMapper", "PortMapper"),
-    "neurokernel.pm_gpu": ("GPUPortMapper",),
+    "neurokernel.pm_gpu": ("GPUPortMapper", "PortMapper"),
     "neurokernel.routing_table": ("RoutingTable",),
     "neurokernel.mpi": ("setup_logger",),
     "neurokernel.mixins": ("LoggerMixin",),
