@@ -59,8 +59,11 @@ setup(
     },
     package_data={
         "neurodriver": ["py.typed"],
-        "neurodriver.kernels": ["*.h", "*.cuh"],
-        "neurodriver.backends": ["*.cpp", "*.h"],
+        "neurodriver.native": ["*.h"],
+        "neurodriver.codegen": ["*.h"],
+        "neurodriver.codegen.simt": ["*.cuh"],
+        "neurodriver.codegen.cpu": ["*.h"],
+        "neurodriver.backends.cpu": ["*.cpp"],
         "neurodriver.backends.cuda": ["*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },

@@ -6,7 +6,7 @@ python examples/04_movie.py
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 count, dt = 6, 1e-4
 leaky = {"resting_potential": -70.0, "reset_potential": -70.0, "threshold": -45.0}

@@ -16,11 +16,6 @@ from .circuit import Normal as Normal
 from .circuit import OneToOne as OneToOne
 from .circuit import Projection as Projection
 from .circuit import Uniform as Uniform
-from .component import Access as Access
-from .component import NDComponent as NDComponent
-from .component import Parameter as Parameter
-from .component import State as State
-from .component import Weighted as Weighted
 from .custom.arrays import host_array as host_array
 from .errors import CircuitError as CircuitError
 from .errors import NeurodriverError as NeurodriverError
@@ -36,10 +31,19 @@ from .inputs import RampInput as RampInput
 from .inputs import RecordedInput as RecordedInput
 from .inputs import StepInput as StepInput
 from .inputs import UserInput as UserInput
-from .later import *  # noqa: F403
-from .later import LATER as _LATER
-from .lpu import LPU as LPU
-from .plot import plot_recording as plot_recording
+from .lazy import *  # noqa: F403
+from .lazy import LATER as _LATER
+from .model.component import Access as Access
+from .model.component import NDComponent as NDComponent
+from .model.component import Parameter as Parameter
+from .model.component import State as State
+from .model.component import Weighted as Weighted
+from .model.subunits import Reaction as Reaction
+from .model.subunits import Species as Species
+from .model.subunits import SubUnits as SubUnits
+from .plot import Movie as Movie
+from .plot.populations import plot_populations as plot_populations
+from .plot.recording import plot_recording as plot_recording
 from .recorders import HDF5Recorder as HDF5Recorder
 from .recorders import MemoryRecorder as MemoryRecorder
 from .results import Activity as Activity
@@ -47,11 +51,7 @@ from .results import Events as Events
 from .results import Recording as Recording
 from .results import Variable as Variable
 from .results import open_recording as open_recording
-from .subunits import Reaction as Reaction
-from .subunits import Species as Species
-from .subunits import SubUnits as SubUnits
-from .view import Movie as Movie
-from .view.populations import plot_populations as plot_populations
+from .run.lpu import LPU as LPU
 
 open = open_recording
 # After `from neurodriver import *`, open() is still Python's own.

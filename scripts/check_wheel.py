@@ -15,9 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 NEEDED = (
-    "neurodriver/kernels/math.h",
-    "neurodriver/kernels/device.cuh",
-    "neurodriver/backends/runtime.cpp",
+    "neurodriver/native/math.h",
+    "neurodriver/codegen/simt/device.cuh",
+    "neurodriver/backends/cpu/runtime.cpp",
     "neurodriver/backends/cuda/bits.h",
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",

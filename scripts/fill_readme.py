@@ -15,7 +15,7 @@ from pathlib import Path
 
 from neurodriver.cli.models import by_kind
 from neurodriver.cli.models import markdown as model_table
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

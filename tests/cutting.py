@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from support import DT, Record, Recorded, spiking_network, started
 
-from neurodriver import LPU, Circuit, Input, MemoryRecorder, StepInput
+from neurodriver import LPU, Circuit, Input, Manager, MemoryRecorder, StepInput
 from neurodriver.circuit.cut import Parts
-from neurodriver.compile.delays import steps_of
-from neurodriver.manager import Manager
+from neurodriver.plan.delays import steps_of
 
 EVERYTHING: Record = (("V", None), ("spike_state", None), ("g", None))
 

@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
-from neurodriver.backends.cuda import backend, binding, executors, laps, schedule
+from neurodriver.backends.cuda import backend, binding, executors, schedule
 from neurodriver.backends.cuda import device as device_module
+from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
 from neurodriver.circuit.circuit import Group
-from neurodriver.compile.edges import edges_of
-from neurodriver.component import EVENT_VARIABLES
-from neurodriver.kernels.device import LAP_ROWS
+from neurodriver.codegen.simt.device import LAP_ROWS
+from neurodriver.model.component import EVENT_VARIABLES
+from neurodriver.plan.edges import edges_of
 
 _GARBAGE = 0xA5
 _ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neurodriver.backends.compiler import find_compiler
 from neurodriver.custom.on_device import DevicePlace
+from neurodriver.native.compiler import find_compiler
 
 _PRELUDE = """
 #include <algorithm>

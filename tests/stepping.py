@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neurodriver import LPU, MemoryRecorder, StepInput
-from neurodriver.manager import Manager
-from neurodriver.module import Module
+from neurodriver import LPU, Manager, MemoryRecorder, StepInput
+from neurodriver.parallel.module import Module
 from neurodriver.ports import Pattern
 
 N = 3

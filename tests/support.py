@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurodriver import LPU, Circuit, Connections, Input, MemoryRecorder, NDComponent
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 DT = 1e-4
 """Step in seconds where a test asks for none in particular."""

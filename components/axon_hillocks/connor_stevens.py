@@ -1,6 +1,6 @@
 """Connor-Stevens neuron."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class ConnorStevens(NDComponent):

@@ -1,6 +1,6 @@
 """Hodgkin-Huxley neuron with the conductances of the squid axon."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 from .hodgkin_huxley2 import HodgkinHuxley2
 

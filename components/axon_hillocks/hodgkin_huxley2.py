@@ -1,6 +1,6 @@
 """Hodgkin-Huxley neuron with adjustable conductances."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class HodgkinHuxley2(NDComponent):

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class LeakyIAF(NDComponent):

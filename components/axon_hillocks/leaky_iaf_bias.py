@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with a bias current."""
 
-from neurodriver.component import Parameter
+from neurodriver.model.component import Parameter
 
 from .leaky_iaf import LeakyIAF
 

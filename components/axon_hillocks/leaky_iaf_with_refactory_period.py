@@ -1,6 +1,6 @@
 """LeakyIAFwithRefractoryPeriod under its first spelling."""
 
-from neurodriver.component import NDComponent
+from neurodriver.model.component import NDComponent
 
 from .leaky_iaf_with_refractory_period import LeakyIAFwithRefractoryPeriod as Renamed
 

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with a refractory period."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class LeakyIAFwithRefractoryPeriod(NDComponent):

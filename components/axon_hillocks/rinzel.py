@@ -1,6 +1,6 @@
 """Rinzel's reduced Hodgkin-Huxley neuron."""
 
-from neurodriver.component import NDComponent, State
+from neurodriver.model.component import NDComponent, State
 
 from .hodgkin_huxley import HodgkinHuxley
 

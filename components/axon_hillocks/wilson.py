@@ -1,6 +1,6 @@
 """Wilson's simplified neocortical neuron."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class Wilson(NDComponent):

@@ -1,6 +1,6 @@
 """Sum of synaptic currents."""
 
-from neurodriver.component import Access, NDComponent, Parameter
+from neurodriver.model.component import Access, NDComponent, Parameter
 
 
 class Aggregator(NDComponent):

@@ -1,6 +1,6 @@
 """Sum of the currents of gap junctions."""
 
-from neurodriver.component import Access, NDComponent, Parameter
+from neurodriver.model.component import Access, NDComponent, Parameter
 
 
 class GapJunctions(NDComponent):

@@ -1,6 +1,6 @@
 """Rectified leaky integrator."""
 
-from neurodriver.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import NDComponent, Parameter, State, Weighted
 
 
 class GradedNeuron(NDComponent):

@@ -1,6 +1,6 @@
 """Morris-Lecar membrane."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class MorrisLecar(NDComponent):

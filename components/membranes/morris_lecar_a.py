@@ -1,6 +1,6 @@
 """MorrisLecar with the parameter names of before 2016."""
 
-from neurodriver.component import NDComponent
+from neurodriver.model.component import NDComponent
 
 from .morris_lecar import MorrisLecar
 

@@ -1,6 +1,6 @@
 """Adaptive exponential integrate-and-fire neuron with exponential currents."""
 
-from neurodriver.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import NDComponent, Parameter, State, Weighted
 
 from .leaky_iaf_exp_current import LeakyIAFExpCurrent
 

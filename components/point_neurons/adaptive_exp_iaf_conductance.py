@@ -1,6 +1,6 @@
 """Adaptive exponential integrate-and-fire neuron with exponential conductances."""
 
-from neurodriver.component import Parameter, State
+from neurodriver.model.component import Parameter, State
 
 from .adaptive_exp_iaf import AdaptiveExpIAF
 from .leaky_iaf_exp_conductance import LeakyIAFExpConductance

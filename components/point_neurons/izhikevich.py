@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from neurodriver.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import NDComponent, Parameter, State, Weighted
 
 
 def _preset(a: float, b: float, c: float, d: float) -> dict[str, float]:

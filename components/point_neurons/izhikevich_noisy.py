@@ -1,6 +1,6 @@
 """Simple model of spiking neurons with random input of its own."""
 
-from neurodriver.component import Parameter
+from neurodriver.model.component import Parameter
 
 from .izhikevich import Izhikevich
 

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with alpha-shaped conductances."""
 
-from neurodriver.component import State
+from neurodriver.model.component import State
 
 from .leaky_iaf_exp_conductance import LeakyIAFExpConductance
 from .propagators import mean_of_ramp

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with alpha-shaped currents."""
 
-from neurodriver.component import State
+from neurodriver.model.component import State
 
 from .leaky_iaf_delta import LeakyIAFDelta
 from .leaky_iaf_exp_current import LeakyIAFExpCurrent

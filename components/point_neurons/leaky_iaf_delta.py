@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from neurodriver.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import NDComponent, Parameter, State, Weighted
 
 
 class LeakyIAFDelta(NDComponent):

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with delta synapses and a background of spikes."""
 
-from neurodriver.component import Parameter
+from neurodriver.model.component import Parameter
 
 from .leaky_iaf_delta import LeakyIAFDelta
 

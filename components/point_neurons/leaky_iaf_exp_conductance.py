@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with exponential conductances."""
 
-from neurodriver.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import NDComponent, Parameter, State, Weighted
 
 from .leaky_iaf_delta import LeakyIAFDelta
 from .leaky_iaf_exp_current import LeakyIAFExpCurrent

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron of the model of the whole fly brain."""
 
-from neurodriver.component import Parameter, State, Weighted
+from neurodriver.model.component import Parameter, State, Weighted
 
 from .leaky_iaf_delta import LeakyIAFDelta
 from .propagators import mean_of_decay

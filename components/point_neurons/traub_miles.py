@@ -1,6 +1,6 @@
 """Hodgkin-Huxley neuron of a hippocampal cell with exponential conductances."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 from .leaky_iaf_exp_conductance import LeakyIAFExpConductance
 

@@ -1,6 +1,6 @@
 """Buffer of a photon rate."""
 
-from neurodriver.component import NDComponent
+from neurodriver.model.component import NDComponent
 
 
 class BufferPhoton(NDComponent):

@@ -1,6 +1,6 @@
 """Buffer of a membrane potential."""
 
-from neurodriver.component import NDComponent
+from neurodriver.model.component import NDComponent
 
 
 class BufferVoltage(NDComponent):

@@ -1,7 +1,7 @@
 """Photoreceptor of the fly: stochastic phototransduction in microvilli, and a membrane."""
 
-from neurodriver.component import NDComponent, Parameter, State
-from neurodriver.subunits import Reaction, Species, SubUnits
+from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.subunits import Reaction, Species, SubUnits
 
 UNUSED = "accepted in old graphs and not used: the gates start from fixed values"
 

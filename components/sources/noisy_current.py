@@ -1,6 +1,6 @@
 """White noise current."""
 
-from neurodriver.component import NDComponent, Parameter
+from neurodriver.model.component import NDComponent, Parameter
 
 
 class NoisyCurrent(NDComponent):

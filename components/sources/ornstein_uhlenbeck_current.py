@@ -1,6 +1,6 @@
 """Coloured noise current."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class OrnsteinUhlenbeckCurrent(NDComponent):

@@ -1,6 +1,6 @@
 """Poisson spike train."""
 
-from neurodriver.component import NDComponent, Parameter
+from neurodriver.model.component import NDComponent, Parameter
 
 
 class PoissonSource(NDComponent):

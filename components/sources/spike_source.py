@@ -1,6 +1,6 @@
 """Source of spikes whose times are given."""
 
-from neurodriver.component import NDComponent
+from neurodriver.model.component import NDComponent
 
 
 class SpikeSource(NDComponent):

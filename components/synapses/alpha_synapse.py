@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from neurodriver.component import NDComponent, Parameter, State
-from neurodriver.linear import ARRIVAL, Linear
+from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.linear import ARRIVAL, Linear
 
 
 def stays_positive(params: Mapping[str, NDArray[np.float64]], dt_ms: float) -> NDArray[np.bool_]:

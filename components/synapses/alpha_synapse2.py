@@ -1,7 +1,7 @@
 """Alpha-function synapse, integrated exactly."""
 
-from neurodriver.component import NDComponent, Parameter, State
-from neurodriver.linear import ARRIVAL, Linear
+from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.linear import ARRIVAL, Linear
 
 
 class AlphaSynapse2(NDComponent):

@@ -1,6 +1,6 @@
 """Saturating exponential synapse."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class ExpSynapse(NDComponent):

@@ -1,6 +1,6 @@
 """Exponential synapse that learns from the order of spikes."""
 
-from neurodriver.component import Access, NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 
 
 class exponential_with_stdp(NDComponent):

@@ -1,6 +1,6 @@
 """Gap junction, one direction of it."""
 
-from neurodriver.component import Access, NDComponent, Parameter
+from neurodriver.model.component import Access, NDComponent, Parameter
 
 
 class GapJunction(NDComponent):

@@ -1,6 +1,6 @@
 """Graded synapse with a power law."""
 
-from neurodriver.component import NDComponent, Parameter
+from neurodriver.model.component import NDComponent, Parameter
 
 
 class PowerGPotGPot(NDComponent):

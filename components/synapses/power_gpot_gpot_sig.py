@@ -1,6 +1,6 @@
 """Graded synapse with a sigmoid, as old files name it."""
 
-from neurodriver.component import NDComponent, Parameter
+from neurodriver.model.component import NDComponent, Parameter
 
 from .sigmoid_synapse import SigmoidSynapse
 

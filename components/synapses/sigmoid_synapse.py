@@ -1,6 +1,6 @@
 """Graded synapse with a sigmoid."""
 
-from neurodriver.component import NDComponent, Parameter
+from neurodriver.model.component import NDComponent, Parameter
 
 
 class SigmoidSynapse(NDComponent):

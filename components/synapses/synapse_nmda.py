@@ -1,6 +1,6 @@
 """Synapse that magnesium blocks."""
 
-from neurodriver.component import NDComponent, Parameter, State
+from neurodriver.model.component import NDComponent, Parameter, State
 
 
 class SynapseNMDA(NDComponent):

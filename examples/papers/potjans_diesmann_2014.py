@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 from neurodriver.results import activity, described
 
 Network = tuple[nd.Circuit, list[nd.Input], dict[str, range]]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .tables import Events, InputTable, Probe
 
 if TYPE_CHECKING:
-    from ..compile.program import Program
     from ..custom.instances import Instances
+    from ..plan.program import Program
 
 
 class Backend(Protocol):

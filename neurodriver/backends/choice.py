@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import settings
-from ..compile.target import TARGETS, Target
 from ..errors import NeurodriverError
+from ..plan.target import TARGETS, Target
 
 if TYPE_CHECKING:
     from ..circuit.circuit import Circuit
-    from ..compile.program import Program
+    from ..plan.program import Program
     from .base import Backend
 
 EXECUTORS = ("resident", "stepwise")
@@ -81,7 +81,7 @@ def depths(
     """Return how many rows rings get: as given, more where every step is compared."""
     if not settings.validates():
         return given
-    from .shadow import deeper
+    from .compare.shadow import deeper
 
     return deeper(circuit, targets, given)
 
@@ -114,7 +114,7 @@ def make_backend(
     backend = _backend(choice, program, threads, copied, gates)
     if not settings.validates():
         return backend
-    from .shadow import reference_target, shadowed
+    from .compare.shadow import reference_target, shadowed
 
     return shadowed(backend, compiled(reference_target(choice.target)), choice.told)
 
@@ -127,7 +127,7 @@ def _backend(
 
         fuzz = settings.fuzz()
         return CUDABackend(program, gpu_number(choice), choice.executor, fuzz=fuzz, gates=gates)
-    from .cpu import CPUBackend, default_threads
+    from .cpu.backend import CPUBackend, default_threads
 
     return CPUBackend(program, threads or default_threads(program, copied))
 
@@ -145,7 +145,7 @@ def gpu_number(choice: Choice) -> int:
     """Return the number of this process's GPU: ranks of one host take turns."""
     if choice.device is not None:
         return choice.device
-    from ..network.mpi import world
+    from ..parallel.mpi import world
     from .cuda.device import device_count
 
     return world().local_rank % max(device_count(), 1)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..component import NDComponent
 from ..errors import CircuitError, Faults, near, quoted
+from ..model.component import NDComponent
 from .circuit import Circuit, Connections, Group, Port
 from .projections import Drawn, Projection, bind
 from .rules import whole

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..component import NDComponent
 from ..errors import Faults, near, quoted
-from ..library import models as known_models
+from ..model.component import NDComponent
+from ..model.library import models as known_models
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
 from .records import Records

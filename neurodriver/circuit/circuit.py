@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..component import NDComponent
+from ..model.component import NDComponent
 from ..profiling.phases import phased
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Circuit:
         CircuitError
             With all faults of the file.
         """
-        from .files import read_circuit
+        from ..io.files import read_circuit
 
         return read_circuit(Path(path), models, strict, lenient)
 
@@ -206,7 +206,7 @@ class Circuit:
         NeurodriverError
             When it cannot be written.
         """
-        from .files import save_circuit
+        from ..io.files import save_circuit
 
         save_circuit(self, Path(path), compress)
 
@@ -217,10 +217,10 @@ class Circuit:
     ) -> Circuit:
         """Read tables of edges and nodes: Parquet, CSV or Feather.
 
-        `neurodriver.circuit.tables.read_tables` explains the arguments: ``model``, and which
+        `neurodriver.io.tables.read_tables` explains the arguments: ``model``, and which
         column means what: ``source``, ``target``, ``weight``, ``delay``, ...
         """
-        from .tables import read_tables
+        from ..io.tables import read_tables
 
         return read_tables(edges, nodes, **columns)
 
@@ -232,9 +232,9 @@ class Circuit:
         """Read a SONATA circuit of point neurons from its circuit_config.json.
 
         ``models`` says what a ``model_template`` becomes, where the known ones do not say it;
-        `neurodriver.circuit.sonata.read_sonata` explains the rest.
+        `neurodriver.io.sonata.read_sonata` explains the rest.
         """
-        from .sonata import read_sonata
+        from ..io.sonata import read_sonata
 
         return read_sonata(config, models, **more)
 
@@ -259,8 +259,8 @@ class Circuit:
         name : str
             Name used in messages.
         """
+        from ..io.legacy import as_current
         from .assemble import assemble
-        from .legacy import as_current
         from .records import from_networkx, no_collection
 
         with no_collection():

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compile.random_keys import component_keys
-from ..component import EVENT_VARIABLES
 from ..errors import CircuitError
+from ..model.component import EVENT_VARIABLES
 from .circuit import Circuit, Column, Connections, Group, Port
+from .random_keys import component_keys
 
 if TYPE_CHECKING:
     from ..ports import Pattern

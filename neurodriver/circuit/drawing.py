@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes as ct
 import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native.compiler import build
+from ..native.headers import INLINE, header
 from ..profiling.phases import phased
 from .distributions import Law
 from .rules import Ends, Rule
@@ -51,14 +52,9 @@ class _Rows(ct.Structure):
 
 @cache
 def _library() -> ct.CDLL:
-    from ..backends.compiler import build
-    from ..kernels import source
-
-    folder = Path(source.__file__).parent
-    head = f"/* projections */\n#define ND_FN {source.CPU.function}\n"
-    names = ("math.h", "philox.h", "projections.h")
-    text = head + "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
-    return build([(text, ())])[0]
+    head = f"/* projections */\n#define ND_FN {INLINE}\n"
+    names = ("native/math.h", "native/philox.h", "native/projections.h")
+    return build([(head + "\n".join(map(header, names)), ())])[0]
 
 
 class Rows:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..component import EVENT_VARIABLES, NDComponent
 from ..errors import Faults, near, quoted
+from ..model.component import EVENT_VARIABLES, NDComponent
 from .circuit import Connections, Group, Port
 from .records import Records
 from .validate import edge_name

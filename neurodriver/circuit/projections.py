@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..component import NDComponent, Parameter
 from ..errors import Faults, near, quoted
+from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
 from .rules import Ends, Lattice, Rule, whole

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..component import NDComponent, Parameter
 from ..errors import Faults, near, quoted
+from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Connections, Group, Port
 from .projections import Drawn, warn_of_none
 from .wiring import INSERTED

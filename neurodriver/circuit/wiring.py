@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..component import NDComponent, Parameter
 from ..errors import near
-from ..library import shipped
+from ..model.component import NDComponent, Parameter
+from ..model.library import shipped
 from .circuit import Port
 
 Model = type[NDComponent]

@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 from neurodriver.circuit import Circuit, Connections
 from neurodriver.circuit.circuit import Group, Port
 from neurodriver.circuit.validate import checked
-from neurodriver.component import NDComponent
 from neurodriver.components.axon_hillocks.leaky_iaf import LeakyIAF
 from neurodriver.components.membranes.morris_lecar import MorrisLecar
 from neurodriver.components.synapses.alpha_synapse import AlphaSynapse
 from neurodriver.components.synapses.power_gpot_gpot import PowerGPotGPot
 from neurodriver.errors import Faults
+from neurodriver.model.component import NDComponent
 
 LAYERS = ("sensory", "local", "proj")
 """Layers in the order of flow; neurons are named ``<layer>_<number>``."""

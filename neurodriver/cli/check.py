@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..circuit import Circuit
-from ..loading import load_models
+from ..model.loading import load_models
 from . import experiments, options
 
 
@@ -25,8 +25,8 @@ def command(**given: Any) -> int:
     if experiments.is_experiment(given["file"]):
         experiments.refuse_options(["strict"])
         return experiments.check(given["file"], given["strict"])
-    from ..compile.merge import Recorded
-    from ..compile.program import compile_circuit
+    from ..plan.passes.merge import Recorded
+    from ..plan.program import compile_circuit
 
     models = load_models(given["model_files"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])

@@ -12,7 +12,7 @@ import click
 from ..circuit import Circuit
 from ..circuit.records import Records
 from ..errors import NeurodriverError
-from ..loading import load_models
+from ..model.loading import load_models
 from . import options
 
 UNITS = {
@@ -36,7 +36,7 @@ def command(**given: Any) -> int:
     OLD is a legacy circuit, which gets the form of today, or any circuit that can be read: GEXF,
     HDF5, a SONATA circuit_config.json.
     """
-    from ..circuit.files import is_hdf5, is_json, same_file
+    from ..io.files import is_hdf5, is_json, same_file
 
     begin = time.perf_counter()
     old, new = given["old"], given["new"]
@@ -53,7 +53,7 @@ def command(**given: Any) -> int:
 
 def _of_columns(given: dict[str, Any], models: Any) -> Circuit:
     """Convert a file of columns."""
-    from ..circuit.files import check_ending
+    from ..io.files import check_ending
 
     check_ending(given["new"])
     circuit = Circuit.from_file(given["old"], models, given["strict"])
@@ -64,11 +64,11 @@ def _of_columns(given: dict[str, Any], models: Any) -> Circuit:
 def _of_graph(given: dict[str, Any], models: Any) -> Circuit:
     """Convert a GEXF file."""
     from ..circuit.assemble import assemble
-    from ..circuit.files import HDF5
-    from ..circuit.gexf import read_gexf
-    from ..circuit.legacy import convert, is_legacy
     from ..circuit.records import no_collection
-    from ..circuit.write import write_gexf
+    from ..io.files import HDF5
+    from ..io.gexf import read_gexf
+    from ..io.legacy import convert, is_legacy
+    from ..io.write import write_gexf
 
     old, new, strict = given["old"], given["new"], given["strict"]
     columns = new.name.lower().endswith(HDF5)

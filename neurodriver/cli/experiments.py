@@ -16,7 +16,7 @@ from .profiled import check_trace, profiled, tell
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
-    from ..manager import Manager
+    from ..parallel.manager import Manager
 
 ENDINGS = (".toml", ".yaml", ".yml")
 
@@ -85,7 +85,7 @@ def run(
     """
     from ..experiment import load_experiment
     from ..experiment.run import agreed
-    from ..network.mpi import world
+    from ..parallel.mpi import world
 
     begin = time.perf_counter()
     here = world()

@@ -30,7 +30,7 @@ PACKAGES = (
 
 def report() -> dict[str, str]:
     """Return what was found, line by line: name -> value."""
-    from ..backends.compiler import find_compiler
+    from ..native.compiler import find_compiler
 
     out = {"neurodriver": __version__, "python": sys.version.split()[0]}
     out["machine"] = f"{platform.system()} {platform.machine()}"
@@ -86,7 +86,7 @@ def _gpus() -> str:
 def command(recording: Path | None) -> int:
     """Print what RECORDING, or a circuit in HDF5, holds; without it: what this machine offers."""
     if recording is not None:
-        from ..circuit.hdf5 import holds_circuit, summary
+        from ..io.hdf5 import holds_circuit, summary
         from ..results import open_recording
 
         if holds_circuit(recording):

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from ..component import Access, NDComponent, Parameter
 from ..errors import ModelError, near
-from ..subunits import SubUnits
+from ..model.component import Access, NDComponent, Parameter
+from ..model.subunits import SubUnits
 from . import options
 
 FOLDERS = ("axon_hillocks", "point_neurons", "membranes", "synapses", "dendrites", "sources")
@@ -27,7 +27,7 @@ DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"
 @options.own_models
 def command(**given: Any) -> int:
     """List the models, or tell all about the model NAME."""
-    from ..library import models
+    from ..model.library import models
 
     known = models(given["model_files"])
     name = given["name"]

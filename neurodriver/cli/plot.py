@@ -23,7 +23,7 @@ import click
 @click.option("--title", default=None)
 def command(**given: Any) -> int:
     """Draw the variables in RECORDING: traces, heat maps and rasters."""
-    from ..plot import plot_movie, plot_recording
+    from ..plot.recording import plot_movie, plot_recording
     from ..results import open_recording
 
     if given["output"] is None and given["movie"] is None:

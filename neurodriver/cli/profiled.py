@@ -13,7 +13,7 @@ from ..errors import NeurodriverError
 from ..profiling.phases import OFF, Off, Profile
 
 if TYPE_CHECKING:
-    from ..network.mpi import World
+    from ..parallel.mpi import World
 
 _GATHER_SECONDS = 60.0
 

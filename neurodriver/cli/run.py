@@ -12,9 +12,9 @@ import click
 
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
-from ..compile.target import TARGETS
 from ..errors import InputError, NeurodriverError, quoted
-from ..loading import load_models
+from ..model.loading import load_models
+from ..plan.target import TARGETS
 from . import experiments, options
 from .profiled import check_trace, profiled, tell
 
@@ -78,10 +78,10 @@ def command(**given: Any) -> int:
 
 def _run_circuit(given: dict[str, Any]) -> None:
     """Simulate one circuit."""
-    from ..compile.injection import make_slots
     from ..inputs.legacy import file_input
-    from ..lpu import LPU, command_line
+    from ..plan.injection import make_slots
     from ..recorders.hdf5 import HDF5Recorder
+    from ..run.lpu import LPU, command_line
 
     begin = time.perf_counter()
     models = load_models(given["model_files"])

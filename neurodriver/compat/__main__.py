@@ -10,8 +10,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from ..errors import NeurodriverError
-from ..network.mpi import world
-from ..network.service import leading, serve
+from ..parallel.mpi import world
+from ..parallel.service import leading, serve
 from . import children, names
 
 USAGE = """usage: python -m neurodriver.compat SCRIPT [ARGUMENT ...]

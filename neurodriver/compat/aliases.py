@@ -200,7 +200,7 @@ def _other_retina() -> bool:
 def _absent(name: str, model: str | None) -> str:
     """Return why there is no such module, and what to use instead."""
     if model is not None:
-        from ..library import shipped
+        from ..model.library import shipped
 
         hint = near(model, shipped())
         return f"{name}: no shipped model '{model}'{hint}; `neurodriver models` lists them"
@@ -211,7 +211,7 @@ def _absent(name: str, model: str | None) -> str:
 
 
 def _model(name: str) -> Any:
-    from ..library import shipped
+    from ..model.library import shipped
 
     return shipped().get(name)
 

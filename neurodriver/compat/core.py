@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import manager, module
+from ..parallel import manager, module
 from ..ports.port_table import COLUMNS
 
 CTRL_TAG, GPOT_TAG, SPIKE_TAG = 1, 2, 3
 
 
 class Module(module.Module):
-    """A `neurodriver.module.Module` whose arguments stand in the order of the old CPU module.
+    """A native `Module` whose arguments stand in the order of the old CPU module.
 
     After ``device`` come ``routing_table``, ``rank_to_id``, ``debug`` and ``time_sync``; what the
     module of ``neurokernel.core_gpu`` has besides is given by name.
@@ -49,7 +49,7 @@ class Module(module.Module):
 
 
 class Manager(manager.Manager):
-    """A `neurodriver.manager.Manager` with the habits of the old one.
+    """A native `Manager` with the habits of the old one.
 
     Several patterns may feed one input port: the last one connected wins, with a warning.
 
@@ -66,7 +66,7 @@ class Manager(manager.Manager):
     def start(
         self, steps: float = float("inf"), progress: Callable[[int], None] | None = None
     ) -> None:
-        """Run in the background; arguments as for `neurodriver.manager.Manager.start`."""
+        """Run in the background; arguments as for `neurodriver.parallel.manager.Manager.start`."""
         super().start(steps, progress)
         self.start_time = time.time()
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import networkx as nx
 
-from ..circuit.gexf import read_gexf
-from ..circuit.legacy import as_current, convert_graph
 from ..circuit.records import Records, flattened, from_networkx
 from ..circuit.validate import edge_name, node_name
-from ..component import NDComponent
 from ..errors import CircuitError, near, quoted
+from ..io.gexf import read_gexf
+from ..io.legacy import as_current, convert_graph
+from ..model.component import NDComponent
 
 CompDict = dict[str, dict[str, list[Any]]]
 Conns = list[tuple[Any, Any, dict[str, Any]]]
@@ -100,7 +100,7 @@ def lpu_parser(filename: str | Path) -> tuple[CompDict, Conns]:
 def conv_legacy_graph(graph: Any, *args: Any, **kwargs: Any) -> Any:
     """Convert a graph of before 2016 (one edge per synapse) into one of today.
 
-    See ``neurodriver.circuit.legacy.convert_graph``.
+    See ``neurodriver.io.legacy.convert_graph``.
     """
     return convert_graph(graph, *args, **kwargs)
 

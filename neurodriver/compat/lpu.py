@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from .. import lpu as native
 from ..circuit.assemble import assemble
 from ..circuit.circuit import Circuit, Port
 from ..circuit.records import no_collection
 from ..errors import CircuitError, InputError, NeurodriverError, RecordingError, near
 from ..inputs.base import Input
-from ..library import models as known_models
+from ..model.library import models as known_models
 from ..recorders.base import Recorder
-from ..simulation import Simulation
+from ..run import lpu as native
+from ..run.simulation import Simulation
 from . import graphs, views
 
 COLUMNS = ("io", "type", "interface")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..component import EVENT_VARIABLES
 from ..errors import RequestError, near
 from ..inputs.base import uid_list
+from ..model.component import EVENT_VARIABLES
 from ..recorders.base import Block, Recorder, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
 from ..recorders.memory import MemoryRecorder

@@ -9,12 +9,12 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..component import EVENT_VARIABLES, NDComponent
 from ..errors import InputError, ModelError, near
 from ..inputs import ArrayInput, Input
-from ..library import models as known_models
-from ..lpu import LPU
+from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.library import models as known_models
 from ..recorders import MemoryRecorder
+from ..run.lpu import LPU
 
 UID = "component"
 

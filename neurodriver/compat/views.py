@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Connections, Group, Port
-from ..compile.delays import steps_of
-from ..compile.edges import element_of
-from ..compile.program import Program
 from ..errors import near
+from ..plan.delays import steps_of
+from ..plan.edges import element_of
+from ..plan.program import Program
 from ..ports import PortMapper
 
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, NeurodriverError, near
+from ..plot.encode import find_ffmpeg
+from ..plot.movie import Movie
+from ..plot.signals import Signal, Spikes
 from ..results import Events, Recording, Variable
-from ..view.encode import find_ffmpeg
-from ..view.movie import Movie
-from ..view.signals import Signal, Spikes
 
 KINDS = ("waveform", "raster", "image", "hsv", "quiver", "dome", "rate")
 OWN = ("type", "variable", "uids", "ids", "imlim")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ..compile.buffers import aligned
-from ..compile.memory import padded
 from ..errors import ModelError
+from ..native.buffers import aligned
+from ..plan.memory import padded
 
 
 class DeviceAddress(int):

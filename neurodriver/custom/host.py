@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.memory import LANES, AccessBuffer, padded
-from ..kernels.component import Shape
-from ..kernels.kernel import Kernel
-from ..kernels.template import Signature, template_kernel
+from ..codegen.component import Shape
+from ..codegen.kernel import Kernel
+from ..codegen.template import Signature, template_kernel
+from ..plan.memory import LANES, AccessBuffer, padded
 from .arrays import HostArray, host_array
 from .place import Arrays
 from .plan import columns_of
 
 if TYPE_CHECKING:
-    from ..compile.program import Program, Unit
+    from ..plan.program import Program, Unit
 
 
 class HostPlace:

@@ -113,7 +113,7 @@ class Instance:
 
     def get_update_template(self) -> str:
         """Return the CUDA kernel of the model, with placeholders for types."""
-        from ..kernels.template_of import template_of
+        from ..codegen.template_of import template_of
 
         return template_of(type(self))  # type: ignore[arg-type]
 

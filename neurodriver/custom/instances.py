@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .. import settings
-from ..compile.memory import LANES
+from ..codegen.simt.threads import spread
+from ..codegen.template import Signature
 from ..errors import ModelError, near
-from ..kernels.template import Signature
-from ..kernels.threads import spread
+from ..plan.memory import LANES
 from ..profiling.phases import current
 from .instance import Instance
 from .place import Place
 from .plan import Custom, events_of, initial_columns
 
 if TYPE_CHECKING:
-    from ..compile.program import Program, Unit
+    from ..plan.program import Program, Unit
 
 
 class Clock:
@@ -166,7 +166,7 @@ class Instances:
 
     def _template(self, one: Custom) -> Unit:
         """Return the kernel around the text of a template."""
-        from ..compile.program import Unit, calls_in
+        from ..plan.program import Unit, calls_in
 
         group = self.program.circuit.groups[one.number]
         with self._blame(one.number, "get_update_template"):

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..compile.memory import LANES, AccessBuffer, padded
+from ..codegen.component import Shape
+from ..codegen.kernel import Kernel
+from ..codegen.simt.device import DEVICE
+from ..codegen.simt.thread_template import thread_template
+from ..codegen.source import prelude
+from ..codegen.template import Signature
 from ..errors import ModelError
-from ..kernels.component import Shape
-from ..kernels.device import DEVICE
-from ..kernels.kernel import Kernel
-from ..kernels.source import header, prelude
-from ..kernels.template import Signature
-from ..kernels.thread_template import thread_template
+from ..native.headers import header
+from ..plan.memory import LANES, AccessBuffer, padded
 from .arrays import DeviceAddress, HostArray
 from .place import Arrays
 from .plan import columns_of
 
 if TYPE_CHECKING:
     from ..backends.cuda.binding import Binding
-    from ..compile.program import Unit
+    from ..plan.program import Unit
 
 
 _THREADS = 128
@@ -34,7 +35,7 @@ _THREADS = 128
 def helper_text(dtype: str) -> str:
     """Return the text of the kernels that sum inputs and note events for instances."""
     shape = [f"#define ND_THREADS {_THREADS}", "#define ND_AHEAD 0", "#define ND_WORD 8"]
-    parts = [*shape, *prelude([], dtype, DEVICE), header("instance.cuh")]
+    parts = [*shape, *prelude([], dtype, DEVICE), header("codegen/simt/instance.cuh")]
     return "\n".join([f"/* instances, {dtype} */", *parts])
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..compile.memory import AccessBuffer
-from ..kernels.component import Shape
-from ..kernels.kernel import Kernel
-from ..kernels.template import Signature
+from ..codegen.component import Shape
+from ..codegen.kernel import Kernel
+from ..codegen.template import Signature
+from ..plan.memory import AccessBuffer
 
 if TYPE_CHECKING:
-    from ..compile.program import Unit
+    from ..plan.program import Unit
 
 Arrays = dict[str, Any]
 """Key of a column (see ``plan.columns_of``) -> array in the backend's memory."""

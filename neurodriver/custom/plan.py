@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Group
 from ..circuit.links import REVERSAL_NAMES
-from ..component import EVENT_VARIABLES
+from ..codegen.component import Shape
 from ..errors import CircuitWarning, ModelError
-from ..initial import initial_states
-from ..kernels.component import Shape
+from ..model.component import EVENT_VARIABLES
+from ..plan.initial import initial_states
 from .arrays import HostArray, filled
 from .declare import backends_of
 
 if TYPE_CHECKING:
-    from ..compile.program import Program
+    from ..plan.program import Program
 
 
 @dataclass
@@ -176,7 +176,7 @@ def _connections(program: Program, number: int, access: str, variable: str) -> d
 
     A component without an input for a variable reads one element that stays zero.
     """
-    from ..compile.edges import edges_of
+    from ..plan.edges import edges_of
 
     count = program.circuit.groups[number].count
     edges = edges_of(program, number, access, variable, everything=True)

@@ -15,13 +15,13 @@ import numpy as np
 
 from ..circuit import Circuit
 from ..circuit.circuit import Port
-from ..compile.injection import make_slots
-from ..component import NDComponent
 from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
-from ..loading import load_models
-from ..lpu import LPU, as_circuit, command_line
+from ..model.component import NDComponent
+from ..model.loading import load_models
+from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
+from ..run.lpu import LPU, as_circuit, command_line
 from .load import Experiment
 from .pattern_files import TypedPorts, check_types
 from .positions import Path as KeyPath

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..compile.program import compile_circuit
 from ..errors import ExperimentError, Faults, NeurodriverError
-from ..execution import recorded_columns
-from ..lpu import LPU, managed
-from ..network.directory import PortTable, port_table
-from ..network.patterns import wiring
-from ..network.routes import Crossing, make_routes
+from ..parallel.directory import PortTable, port_table
+from ..parallel.patterns import wiring
+from ..parallel.routes import Crossing, make_routes
+from ..plan.program import compile_circuit
+from ..run.execution import recorded_columns
+from ..run.lpu import LPU, managed
 from .build import ExperimentLPU
 from .load import Experiment
 from .pattern_files import Wiring, typed_ports

@@ -13,7 +13,7 @@ import numpy as np
 from ..circuit import Circuit
 from ..circuit.circuit import Column
 from ..errors import ExperimentError, near, quoted
-from ..network.directory import port_table
+from ..parallel.directory import port_table
 from ..ports import Pattern, Selector
 from .load import Experiment
 from .positions import Path as KeyPath

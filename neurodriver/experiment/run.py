@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from .. import __version__
 from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
-from ..lpu import command_line
-from ..manager import Manager
-from ..network.mpi import World, world
+from ..parallel.manager import Manager
+from ..parallel.mpi import World, world
 from ..profiling.phases import phased
 from ..results.master import write_master
+from ..run.lpu import command_line
 from .build import ExperimentLPU
 from .load import Experiment
 from .pattern_files import Wiring, make_wirings, typed_ports

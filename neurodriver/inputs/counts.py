@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.whole import MOST_SPIKES
 from ..errors import CircuitWarning, InputError, quoted
+from ..plan.spikes.weights import MOST_SPIKES
 from .base import Chunk
 
 

@@ -6,17 +6,14 @@ import ctypes as ct
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.compiler import build
-from ..compile.random_keys import uid_keys
-from ..kernels import source
-
-_FOLDER = Path(source.__file__).parent
+from ..circuit.random_keys import uid_keys
+from ..native.compiler import build
+from ..native.headers import INLINE, header
 
 
 class _Rows(ct.Structure):
@@ -28,11 +25,10 @@ class _Rows(ct.Structure):
 @cache
 def _library(dtype: str) -> ct.CDLL:
     """Return the compiled functions for one working type."""
-    head = f"/* random inputs */\n#define ND_FN {source.CPU.function}\n"
-    texts = [(_FOLDER / name).read_text(encoding="utf-8")
-             for name in ("math.h", "philox.h", "draws.h")]  # fmt: skip
+    head = f"/* random inputs */\n#define ND_FN {INLINE}\n"
+    names = ("native/math.h", "native/philox.h", "native/draws.h")
     real = "float" if dtype == "float32" else "double"
-    return build([(head + "\n".join(texts), (f"-DREAL={real}",))])[0]
+    return build([(head + "\n".join(map(header, names)), (f"-DREAL={real}",))])[0]
 
 
 class Draws:

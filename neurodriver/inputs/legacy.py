@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..circuit.legacy_models import CURRENTS
 from ..errors import InputError, quoted
+from ..io.legacy_models import CURRENTS
 from .array import ArrayInput
 from .file import FileInput
 
@@ -35,7 +35,7 @@ class LegacyInput(ArrayInput):
     Notes
     -----
     Currents into MorrisLecar and MorrisLecar_a are multiplied by 1000, those into other models by
-    1 (see ``circuit.legacy_models``). The old library showed row r in row r of its output; here it
+    1 (see ``io.legacy_models``). The old library showed row r in row r of its output; here it
     first shows in row r + 1, as that of every input.
     """
 

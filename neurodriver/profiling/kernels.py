@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .traffic import Traffic, bytes_of
 
 if TYPE_CHECKING:
-    from ..compile.program import Program
+    from ..plan.program import Program
     from .phases import Timed
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, runtime_checkabl
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..compile.program import Program
+    from ..plan.program import Program
     from .kernels import Measured
 
 P = ParamSpec("P")

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compile.buffers import Blank
-from ..compile.gather import Gather
-from ..compile.memory import LANES, padded
-from ..compile.program import Program, Unit
-from ..component import EVENT_VARIABLES
-from ..kernels.language import step_numbers
+from ..model.component import EVENT_VARIABLES
+from ..model.language import step_numbers
+from ..native.buffers import Blank
+from ..plan.memory import LANES, padded
+from ..plan.program import Program, Unit
+from ..plan.sums.gather import Gather
 
 INNER = "synapse."
 """Stands before the argument keys of the second group of a fused kernel."""

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from neurodriver import Circuit, Connections
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 from .files import timed
 from .measure import median

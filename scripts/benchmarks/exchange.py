@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
+from neurodriver import Manager
 from neurodriver.backends.cuda.device import device_count
 from neurodriver.circuits import optic_lobe
-from neurodriver.manager import Manager
 
 from .measure import median, seconds_per_step
 from .table import Row, Table

@@ -21,10 +21,10 @@ import numpy as np
 from mpi4py import MPI
 
 import neurodriver as nd
+from neurodriver import Manager
 from neurodriver.circuit import Circuit, Connections
 from neurodriver.circuit.circuit import Group, Port
-from neurodriver.library import shipped
-from neurodriver.manager import Manager
+from neurodriver.model.library import shipped
 from neurodriver.ports import Pattern
 
 IAF = {"resting_potential": -70.0, "threshold": -45.0, "reset_potential": -70.0,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 from .measure import median, seconds_per_step, triad
 from .table import Row, Table, ceilings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 from .table import Row, Table, bytes_of
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from neurodriver import LPU, backends
-from neurodriver.backends.compiler import build, find_compiler
-from neurodriver.backends.triad import triad as triad
+from neurodriver.backends.cpu.triad import triad as triad
+from neurodriver.native.compiler import build, find_compiler
 
 HERE = Path(__file__).parent
 WINDOW = 0.25
@@ -39,7 +39,7 @@ def seconds_per_step(lpu: LPU, windows: int = 5) -> list[float]:
 
 def barrier(threads: int) -> float:
     """Return the seconds of one barrier of the step loop, best of five."""
-    text = (Path(backends.__path__[0]) / "runtime.cpp").read_text(encoding="utf-8")
+    text = (Path(backends.__path__[0]) / "cpu" / "runtime.cpp").read_text(encoding="utf-8")
     library = build([(text, ("-DREAL=double",))])[0]
     library.nd_barrier_seconds.restype = ct.c_double
     count, rounds = ct.c_longlong(threads), ct.c_longlong(20000)

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.backends.compiler import build
-from neurodriver.compile.buffers import aligned
-from neurodriver.kernels import source
-from neurodriver.library import shipped
+from neurodriver.codegen import source
+from neurodriver.model.library import shipped
+from neurodriver.native.buffers import aligned
+from neurodriver.native.compiler import build
 
 from .measure import median
 

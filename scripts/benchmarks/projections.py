@@ -16,7 +16,7 @@ import numpy as np
 
 import neurodriver as nd
 from neurodriver.circuit.projections import Drawn
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 from .measure import HERE
 from .table import Row, Table

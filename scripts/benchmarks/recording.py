@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 from . import lif_ampa
 from .measure import median, seconds_per_step

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.compile.buffers import Blank
+from neurodriver.native.buffers import Blank
 
 from .measure import WINDOW, barrier, median, triad
 

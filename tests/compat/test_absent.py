@@ -127,7 +127,7 @@ def test_ranks_do_not_take_the_stand_in_for_dill() -> None:
         pytest.skip("dill is installed")
     code = (
         "import neurodriver.compat.old, dill\n"
-        "from neurodriver.network.service import dumps\n"
+        "from neurodriver.parallel.service import dumps\n"
         "class Mine: pass\n"
         "try:\n    dumps(Mine)\nexcept Exception as error:\n    print(error)\n"
     )

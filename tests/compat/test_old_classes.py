@@ -10,7 +10,7 @@ from old_style import OldAlpha, RawAlpha
 from support import ALPHA, assert_same_bits, build, node, simulate
 
 from neurodriver import ArrayInput
-from neurodriver.component import NDComponent
+from neurodriver.model.component import NDComponent
 
 
 class OneLoop(OldAlpha):

@@ -15,7 +15,7 @@ from neurodriver import MemoryRecorder, StepInput
 from neurodriver.compat import core, core_gpu
 from neurodriver.compat.lpu import LPU
 from neurodriver.errors import CircuitError, CircuitWarning, LPUExecutionError
-from neurodriver.manager import Manager
+from neurodriver.parallel.manager import Manager
 from neurodriver.ports import Pattern
 
 DT = 1e-4

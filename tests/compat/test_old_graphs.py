@@ -23,7 +23,7 @@ from neurodriver.compat.graphs import GraphTypeError
 from neurodriver.compat.lpu import LPU
 from neurodriver.compat.outputs import OutputRecorder
 from neurodriver.errors import CircuitWarning, NeurodriverError
-from neurodriver.lpu import LPU as NativeLPU
+from neurodriver.run.lpu import LPU as NativeLPU
 
 STEPS = 400
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from neurodriver import Manager
 from neurodriver.compat import aliases, old  # noqa: F401  (makes the old paths importable)
-from neurodriver.library import shipped
-from neurodriver.manager import Manager
-from neurodriver.module import Module
+from neurodriver.model.library import shipped
+from neurodriver.parallel.module import Module
 
 LPU = "neurokernel.LPU"
 MODELS = f"{LPU}.NDComponents"

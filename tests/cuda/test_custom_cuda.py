@@ -30,10 +30,10 @@ from neurodriver import ArrayInput, Circuit, NDComponent, RampInput, StepInput, 
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.tables import Probe
 from neurodriver.compat.components import BaseAxonHillockModel, BaseSynapseModel
-from neurodriver.compile.program import compile_circuit
-from neurodriver.compile.target import CUDA
 from neurodriver.errors import ModelError
-from neurodriver.initial import fill_initial
+from neurodriver.plan.initial import fill_initial
+from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.target import CUDA
 
 TEMPLATES = {"LeakyIAF": OldLeaky, "AlphaSynapse": OldAlpha}
 EVERYTHING = [("V", None), ("spike_state", None), ("g", None)]

@@ -9,7 +9,7 @@ import pytest
 from support import DT, Recorded, assert_same_bits, build, node, simulate
 
 from neurodriver import ArrayInput, Circuit, NDComponent, Parameter, SubUnits
-from neurodriver.subunits import Species
+from neurodriver.model.subunits import Species
 
 UIDS = [f"R{i}" for i in range(37)]
 WIDE = Parameter("1", default=1.0, at_least=0.0, at_most=1e9, whole=True)

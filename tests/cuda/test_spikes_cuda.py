@@ -22,7 +22,7 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.backends.cuda import schedule
-from neurodriver.kernels.device import Shape
+from neurodriver.codegen.simt.device import Shape
 
 DT, STEPS = 1e-4, 150
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,

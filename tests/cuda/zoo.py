@@ -8,7 +8,7 @@ import numpy as np
 from support import ALPHA, AMPA, HH2, IAF, ML, model
 
 from neurodriver import ArrayInput, Circuit, Input
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 COUNT, STEPS = 77, 90
 KNOWN = {

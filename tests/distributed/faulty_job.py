@@ -21,11 +21,10 @@ import numpy as np
 from stepping import Echo, wire
 from support import DT, IAF, build, node
 
-from neurodriver import LPU, StepInput
+from neurodriver import LPU, Manager, StepInput
 from neurodriver.errors import LPUExecutionError
 from neurodriver.inputs import UserInput
-from neurodriver.manager import Manager
-from neurodriver.network.mpi import world
+from neurodriver.parallel.mpi import world
 from neurodriver.recorders import Block, HDF5Recorder
 
 RANK = {"a": 0, "b": 1, "c": 2, "m": 1}

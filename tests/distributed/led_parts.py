@@ -8,7 +8,7 @@ from typing import Any
 
 from stepping import Counter, Echo
 
-from neurodriver.network.mpi import world
+from neurodriver.parallel.mpi import world
 
 
 class Writing(Echo):

@@ -17,7 +17,7 @@ from pathlib import Path
 from stepping import Counter, N, ends
 from led_parts import Failing, Unmade, Writing
 from neurodriver.errors import LPUExecutionError, NeurodriverError
-from neurodriver.manager import Manager
+from neurodriver import Manager
 warnings.simplefilter("ignore")
 
 def managed(first=Counter, steps=6, second=Writing):
@@ -40,7 +40,7 @@ def led(tmp_path: Path, text: str, ranks: int = 2) -> subprocess.CompletedProces
     own = environment()
     here = str(ROOT / "tests" / "distributed")
     own["PYTHONPATH"] = os.pathsep.join([here, own["PYTHONPATH"]])
-    command = [*launcher(ranks), sys.executable, "-m", "neurodriver.network.service", str(script)]
+    command = [*launcher(ranks), sys.executable, "-m", "neurodriver.parallel.service", str(script)]
     return subprocess.run(
         command, env=own, cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
@@ -147,7 +147,7 @@ def test_helpers_of_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     from led_parts import Writing
     from stepping import Counter, N, ends
 
-    from neurodriver.manager import Manager
+    from neurodriver import Manager
 
     for ranks in (1, 2):
         man = Manager()

@@ -18,7 +18,7 @@ from test_closed_form import EXACT, SOLVER, assert_first_order, errors, halved, 
 
 from neurodriver import ArrayInput, Circuit, NDComponent, Parameter, State, StepInput
 from neurodriver.errors import CircuitError, ModelError
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 FUNCTION_ULPS = 16 * np.finfo(float).eps
 """Relative. Two libraries' exp or tanh, each within a unit of the last place or two, and a few

@@ -46,9 +46,9 @@ from neurodriver import (
     StepInput,
     Weighted,
 )
+from neurodriver.codegen.source import TILE
 from neurodriver.errors import ModelError
-from neurodriver.kernels.source import TILE
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 GOLDEN = 1e-8
 """Relative; the rows of the old library are told to ten digits."""

@@ -23,12 +23,12 @@ from neurodriver import (
     StepInput,
     host_array,
 )
-from neurodriver.backends.cpu import CPUBackend, Probe
+from neurodriver.backends.cpu.backend import CPUBackend, Probe
+from neurodriver.codegen.template import _independent, _one_pass, filled_in
 from neurodriver.compat.components import BaseDendriteModel, BaseMembraneModel, BaseSynapseModel
-from neurodriver.compile.program import compile_circuit
 from neurodriver.errors import CircuitWarning, CompileError, ModelError
-from neurodriver.initial import fill_initial
-from neurodriver.kernels.template import _independent, _one_pass, filled_in
+from neurodriver.plan.initial import fill_initial
+from neurodriver.plan.program import compile_circuit
 
 KERNEL = (
     "__global__ void update(int n, %(dt)s dt, int steps, %(input_I)s *I, %(param_tau)s *tau, "

@@ -14,7 +14,7 @@ from test_closed_form import EXACT, SOLVER, assert_first_order, errors, halved, 
 from test_closed_form_more import REFRACTORY
 
 from neurodriver import ArrayInput, StepInput
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 Array = NDArray[np.float64]
 BOTH = [("V", None), ("spike_state", None)]

@@ -10,7 +10,7 @@ from support import ALPHA, AMPA, DT, HH2, IAF, ML, POWER, alone, build, node, si
 from test_closed_form import EXACT, POWER_ULPS, double_exponential, spikes
 
 from neurodriver import ArrayInput, StepInput
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 NMDA = {"gmax": 0.0006, "st": 100.0, "Mg": 1.0}
 PARAMETERS: dict[str, dict[str, float]] = {

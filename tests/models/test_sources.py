@@ -8,7 +8,7 @@ from support import AMPA, IAF, Recorded, assert_same_bits, build, node, simulate
 
 from neurodriver import LPU, Circuit, MemoryRecorder, StepInput
 from neurodriver.errors import CircuitError
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 
 SIGMAS = 4.5
 """Standard deviations that a mean may be off; with a fixed seed a test passes always or never."""

@@ -13,9 +13,9 @@ from support import DT, build, model, simulate
 
 from neurodriver import Circuit, NDComponent, Parameter, State, SubUnits
 from neurodriver.cli.models import page
-from neurodriver.component import Access
 from neurodriver.errors import ModelError
-from neurodriver.subunits import Reaction, Species
+from neurodriver.model.component import Access
+from neurodriver.model.subunits import Reaction, Species
 
 CHANCE = 5.0
 """Standard errors: seeds are fixed, so this holds or does not; by chance it fails once in 10^6."""

@@ -34,12 +34,12 @@ from neurodriver import (
     host_array,
 )
 from neurodriver.circuit.projections import Drawn
-from neurodriver.compile import whole
-from neurodriver.compile.buffers import aligned
-from neurodriver.compile.gather import Edges
-from neurodriver.compile.program import Program, compile_circuit
-from neurodriver.compile.whole import MOST_SPIKES, whole_weights
 from neurodriver.errors import CircuitError, CircuitWarning, InputError
+from neurodriver.native.buffers import aligned
+from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.plan.spikes import weights as whole
+from neurodriver.plan.spikes.weights import MOST_SPIKES, whole_weights
+from neurodriver.plan.sums.gather import Edges
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
@@ -102,10 +102,10 @@ def test_bits_of_a_gather(
 ) -> None:
     """By source or by target, on any number of threads, in calls of any length."""
     if delays[0] < 10:  # as in large circuits
-        monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+        monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
     if delays[1] == 20:
-        monkeypatch.setattr("neurodriver.kernels.fanout.NEAR", 0)
-        monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", 7)  # pages hold parts of rows
+        monkeypatch.setattr("neurodriver.codegen.cpu.fanout.NEAR", 0)
+        monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 7)  # pages hold parts of rows
     made = circuit(weights, delays)
     assert only(compile_circuit(made, DT, dtype)).form == "fanout"
     assert only(compile_circuit(made, DT, dtype, plans=False)).form == "sliced"
@@ -124,8 +124,8 @@ def test_bits_of_a_gather_where_little_arrives(
 
     Which of these changes from one step to the next. A page has room for few, or all slots.
     """
-    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
-    monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", page)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", page)
     made = circuit("any", delays, rate=rate)
     one = simulate(made, DT, 150, (), [("V", None), ("spike_state", None)], plans=False)
     for how in ({"threads": 1}, {"threads": 2, "chunk": 7}):
@@ -142,10 +142,10 @@ def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch)
         kept.append(aligned(size, dtype))
         return kept[-1]
 
-    monkeypatch.setattr("neurodriver.backends.cpu.aligned", seen)
-    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
-    monkeypatch.setattr("neurodriver.compile.fanout.MOST_POSTPONED", most)
-    monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", 6)
+    monkeypatch.setattr("neurodriver.backends.cpu.backend.aligned", seen)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.MOST_POSTPONED", most)
+    monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 6)
     made = circuit("any")
     limits = only(compile_circuit(made, DT)).limits
     slots = limits["depth"] * limits["ahead"]
@@ -171,7 +171,7 @@ def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch)
 
 def test_slots_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told what they need, of all accesses, before any is taken."""
-    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
     groups = [(model("PoissonCounts"), 7, {"rate": 9e3}, None), (Adder, 40, {}, None)]
     links = [
         Projection("spike_state", name, (0, 7), (7, 47), AllToAll(), 1.0, Uniform(DT, 9 * DT))
@@ -181,7 +181,7 @@ def test_slots_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     blanks = [blank for g in program.gathers.values() for blank in g.blanks.values()]
     assert len(blanks) == 6
     assert sum(program.memory.claims.values()) == sum(blank.nbytes for blank in blanks) > 0
-    monkeypatch.setattr("neurodriver.backends.cpu.free_memory", lambda: 5e4)
+    monkeypatch.setattr("neurodriver.backends.cpu.backend.free_memory", lambda: 5e4)
     with pytest.raises(CircuitError, match=r"the 20 slots of each of 336 components that spikes"):
         LPU(circuit("any"), DT, backend="cpu").run(steps=1)
 
@@ -279,8 +279,8 @@ def test_rows_are_kept_until_the_first_spike_is_due() -> None:
 @pytest.mark.parametrize("noted", [1, 1 << 15])
 def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
-    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", noted)
-    monkeypatch.setattr("neurodriver.kernels.fanout.PAGE", 6)  # where there is a calendar
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", noted)
+    monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 6)  # where there is a calendar
     made = circuit("any", (7, 20), n=2111)
     program = compile_circuit(made, DT, dtype)
     assert program.window == 7

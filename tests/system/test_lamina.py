@@ -13,10 +13,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from neurodriver import LPU, Circuit, LegacyInput, MemoryRecorder, StepInput
-from neurodriver.circuit.gexf import read_gexf
 from neurodriver.circuit.records import Records, no_collection
 from neurodriver.errors import CircuitWarning
 from neurodriver.inputs.legacy import extern
+from neurodriver.io.gexf import read_gexf
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT.parent / "shared" / "data" / "neurokernel" / "lamina.gexf.gz"

@@ -11,9 +11,9 @@ from support import IAF
 
 import neurodriver as nd
 from neurodriver.circuit.validate import check
-from neurodriver.compile.aggregators import insert_aggregators
 from neurodriver.errors import CircuitWarning, Faults, InputError, ModelError, RecordingError
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
+from neurodriver.plan.passes.aggregate import insert_aggregators
 
 DT = 1e-4
 MODELS = shipped()

@@ -22,10 +22,9 @@ from support import (
     started,
 )
 
-from neurodriver import LPU, Circuit, Connections, MemoryRecorder, StepInput, UserInput
+from neurodriver import LPU, Circuit, Connections, Manager, MemoryRecorder, StepInput, UserInput
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import LPUExecutionError
-from neurodriver.manager import Manager
 from neurodriver.ports import Pattern
 
 STEPS = 300

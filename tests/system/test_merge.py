@@ -35,6 +35,7 @@ from neurodriver import (
     ArrayInput,
     Circuit,
     Connections,
+    Manager,
     MemoryRecorder,
     Pattern,
     Recording,
@@ -42,9 +43,8 @@ from neurodriver import (
 )
 from neurodriver.__main__ import main
 from neurodriver.circuit.cut import cut
-from neurodriver.compile import program as compiling
 from neurodriver.errors import NeurodriverError
-from neurodriver.manager import Manager
+from neurodriver.plan import program as compiling
 
 BOUND = {"float64": 1e-12, "float32": 2e-5}
 """Largest difference of a conductance that merging makes, relative to its largest value."""
@@ -211,7 +211,7 @@ def test_threads_chunks_and_lists_of_spikes_change_no_bit(
         monkeypatch.setattr(compiling, "add_events", limited)
         assert_same_bits(expected, run(threads=2))
     monkeypatch.setattr(compiling, "add_events", listed)
-    monkeypatch.setattr("neurodriver.kernels.events.LISTED", 5)
+    monkeypatch.setattr("neurodriver.codegen.cpu.events.LISTED", 5)
     assert_same_bits(expected, run(threads=2))
     monkeypatch.setattr(compiling, "add_events", lambda *_: None)
     assert_same_bits(expected, run(threads=2))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from stepping import Counter, Echo, N, chain, ends, relays, run, wire
 
+from neurodriver import Manager
 from neurodriver.errors import CircuitError, LPUExecutionError
-from neurodriver.manager import Manager
 
 STEPS = 20
 

@@ -22,8 +22,7 @@ from support import (
 )
 
 import neurodriver as nd
-from neurodriver import ArrayInput, Circuit, HDF5Recorder, StepInput
-from neurodriver.manager import Manager
+from neurodriver import ArrayInput, Circuit, HDF5Recorder, Manager, StepInput
 from neurodriver.profiling.phases import OFF, Profile
 
 EVERYTHING = [("V", None), ("spike_state", None), ("g", None)]

@@ -7,7 +7,7 @@ import pytest
 from support import DT, IAF, build, node
 
 from neurodriver import LPU, ArrayInput, HDF5Recorder, MemoryRecorder
-from neurodriver.execution import _Spare
+from neurodriver.run.execution import _Spare
 
 COUNT = 230
 UIDS = [f"n{i}" for i in range(COUNT)]

@@ -23,8 +23,8 @@ from support import (
 
 from neurodriver import LPU, ArrayInput, Circuit, Input
 from neurodriver.circuits import optic_lobe
-from neurodriver.compile.memory import LANES
-from neurodriver.kernels.source import TILE
+from neurodriver.codegen.source import TILE
+from neurodriver.plan.memory import LANES
 
 WHOLE = 1000
 """Steps per call into compiled code that cover a whole run."""

@@ -9,7 +9,7 @@ import pytest
 from support import AMPA, IAF, model
 
 from neurodriver import LPU, Circuit, CircuitError, Connections, NDComponent, StepInput
-from neurodriver.compile.random_keys import component_keys
+from neurodriver.circuit.random_keys import component_keys
 
 IAFS, AMPAS = model("LeakyIAF"), model("SynapseAMPA")
 GROUPS: list[Any] = [(IAFS, 3, IAF, None), (AMPAS, 2, AMPA, None)]

@@ -16,7 +16,7 @@ from circuit_files import GOOD, gexf, refused, save
 from support import AMPA, node
 
 from neurodriver import Circuit, CircuitError
-from neurodriver.circuit import gexf as gexf_module
+from neurodriver.io import gexf as gexf_module
 
 Capture = pytest.CaptureFixture[str]
 PAIR = {**GOOD, "s": node("SynapseAMPA", AMPA, reverse=0.0)}

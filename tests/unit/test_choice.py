@@ -15,7 +15,7 @@ from neurodriver.backends.choice import Choice
 from neurodriver.backends.cuda import device
 from neurodriver.errors import NeurodriverError
 from neurodriver.experiment import load_experiment
-from neurodriver.network import mpi
+from neurodriver.parallel import mpi
 
 PAIR = {**GOOD, "s": node("SynapseAMPA", AMPA, reverse=0.0)}
 WIRES = [("a", "s"), ("s", "b")]

@@ -38,13 +38,13 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.__main__ import main
-from neurodriver.circuit.columns import stored_name, told_name
 from neurodriver.circuit.distributions import Value
-from neurodriver.circuit.hdf5 import write_hdf5
 from neurodriver.circuit.projections import Drawn
 from neurodriver.circuit.rules import Rule
-from neurodriver.circuit.write import complete_or_none
 from neurodriver.errors import NeurodriverError
+from neurodriver.io.columns import stored_name, told_name
+from neurodriver.io.hdf5 import write_hdf5
+from neurodriver.io.write import complete_or_none
 
 Capture = pytest.CaptureFixture[str]
 QUICK = settings(
@@ -327,7 +327,7 @@ def test_own_models(tmp_path: Path, capsys: Capture) -> None:
         "    update = 'V = I / tau;'\n"
     )
     path = tmp_path / "mine.h5"
-    from neurodriver.loading import load_models
+    from neurodriver.model.loading import load_models
 
     (mine,) = load_models(code)
     circuit = Circuit.from_arrays([(mine, 3, {"tau": 2.0}, ["a", "b", "c"])])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from neurodriver.circuit.sonata_models import KNOWN, Template, as_template
-from neurodriver.library import shipped
+from neurodriver.io.sonata_models import KNOWN, Template, as_template
+from neurodriver.model.library import shipped
 
 PAGE = Path(__file__).parents[2] / "docs" / "circuits.md"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from neurodriver.backends import compiler
 from neurodriver.errors import CompileError
+from neurodriver.native import compiler
 
 ANSWER = 'extern "C" int answer() { return %d; }'
 
@@ -43,7 +43,7 @@ def test_equal_text_is_compiled_once(cache: Path) -> None:
 def test_two_processes_build_at_once(cache: Path) -> None:
     """Processes that build the same text side by side all get a whole library."""
     code = (
-        "from neurodriver.backends.compiler import build; "
+        "from neurodriver.native.compiler import build; "
         f"print([lib.answer() for lib in build([({ANSWER % 7!r}, ()), ({ANSWER % 8!r}, ())])])"
     )
     started = [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neurodriver.backends.cuda.feeds import NOTHING, InputStage
 from neurodriver.backends.tables import InputTable
-from neurodriver.compile.memory import Ring
+from neurodriver.plan.memory import Ring
 
 COUNT = 3
 

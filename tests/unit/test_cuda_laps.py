@@ -13,9 +13,9 @@ from emulated_gpu import emulated, random_circuit
 from support import DT, assert_same_bits, recorded, started
 
 from neurodriver.backends.cuda import backend
-from neurodriver.backends.cuda.laps import REST, Laps
-from neurodriver.kernels.device import LAP_ROWS
-from neurodriver.kernels.source import header
+from neurodriver.backends.cuda.timers import REST, Laps
+from neurodriver.codegen.simt.device import LAP_ROWS
+from neurodriver.native.headers import header
 from neurodriver.profiling.phases import Profile, Timed
 
 __all__ = ["emulated"]
@@ -102,6 +102,8 @@ def test_units_that_instances_launch() -> None:
 
 def test_columns_are_those_of_the_kernel() -> None:
     """The device counts into the columns that the host reads."""
-    (found,) = re.findall(r"enum \{ (ND_SPIKES = ND_UNITS.*?) \};", header("device.cuh"))
+    (found,) = re.findall(
+        r"enum \{ (ND_SPIKES = ND_UNITS.*?) \};", header("codegen/simt/device.cuh")
+    )
     names = [name.split(" ")[0] for name in found.split(", ")]
     assert names == [*(f"ND_{name.upper()}" for name in REST), "ND_PARTS"]

@@ -14,9 +14,9 @@ from support import DT, spiking_network
 
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
-from neurodriver.compile.memory import padded
-from neurodriver.compile.program import Unit, compile_circuit
-from neurodriver.compile.target import CUDA
+from neurodriver.plan.memory import padded
+from neurodriver.plan.program import Unit, compile_circuit
+from neurodriver.plan.target import CUDA
 
 UNITS = compile_circuit(spiking_network(33, 2, seed=1), DT, target=CUDA).units
 OTHERS = [

@@ -23,13 +23,13 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.backends.cuda import compiler, schedule
-from neurodriver.backends.cuda.mail import mail_of, parts_of
+from neurodriver.backends.cuda.spike_delivery import mail_of, parts_of
 from neurodriver.circuit.drawing import near_first
-from neurodriver.compile.program import Program, compile_circuit
-from neurodriver.compile.target import CUDA
+from neurodriver.codegen.simt.device import Shape, device_text
 from neurodriver.errors import CompileError
-from neurodriver.kernels.device import Shape, device_text
-from neurodriver.subunits import Species
+from neurodriver.model.subunits import Species
+from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.plan.target import CUDA
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,

@@ -11,17 +11,17 @@ from support import ALPHA, IAF, ML, build, model, node
 
 from neurodriver import Circuit, NDComponent
 from neurodriver.backends.cuda import compiler
+from neurodriver.codegen.kernel import Kernel
+from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.thread_template import thread_template
+from neurodriver.codegen.template import Signature
 from neurodriver.compat.components import BaseMembraneModel
-from neurodriver.compile.program import Program, Unit, compile_circuit
-from neurodriver.compile.target import CUDA
 from neurodriver.custom.on_device import helper_text
 from neurodriver.custom.plan import check_backend
 from neurodriver.errors import CompileError, ModelError
-from neurodriver.kernels.device import Part, Shape, device_text
-from neurodriver.kernels.kernel import Kernel
-from neurodriver.kernels.template import Signature
-from neurodriver.kernels.thread_template import thread_template
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
+from neurodriver.plan.program import Program, Unit, compile_circuit
+from neurodriver.plan.target import CUDA
 
 try:
     NVRTC = compiler.find_compiler().name == "NVRTC"

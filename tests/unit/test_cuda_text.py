@@ -15,15 +15,15 @@ from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_netwo
 from neurodriver import Circuit, Connections, NDComponent
 from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.circuits import optic_lobe
-from neurodriver.compile.merge import Recorded
-from neurodriver.compile.program import Program, compile_circuit
-from neurodriver.compile.target import CUDA
-from neurodriver.component import Access, Parameter
+from neurodriver.codegen.simt import device
+from neurodriver.codegen.simt.device import Part, Shape, device_text
 from neurodriver.errors import CompileError
-from neurodriver.kernels import device
-from neurodriver.kernels.device import Part, Shape, device_text
-from neurodriver.kernels.source import header
-from neurodriver.library import shipped
+from neurodriver.model.component import Access, Parameter
+from neurodriver.model.library import shipped
+from neurodriver.native.headers import header
+from neurodriver.plan.passes.merge import Recorded
+from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.plan.target import CUDA
 
 try:
     NVRTC = compiler.find_compiler().name == "NVRTC"
@@ -69,7 +69,11 @@ def kernel(function: re.Match[str], number: int) -> str:
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
     """Elementary functions, random numbers and divisions compile without a warning or a spill."""
-    headers = header("math.h"), header("philox.h"), header("division.cuh")
+    headers = (
+        header("native/math.h"),
+        header("native/philox.h"),
+        header("codegen/simt/division.cuh"),
+    )
     functions = [found for text in headers for found in FUNCTION.finditer(text)]
     assert len(functions) == sum(text.count("\nND_FN ") for text in headers) > 80
     kernels = [kernel(function, i) for i, function in enumerate(functions)]
@@ -86,7 +90,15 @@ def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
 
 def test_parts_of_a_text_have_names_of_their_own() -> None:
     """However many models a circuit has."""
-    text = "".join(header(name) for name in ("math.h", "philox.h", "device.cuh", "mail.cuh"))
+    text = "".join(
+        header(name)
+        for name in (
+            "native/math.h",
+            "native/philox.h",
+            "codegen/simt/device.cuh",
+            "codegen/simt/spike_delivery.cuh",
+        )
+    )
     assert not re.search(r"\bnd_part_\d", text) and "nd_part_" in inspect.getsource(device)
 
 

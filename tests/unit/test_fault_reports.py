@@ -13,7 +13,7 @@ from support import ALPHA, AMPA, IAF, node
 
 from neurodriver import Circuit, CircuitError
 from neurodriver.errors import CircuitWarning
-from neurodriver.loading import load_models
+from neurodriver.model.loading import load_models
 
 Capture = pytest.CaptureFixture[str]
 PORT = {"class": "Port", "selector": "/l/in/0", "port_type": "spike", "port_io": "in"}

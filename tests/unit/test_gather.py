@@ -7,8 +7,8 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from neurodriver.compile.gather import LATTICE_GAIN, Edges, Gather, _lattice, plan
-from neurodriver.compile.memory import LANES
+from neurodriver.plan.memory import LANES
+from neurodriver.plan.sums.gather import LATTICE_GAIN, Edges, Gather, _lattice, plan
 
 WIDTH = 400
 """Elements of the row that the edges read; this one is always zero."""

@@ -12,15 +12,15 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "neurodriver"
 BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas", "pyarrow")
 H5PY = {
-    "circuit/columns.py",
-    "circuit/hdf5.py",
-    "circuit/sonata_files.py",
+    "io/columns.py",
+    "io/hdf5.py",
+    "io/sonata_files.py",
     "recorders/hdf5.py",
     "results/master.py",
     "recorders/preallocated.py",
     "results/joint.py",
     "results/recording.py",
-    "plot.py",
+    "plot/recording.py",
     "inputs/file.py",
     "inputs/legacy.py",
     "compat/simpleio.py",
@@ -54,11 +54,11 @@ def test_blocked_packages_are_not_needed() -> None:
         "try:\n    import matplotlib\nexcept ImportError:\n    print('blocked')\n"
         "from neurodriver.__main__ import main\n"
         "assert main(['models']) == 0\n"
-        "M = nd.library.shipped()['GradedNeuron']\n"
+        "M = nd.model.library.shipped()['GradedNeuron']\n"
         "c = nd.Circuit.from_arrays([(M, 3, {'time_constant': 5.0, 'bias': 1.0}, None)])\n"
         "with nd.LPU(c, 1e-3, backend='cpu') as lpu:\n"
         "    lpu.run(steps=9)\n    print(lpu.get('V').shape)\n"
-    ).replace("import neurodriver as nd", "import neurodriver as nd, neurodriver.library")
+    ).replace("import neurodriver as nd", "import neurodriver as nd, neurodriver.model.library")
     out = python(code)
     assert out.startswith("blocked\n") and out.endswith("(3,)\n") and "LeakyIAF" in out
 
@@ -75,7 +75,7 @@ def test_names_that_are_imported_later() -> None:
     """What several LPUs need is there, also by ``import *``, and not loaded without it."""
     code = (
         "import sys, neurodriver as nd\n"
-        "parts = ('neurodriver.manager', 'neurodriver.ports', 'neurodriver.experiment')\n"
+        "parts = ('neurodriver.parallel.manager', 'neurodriver.ports', 'neurodriver.experiment')\n"
         "print(sum(name in sys.modules for name in parts))\n"
         "from neurodriver import *\n"
         "print(Manager.__name__, Pattern.__name__, Selector.__name__, load_experiment.__name__)\n"
@@ -114,7 +114,7 @@ def test_h5py_stays_where_files_are_written() -> None:
 def test_engine_modules_import_no_user_library(name: str) -> None:
     """Kernels, compilation and backends know nothing of files, graphs and terminals."""
     seen = 0
-    for folder in ("kernels", "compile", "backends", "components"):
+    for folder in ("codegen", "plan", "backends", "components"):
         for path in (PACKAGE / folder).rglob("*.py"):
             seen += 1
             text = path.read_text(encoding="utf-8")

@@ -24,12 +24,12 @@ from support import (
 )
 
 from neurodriver import Circuit, NDComponent
-from neurodriver.backends.compiler import find_compiler
 from neurodriver.circuits import optic_lobe
-from neurodriver.compile.program import compile_circuit
-from neurodriver.component import FUNCTIONS
-from neurodriver.kernels.kernel import Kernel
-from neurodriver.kernels.source import source
+from neurodriver.codegen.kernel import Kernel
+from neurodriver.codegen.source import source
+from neurodriver.model.component import FUNCTIONS
+from neurodriver.native.compiler import find_compiler
+from neurodriver.plan.program import compile_circuit
 
 LONGEST_LINE = 240
 """Characters: a delayed read of a connection is the longest thing that is generated."""

@@ -28,8 +28,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from neurodriver import LPU, ArrayInput, Circuit, CircuitError, LegacyInput, MemoryRecorder
 from neurodriver.__main__ import main
-from neurodriver.circuit.legacy import convert_graph
 from neurodriver.errors import CircuitWarning, InputError
+from neurodriver.io.legacy import convert_graph
 
 Capture = pytest.CaptureFixture[str]
 IN = {"model": "port_in_gpot", "selector": "/a/in", "spiking": False, "public": True}
@@ -356,9 +356,9 @@ def test_convert_command(tmp_path: Path, capsys: Capture, name: str) -> None:
 
 def test_attributes_of_many_types_are_written(tmp_path: Path) -> None:
     """Free attributes that GEXF cannot hold as they are do no harm to the file."""
-    from neurodriver.circuit.legacy import convert
     from neurodriver.circuit.records import from_networkx
-    from neurodriver.circuit.write import write_gexf
+    from neurodriver.io.legacy import convert
+    from neurodriver.io.write import write_gexf
 
     graph = mixed()
     graph.nodes[0].update(start=3, viz="x", id="me", note=1, kind="left", tags=["a"], nothing=None)
@@ -411,7 +411,7 @@ def test_a_write_that_fails_leaves_nothing(
 
 def test_joins_a_circuit_without_extern_neurons() -> None:
     """A converted circuit runs in one program with one that marks no neuron as ``extern``."""
-    from neurodriver.compile.join import _merge
+    from neurodriver.plan.passes.join import _merge
 
     for parts in ((mixed(), two()), (two(), mixed())):
         groups, _ = _merge({name: circuit(p) for name, p in zip("ab", parts, strict=True)})

@@ -13,9 +13,9 @@ from legacy_reference import LEAKY, MONOPOLAR, PHOTORECEPTOR, neuron, synapse
 from numpy.testing import assert_allclose
 
 from neurodriver import LPU, ArrayInput, Circuit, LegacyInput, MemoryRecorder
-from neurodriver.circuit.legacy_models import NEURONS, SYNAPSES
 from neurodriver.errors import CircuitWarning
-from neurodriver.library import shipped
+from neurodriver.io.legacy_models import NEURONS, SYNAPSES
+from neurodriver.model.library import shipped
 
 DT = 1e-4
 BIAS = {**LEAKY, "Vr": -0.06, "Vt": -0.045, "b": 0.03}

@@ -15,8 +15,8 @@ from neurodriver import LPU, Circuit, NDComponent
 from neurodriver.__main__ import main
 from neurodriver.compat import components
 from neurodriver.errors import ModelError
-from neurodriver.library import models, shipped
-from neurodriver.loading import load_models
+from neurodriver.model.library import models, shipped
+from neurodriver.model.loading import load_models
 
 TEXT = """
 from neurodriver.compat.components import *

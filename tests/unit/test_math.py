@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-KERNELS = Path(__file__).resolve().parents[2] / "neurodriver" / "kernels"
+KERNELS = Path(__file__).resolve().parents[2] / "neurodriver" / "native"
 
 ULP: dict[str, tuple[float, float]] = {
     "exp": (1.0, 1.0),

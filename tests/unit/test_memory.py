@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
-from neurodriver.compile.memory import LANES, padded
-from neurodriver.compile.program import compile_circuit
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
+from neurodriver.plan.memory import LANES, padded
+from neurodriver.plan.program import compile_circuit
 
 COUNT = 37
 DELAY = 7

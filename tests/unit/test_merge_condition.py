@@ -15,8 +15,8 @@ from neurodriver import NDComponent
 from neurodriver.components.synapses.alpha_synapse import AlphaSynapse, stays_positive
 from neurodriver.components.synapses.synapse_ampa import SynapseAMPA
 from neurodriver.errors import ModelError
-from neurodriver.library import shipped
-from neurodriver.linear import ARRIVAL, Linear, linear_form
+from neurodriver.model.library import shipped
+from neurodriver.model.linear import ARRIVAL, Linear, linear_form
 
 PER_STEP = Fraction(1, 1000)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from stepping import Counter, Echo, N, chain, ends, relays, run, wire
 
+from neurodriver import Manager
 from neurodriver.errors import CircuitError, NeurodriverError, PortError
-from neurodriver.manager import Manager
-from neurodriver.module import Module
+from neurodriver.parallel.module import Module
 from neurodriver.ports import Pattern, RoutingTable
 
 GOOD = {

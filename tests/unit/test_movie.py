@@ -14,9 +14,9 @@ from PIL import Image
 
 import neurodriver
 from neurodriver.errors import NeurodriverError
+from neurodriver.plot import Movie, encode
+from neurodriver.plot.signals import Signal, Spikes
 from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
-from neurodriver.view import Movie, encode
-from neurodriver.view.signals import Signal, Spikes
 
 pytest.importorskip("matplotlib")
 
@@ -53,7 +53,7 @@ def test_lines_grow_and_can_begin_anew(recording: Any) -> None:
 
 def test_long_lines_keep_their_extremes(recording: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a recording with more rows than pixels, no spike of V disappears, in no frame."""
-    monkeypatch.setattr("neurodriver.view.scenes.MOST_POINTS", 40)
+    monkeypatch.setattr("neurodriver.plot.scenes.MOST_POINTS", 40)
     movie = Movie()
     movie.add(recording["V"]["n2"])
     for row in (5, 6, 50, 119):

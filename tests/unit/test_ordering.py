@@ -7,10 +7,10 @@ import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter
 from neurodriver.circuits import optic_lobe
-from neurodriver.compile.memory import LANES
-from neurodriver.compile.ordering import by_rows
-from neurodriver.compile.program import compile_circuit
-from neurodriver.compile.target import CUDA
+from neurodriver.plan.memory import LANES
+from neurodriver.plan.ordering import by_rows
+from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.target import CUDA
 
 
 class Cell(NDComponent):

@@ -13,14 +13,14 @@ import h5py
 import numpy as np
 import pytest
 
-from neurodriver import plot
 from neurodriver.__main__ import main
 from neurodriver.errors import NeurodriverError
-from neurodriver.plot import plot_recording
+from neurodriver.plot import recording as plot
+from neurodriver.plot.recording import plot_recording
+from neurodriver.plot.style import COLOURS
+from neurodriver.plot.thinning import averaged, spread, thin
 from neurodriver.recorders import Block, Columns, HDF5Recorder, RecordingPlan
 from neurodriver.results import open_recording
-from neurodriver.view.style import COLOURS
-from neurodriver.view.thinning import averaged, spread, thin
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -97,8 +97,8 @@ def test_units_and_uids_are_written(tmp_path: Path) -> None:
 
 
 def test_large_recording_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neurodriver.view.thinning.MOST_POINTS", 100)
-    monkeypatch.setattr("neurodriver.view.thinning.MOST_ROWS", 10)
+    monkeypatch.setattr("neurodriver.plot.thinning.MOST_POINTS", 100)
+    monkeypatch.setattr("neurodriver.plot.thinning.MOST_ROWS", 10)
     path = make(tmp_path / "run.h5", neurons=3, cells=45, steps=1234)
     with open_recording(path) as recording:
         data = recording.data("V")

@@ -9,8 +9,8 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.errors import NeurodriverError
+from neurodriver.plot import populations as view
 from neurodriver.results import activity
-from neurodriver.view import populations as view
 
 pytest.importorskip("matplotlib")
 

@@ -143,7 +143,7 @@ def test_shorter_run_than_planned(tmp_path: Path) -> None:
 
 def test_events_fill_their_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that did fewer steps than were staged leave no row twice and none out."""
-    monkeypatch.setattr("neurodriver.backends.cpu._SPARE_EVENTS", 40)
+    monkeypatch.setattr("neurodriver.backends.cpu.backend._SPARE_EVENTS", 40)
     path = tmp_path / "in.h5"
     nodes = {str(i): node("LeakyIAF", IAF, threshold=-69.9) for i in range(40)}
     rows = np.random.default_rng(2).normal(90.0, 9.0, size=(300, 40))
@@ -167,7 +167,7 @@ def test_killed(tmp_path: Path) -> None:
     code = f"""
 import time
 from neurodriver import LPU, Circuit, RecordedInput, PoissonInput
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
 p = dict(gmax=1.0, st=1.0)
 circuit = Circuit.from_arrays([(shipped()["SynapseAMPA"], 50, p, None)])
 train = PoissonInput("spike_state", circuit.uids, 2000.0, seed=3)

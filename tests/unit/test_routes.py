@@ -8,9 +8,9 @@ from support import IAF, build, node
 
 from neurodriver import Circuit
 from neurodriver.errors import CircuitError, CircuitWarning
-from neurodriver.network.deal import deal
-from neurodriver.network.directory import port_table
-from neurodriver.network.routes import Crossing, make_routes
+from neurodriver.parallel.deal import deal
+from neurodriver.parallel.directory import port_table
+from neurodriver.parallel.routes import Crossing, make_routes
 
 DT = 1e-4
 

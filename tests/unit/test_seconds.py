@@ -9,9 +9,9 @@ import pytest
 from support import spiking_network
 
 from neurodriver import Circuit, Connections, FixedProbability, Projection
-from neurodriver.compile.program import compile_circuit
 from neurodriver.errors import CircuitWarning
-from neurodriver.library import shipped
+from neurodriver.model.library import shipped
+from neurodriver.plan.program import compile_circuit
 
 DT = 1e-4
 NEURON = {

@@ -14,12 +14,12 @@ from support import DT, IAF, Record, all_to_all, build, chain, node, spiking_net
 
 from neurodriver import LPU, ArrayInput, Circuit
 from neurodriver.backends import choice
-from neurodriver.backends.agreement import DisagreementError, Events, Rule, has_loops
-from neurodriver.backends.cpu import CPUBackend
-from neurodriver.backends.shadow import ROWS, ShadowBackend
-from neurodriver.compile.aggregators import insert_aggregators
+from neurodriver.backends.compare.agreement import DisagreementError, Events, Rule, has_loops
+from neurodriver.backends.compare.shadow import ROWS, ShadowBackend
+from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.custom.arrays import host_array
 from neurodriver.errors import NeurodriverError
+from neurodriver.plan.passes.aggregate import insert_aggregators
 
 STEPS = 200
 RECORD: Record = [("V", None), ("spike_state", None)]
@@ -293,7 +293,7 @@ def test_events_against_all_pairs(both: list[tuple[bool, bool]], late: int) -> N
 
 def test_growing_differences_are_told_before_they_are_too_large() -> None:
     """The share of what is allowed grows with the difference, and passes 1 with it."""
-    from neurodriver.backends.agreement import Values
+    from neurodriver.backends.compare.agreement import Values
 
     shares = []
     for apart in (0.0, 1e-12, 1e-10, 1e-9, np.nan):

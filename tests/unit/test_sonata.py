@@ -15,8 +15,8 @@ from support import model, simulate
 
 from neurodriver import Circuit, CircuitError, Connections
 from neurodriver.__main__ import main
-from neurodriver.circuit.sonata_models import KNOWN, Template
 from neurodriver.errors import CircuitWarning
+from neurodriver.io.sonata_models import KNOWN, Template
 
 Change = Callable[[Path], None]
 TEXT = h5py.string_dtype()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neurodriver.compile.sorting import stable_order
+from neurodriver.plan.sorting import stable_order
 
 
 @pytest.mark.parametrize("least", [0, -5])

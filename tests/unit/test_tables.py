@@ -13,8 +13,8 @@ from numpy.testing import assert_array_equal
 from support import model, simulate
 
 from neurodriver import Circuit, CircuitError, NDComponent
-from neurodriver.circuit import arrow
 from neurodriver.errors import CircuitWarning
+from neurodriver.io import arrow
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import csv, feather, parquet  # noqa: E402

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neurodriver.backends.compiler import build
-from neurodriver.kernels.source import CPU, TILE, header, prelude
+from neurodriver.codegen.source import CPU, TILE, prelude
+from neurodriver.native.compiler import build
+from neurodriver.native.headers import header
 
 Words = NDArray[np.uint32]
 ONES = 0xFFFFFFFF
@@ -70,8 +71,8 @@ def library() -> dict[str, ct.CDLL]:
     made = {}
     for dtype in ("float64", "float32"):
         head = prelude(["nd_seed"], dtype, CPU)
-        kept = ["#define ND_MEMBER", "#define ND_UNROLL", header("thread_draws.cuh")]
-        text = "\n".join([*head, header("tile_draws.h"), *kept, EXPORTS])
+        kept = ["#define ND_MEMBER", "#define ND_UNROLL", header("codegen/simt/thread_draws.cuh")]
+        text = "\n".join([*head, header("codegen/cpu/tile_draws.h"), *kept, EXPORTS])
         (made[dtype],) = build([(text, ())])
     return made
 

@@ -10,7 +10,7 @@ from support import AMPA, IAF, all_to_all, model, spiking_network
 
 from neurodriver import Circuit, Connections
 from neurodriver.circuits import optic_lobe
-from neurodriver.compile.program import Program, Unit, compile_circuit
+from neurodriver.plan.program import Program, Unit, compile_circuit
 from neurodriver.profiling.traffic import Traffic, bytes_of, values_read
 
 DT = 1e-4
@@ -161,7 +161,7 @@ def test_alpha_synapses_that_are_not_fused() -> None:
 
 def test_slots_of_spikes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step reads and clears those of one row, however long the delays; none of a calendar."""
-    monkeypatch.setattr("neurodriver.compile.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
     rng = np.random.default_rng(1)
     ends = rng.integers(0, 160, (2, 900)).astype(np.int32)
 

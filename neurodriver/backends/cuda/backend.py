@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.program import Program
+from ...codegen.simt.device import device_text
 from ...custom.instances import Instances
 from ...custom.on_device import DevicePlace
 from ...errors import NeurodriverError
-from ...kernels.device import device_text
+from ...plan.program import Program
 from ...profiling.phases import current
 from ..tables import Events, InputTable, Probe
 from . import schedule
@@ -26,9 +26,9 @@ from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .gates import Gates, Serve
 from .lane import Lane
-from .laps import Laps, peak_bandwidth
-from .mail import mail_of, parts_of
+from .spike_delivery import mail_of, parts_of
 from .staging import Staging
+from .timers import Laps, peak_bandwidth
 from .transfers import Records, Twins
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.buffers import Blank
-from ...compile.memory import LANES
-from ...compile.program import Program, Unit
-from ...kernels.device import table_name
+from ...codegen.simt.device import table_name
+from ...native.buffers import Blank
+from ...plan.memory import LANES
+from ...plan.program import Program, Unit
 from .device import INT, POINTER, Device, Loaded, Pool, launch
 
 _HOST_MEMORY = 1 << 40

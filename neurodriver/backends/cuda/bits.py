@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CompileError
-from ..compiler import build, find_compiler
+from ...native.compiler import build, find_compiler
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Steps and columns of events."""

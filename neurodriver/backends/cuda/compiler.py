@@ -12,8 +12,8 @@ from typing import Any
 
 from ... import settings
 from ...errors import CompileError
+from ...native.cache import kept, refused
 from ...profiling.phases import phased
-from ..cache import kept, refused
 
 FLAGS = (
     "--std=c++17",

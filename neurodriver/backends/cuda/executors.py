@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...compile.program import Unit
 from ...errors import NeurodriverError
+from ...plan.program import Unit
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 

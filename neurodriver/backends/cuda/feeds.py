@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...component import EVENT_VARIABLES
+from ...model.component import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
 from .bits import Bits, Found
 from .transfers import Growing, Records, at
 
 if TYPE_CHECKING:
-    from ...compile.memory import Ring
-    from ...compile.program import Program
+    from ...plan.memory import Ring
+    from ...plan.program import Program
     from .backend import CUDABackend
 
 NOTHING = -2

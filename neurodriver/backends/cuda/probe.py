@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
-from importlib import resources
 
+from ...native.headers import header
 from .compiler import compile_cubin
 from .device import LONG, POINTER, Device, Loaded, launch
 
@@ -137,7 +137,7 @@ def chain_seconds(expression: str, dtype: str = "float64", number: int = 0) -> f
 
 def chain_text(expression: str, dtype: str) -> str:
     """Return the text of the kernel of a chain."""
-    math = resources.files("neurodriver.kernels").joinpath("math.h").read_text(encoding="utf-8")
+    math = header("native/math.h")
     real = "float" if dtype == "float32" else "double"
     return CHAIN.format(math=math, real=real, expression=expression)
 

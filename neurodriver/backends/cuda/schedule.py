@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.memory import LANES
-from ...compile.program import Unit
-from ...kernels.device import ROOMY, Shape
+from ...codegen.simt.device import ROOMY, Shape
+from ...plan.memory import LANES
+from ...plan.program import Unit
 
 WARP = 32
 LARGE_THREADS = 512
@@ -152,7 +152,7 @@ class Load:
     listed : bool
         Whether warps take them from a list.
     window : int
-        See `kernels.device.Shape`.
+        See `codegen.simt.device.Shape`.
     """
 
     edges: int = 0

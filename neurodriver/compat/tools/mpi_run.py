@@ -103,7 +103,7 @@ def mpi_run_manager(
     RuntimeError
         When it fails, with what it printed.
     """
-    from ...network.service import dumps
+    from ...parallel.service import dumps
 
     handle, name = tempfile.mkstemp(suffix=".plan", prefix="neurodriver_")
     try:
@@ -115,8 +115,8 @@ def mpi_run_manager(
             _ALIASES,
             "from neurodriver.compat.tools.logging import setup_logger",
             *([setup] if log or log_screen else []),
-            "from neurodriver.manager import Manager",
-            "from neurodriver.network.service import loads",
+            "from neurodriver.parallel.manager import Manager",
+            "from neurodriver.parallel.service import loads",
             *[_text(one) for one in targets or ()],
             f"man = Manager.of_plan(loads(Path({name!r}).read_bytes()))",
             f"man.spawn(); man.start(steps={int(steps)}); man.wait()",
@@ -141,7 +141,7 @@ def _run(text: str, path: list[str] | None, delete: bool, ranks: int) -> str:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     own = _environment(path or sys.path)
-    command = [*_launcher(ranks), sys.executable, "-m", "neurodriver.network.service", name]
+    command = [*_launcher(ranks), sys.executable, "-m", "neurodriver.parallel.service", name]
     try:
         done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import NeurodriverError
-from ...view.style import matplotlib
+from ...plot.style import matplotlib
 
 
 def imdisp(f: str | os.PathLike[str]) -> Any:

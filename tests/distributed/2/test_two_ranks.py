@@ -18,7 +18,7 @@ STEPS = 400
 @pytest.mark.parametrize("large", [1, 12, 4096])
 def test_same_bits(seed: int, more: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With windows of several steps, too, and blocks that go row by row, from ring to ring."""
-    monkeypatch.setattr("neurodriver.network.buffers.LARGE", large)
+    monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", large)
     circuit, inputs = network(50, seed)
     part = random_parts(circuit, 2, seed)
     expected = whole(with_crossings(circuit, part, more=more), inputs, STEPS)

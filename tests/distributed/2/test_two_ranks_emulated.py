@@ -10,12 +10,11 @@ from cutting import assert_equal_bits, by_uid, managed, random_parts, whole, wit
 from emulated_gpu import emulated, random_circuit
 from support import DT
 
-from neurodriver import LPU, MemoryRecorder
+from neurodriver import LPU, Manager, MemoryRecorder
 from neurodriver.backends.cuda import device
 from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.circuit.cut import cut
-from neurodriver.manager import Manager
-from neurodriver.network.mpi import world
+from neurodriver.parallel.mpi import world
 
 __all__ = ["emulated"]
 STEPS = 60
@@ -46,8 +45,8 @@ def test_same_bits(
     """
     if alone:
         apart(monkeypatch)
-        monkeypatch.setattr("neurodriver.simulation.CALL_SECONDS", 1e4)  # all steps in one call
-    monkeypatch.setattr("neurodriver.network.buffers.LARGE", large)
+        monkeypatch.setattr("neurodriver.run.simulation.CALL_SECONDS", 1e4)  # all steps in one call
+    monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", large)
     monkeypatch.setenv("NEURODRIVER_BACKEND", backends[world().rank])
     circuit, inputs = random_circuit(30, 4)
     part = random_parts(circuit, 2, 4)
@@ -87,7 +86,7 @@ def test_a_window_is_one_copy_each_way(emulated: None) -> None:
 def test_a_rank_that_stops(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both leave at a gate, within an endless call; what was done until then is recorded."""
     apart(monkeypatch)
-    monkeypatch.setattr("neurodriver.simulation.CALL_SECONDS", 1e4)
+    monkeypatch.setattr("neurodriver.run.simulation.CALL_SECONDS", 1e4)
     circuit, _ = random_circuit(30, 6)
     part = random_parts(circuit, 2, 6)
     parts = cut(circuit, part, ["a", "b"])

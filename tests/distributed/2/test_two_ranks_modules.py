@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from stepping import Echo, N, chain, relays, run
 
-from neurodriver.network.mpi import world
+from neurodriver.parallel.mpi import world
 
 STEPS = 20
 

@@ -1,0 +1,1 @@
+"""A backend beside the CPU: every step compared."""

@@ -1,0 +1,185 @@
+"""The same elements in two programs of one circuit, and what a call has recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...circuit.circuit import Circuit, Port
+from ...custom.arrays import host_array
+from ...model.component import EVENT_VARIABLES
+from ...plan.program import Program
+from ..tables import Events as EventTable
+from ..tables import InputTable, Probe
+from .agreement import Events, Rule, Values
+
+Both = tuple[Program, Program]
+Numbers = NDArray[np.int64]
+
+
+@dataclass
+class Pairs:
+    """The same elements of a variable, or of a state, on both sides.
+
+    Attributes
+    ----------
+    mine, theirs : (n,) int64
+        Elements of the rows of the first and of the second program.
+    number : (n,) int64
+        Components in the circuit; -1 - slot for input slots.
+    judge : Values or Events
+    """
+
+    mine: Numbers
+    theirs: Numbers
+    number: Numbers
+    judge: Values | Events
+
+
+@dataclass(frozen=True)
+class State:
+    """A state without a ring, on both sides: number of the kernel and key of its array."""
+
+    name: str
+    mine: tuple[int, str]
+    theirs: tuple[int, str]
+    pairs: Pairs
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A recorded row."""
+
+    variable: str
+    step: int
+    values: NDArray[Any]
+    elements: NDArray[np.int32]
+    events: bool
+
+
+def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
+    """Return the components that update each variable; variables of events come first."""
+    out = {}
+    circuit = both[0].circuit
+    for variable in sorted(both[0].memory.rings, key=lambda v: v not in EVENT_VARIABLES):
+        segments = [_segments(program, variable) for program in both]
+        groups = [
+            g
+            for g, group in enumerate(circuit.groups)
+            if group.model is not Port and all(str(g) in s for s in segments)
+        ]
+        if groups:
+            counts = [circuit.groups[g].count for g in groups]
+            sides = [np.concatenate([p.elements(g, variable) for g in groups]) for p in both]
+            number = np.concatenate([_numbers(circuit, g) for g in groups])
+            judge: Values | Events = Values(rule.relative, np.repeat(range(len(groups)), counts))
+            if variable in EVENT_VARIABLES:
+                judge = Events(rule.late, len(number))
+            out[variable] = Pairs(sides[0], sides[1], number, judge)
+    return out
+
+
+def injected(both: Both) -> dict[str, Pairs]:
+    """Return the input slots of each variable."""
+    out = {}
+    for variable in both[0].memory.rings:
+        segments = [_segments(program, variable).get("inputs") for program in both]
+        if segments[0] is not None and segments[1] is not None:
+            slots = np.arange(segments[0].count)
+            mine, theirs = (slots + s.start for s in segments if s)
+            out[variable] = Pairs(mine, theirs, -1 - slots, Values(0.0, slots * 0))
+    return out
+
+
+def states(both: Both, rule: Rule) -> list[State]:
+    """Return the states that both keep without a row."""
+    out = []
+    theirs = dict(_states_in(both[1]))
+    circuit = both[0].circuit
+    for (group, name), place in _states_in(both[0]):
+        if (group, name) in theirs:
+            number = _numbers(circuit, group)
+            usual = np.arange(len(number))
+            sides = [program.positions.get(group, usual) for program in both]
+            pairs = Pairs(sides[0], sides[1], number, Values(rule.relative, usual * 0))
+            out.append(State(name, place, theirs[group, name], pairs))
+    return out
+
+
+def ports(both: Both) -> Iterator[tuple[str, Numbers, Numbers]]:
+    """Yield variable and elements on both sides of what stands in the places of ports."""
+    for variable, ring in both[0].memory.rings.items():
+        for owner in ring.segments:
+            if owner != "inputs" and both[0].circuit.groups[int(owner)].model is Port:
+                mine, theirs = (p.elements(int(owner), variable) for p in both)
+                yield variable, mine, theirs
+
+
+def moved(both: Both, table: InputTable) -> InputTable:
+    """Return a table of inputs of the first program for the second."""
+    rings, others = (program.memory.rings for program in both)
+    name = list(rings)[table.ring]
+    for owner, segment in rings[name].segments.items():
+        if segment.start <= table.first < segment.start + segment.count:
+            first = others[name].segments[owner].start + table.first - segment.start
+    return InputTable(list(others).index(name), first, table.count, None, None, 0, table.back)
+
+
+def name_of(circuit: Circuit, number: int) -> str:
+    """Return a component, or an input slot, in words."""
+    if number < 0:
+        return f"input slot {-1 - number}"
+    group = int(np.searchsorted(circuit.starts, number, side="right")) - 1
+    return f"'{circuit.uids[number]}' ({circuit.groups[group].name})"
+
+
+def sampled(program: Program, probe: Probe, first: int, steps: int) -> Iterator[Kept]:
+    """Yield the rows of values that a call has recorded."""
+    variable = list(program.memory.rings)[probe.ring]
+    elements = host_array(probe.elements, probe.count, np.int32)
+    for step in range(first, first + steps):
+        if (step + 1) % probe.interval == 0:
+            slot = (step + 1) // probe.interval - 1 - first // probe.interval
+            address = probe.rows + slot * probe.count * program.dtype.itemsize
+            values = host_array(address, probe.count, program.dtype)
+            yield Kept(variable, step, values, elements, False)
+
+
+def noted(
+    program: Program,
+    table: EventTable,
+    first: int,
+    steps: int,
+    at: NDArray[np.int64],
+    column: NDArray[np.int32],
+) -> Iterator[Kept]:
+    """Yield the events that a call has recorded, as rows of zeros and ones."""
+    variable = list(program.memory.rings)[table.ring]
+    elements = host_array(table.elements, table.count, np.int32)
+    rows = np.zeros((steps, table.count), program.dtype)
+    rows[at, column] = 1
+    for step, row in enumerate(rows, first):
+        yield Kept(variable, step, row, elements, True)
+
+
+def _segments(program: Program, variable: str) -> dict[str, Any]:
+    ring = program.memory.rings.get(variable)
+    return {} if ring is None else dict(ring.segments)
+
+
+def _numbers(circuit: Circuit, group: int) -> Numbers:
+    out: Numbers = circuit.starts[group] + np.arange(circuit.groups[group].count)
+    return out
+
+
+def _states_in(program: Program) -> Iterable[tuple[tuple[int, str], tuple[int, str]]]:
+    """Yield (group, state) and (kernel, key) of all states that have an array of their own."""
+    for number, unit in enumerate(program.units):
+        for key in unit.values:
+            prefix, mark, name = key.partition("state:")
+            if mark and prefix in ("", "synapse."):
+                yield (unit.groups[1 if prefix else 0], name), (number, key)

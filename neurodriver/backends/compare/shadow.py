@@ -1,0 +1,343 @@
+"""``ShadowBackend``: a backend whose every step is computed on the CPU, too, and compared."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...circuit.circuit import Circuit
+from ...model.component import EVENT_VARIABLES
+from ...plan.initial import fill_initial
+from ...plan.program import Program
+from ...plan.target import CPU, Target
+from ..base import Backend
+from ..cpu.backend import CPUBackend
+from ..tables import Events as EventTable
+from ..tables import InputTable, Probe
+from .agreement import DisagreementError, Events, Rule, Verdict, same_bits
+from .pairs import Pairs, injected, moved, name_of, noted, ports, sampled, states, updated
+
+ROWS = 64
+"""Rows of a ring: those of a whole call are there to be compared after it."""
+
+_BYTES = 256 << 20
+"""Bytes of the rows of one variable at most, for calls of many steps."""
+
+Rows = Callable[[int], int]
+
+
+def deeper(
+    circuit: Circuit, targets: Iterable[tuple[str, Any]], depth: Mapping[str, Rows]
+) -> dict[str, Rows]:
+    """Return the number of rows of rings that keep all rows of a call."""
+    rows = max(2, min(ROWS, _BYTES // (8 * max(circuit.count, 1))))
+    names = {"g", "I", "V", *(variable for variable, _ in targets), *depth}
+    for group in circuit.groups:
+        names |= {*group.model.updates, *(access.variable for access in group.model.accesses)}
+
+    def more(name: str) -> Rows:
+        given = depth.get(name, int)
+        return lambda needed: given(max(needed, rows))
+
+    return {name: more(name) for name in sorted(names)}
+
+
+def reference_target(target: Target) -> Target:
+    """Return what the CPU's program is compiled for, so that its variables lie likewise."""
+    powers, fuses = target.powers_of_two, target.fuses
+    return replace(CPU, fuses=fuses, keeps_rows=False, powers_of_two=powers, events=False)
+
+
+def shadowed(tested: Backend, program: Program, told: str) -> ShadowBackend:
+    """Return a backend with a shadow.
+
+    Parameters
+    ----------
+    tested : Backend
+    program : Program
+        The same circuit, compiled for ``reference_target``.
+    told : str
+        The tested backend in words.
+    """
+    reference = CPUBackend(program)
+    fill_initial(program)
+    return ShadowBackend(tested, reference, told)
+
+
+class ShadowBackend:
+    """Runs a program on a backend and the same circuit on the CPU; compares all that they know.
+
+    All rows of every variable are compared at each step, states without a row and recordings
+    after each call. What is recorded is what the tested backend gives.
+
+    Parameters
+    ----------
+    tested : Backend
+    reference : CPUBackend
+        The same circuit with its initial values, rings of at least as many rows.
+    told : str
+        The tested backend in words.
+
+    Attributes
+    ----------
+    steps : int
+        Steps compared so far.
+    same : bool
+        Whether all bits were equal.
+    """
+
+    def __init__(self, tested: Backend, reference: CPUBackend, told: str) -> None:
+        self._tested, self._reference, self._told = tested, reference, told
+        self.program = tested.program
+        self.threads, self.instances = tested.threads, tested.instances
+        self.inputs: Any = []
+        self.probes: Any = []
+        self.events: Any = []
+        self.exports: Any = []
+        self.steps = 0
+        self.same = True
+        self._largest = 0.0, "", -1, 0
+        self._open = True
+        circuit, dtype = self.program.circuit, self.program.dtype
+        hidden = any(g.model.sub_units or g.model.methods for g in circuit.groups)
+        rule = Rule.of(circuit, dtype)
+        self.rule = replace(rule, restarts=rule.restarts and not hidden)
+        self._shifted = False  # an event came early or late, so values may differ
+        both = self.program, reference.program
+        self._variables = updated(both, self.rule)
+        self._slots = injected(both)
+        self._states = states(both, self.rule)
+        self._ports = [one for one in ports(both) if one[0] not in EVENT_VARIABLES]
+        depth = min((r.depth for p in both for r in p.memory.rings.values()), default=ROWS)
+        self._most = max(1, depth - 1)
+
+    # -- the interface of a backend -------------------------------------------------------------
+
+    @property
+    def longest(self) -> int:
+        """Steps of a call at most; one where each step begins with the tested side's states."""
+        if self.rule.restarts and not self.same:
+            return 1
+        return min(self._tested.longest, self._most)
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether ``run_step`` has to follow each step."""
+        return self._tested.stepwise
+
+    def publish(self) -> None:
+        """Fill row 0 on both sides."""
+        self._tested.publish()
+        self._reference.publish()
+
+    def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
+        """Set elements of every row of a variable on both sides."""
+        self._tested.put(variable, elements, values)
+        pairs = self._variables[variable]
+        place = np.full(self.program.memory.rings[variable].width, -1)
+        place[pairs.mine] = pairs.theirs
+        self._reference.put(variable, place[elements], values)
+
+    def row(self, variable: str, step: int) -> NDArray[Any]:
+        """Return the row of a step on the tested side."""
+        return self._tested.row(variable, step)
+
+    def state(self, number: int, key: str) -> NDArray[Any]:
+        """Return a state of a kernel on the tested side."""
+        return self._tested.state(number, key)
+
+    def start(
+        self,
+        inputs: list[InputTable],
+        probes: list[Probe],
+        events: list[EventTable],
+        exports: Sequence[Probe] = (),
+    ) -> None:
+        """Get both ready for steps; only the tested one records."""
+        for variable in self._variables:
+            self._compare(variable, 0)
+        self._compare_states(0)
+        both = self.program, self._reference.program
+        self._tables = [moved(both, table) for table in inputs]
+        self._counts = len(inputs), len(probes), len(events)
+        self._tested.start(inputs, probes, events, exports)
+        self._reference.start(self._tables, [], [])
+        self.inputs, self.probes = self._tested.inputs, self._tested.probes
+        self.events, self.exports = self._tested.events, self._tested.exports
+
+    def run(self, first: int, steps: int) -> int:
+        """Advance both up to ``steps`` steps; compare them unless ``run_step`` has to follow.
+
+        Raises
+        ------
+        DisagreementError
+            At the first variable, component and step that differ by more than the rule allows.
+        """
+        for place, table in enumerate(self.inputs[: self._counts[0]]):
+            mine = self._reference.inputs[place]
+            mine.table, mine.row_of_step = table.table, table.row_of_step
+            mine.version = table.version
+        self._take_ports(first)
+        done = self._tested.run(first, min(steps, self.longest))
+        self._reference.run(first, done)
+        if not self.stepwise:
+            self._judge(first, done)
+        return done
+
+    def buffer(self, count: int) -> NDArray[Any]:
+        """Return zeros for what processes tell each other."""
+        return self._tested.buffer(count)
+
+    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the events of one table in the last call."""
+        return self._tested.found(number)
+
+    def run_step(self, step: int) -> None:
+        """Let the instances of both write row ``step + 1``, and compare."""
+        self._tested.run_step(step)
+        self._reference.run_step(step)
+        self._judge(step, 1)
+
+    def worked(self) -> list[int]:
+        """Return how many component updates the tested side has done."""
+        return self._tested.worked()
+
+    def close(self) -> None:
+        """Say what was found; give threads and memory back."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._reference.close)
+            stack.callback(self._tested.close)
+            if self._open and self.steps:
+                print(self.report(), file=sys.stderr)
+            self._open = False
+
+    # -- comparing ------------------------------------------------------------------------------
+
+    def report(self) -> str:
+        """Return in words how well both agreed."""
+        what = f"{len(self._variables)} variables and {len(self._states)} states"
+        head = f"{self._told} beside the CPU: {self.steps:,} steps of {what}"
+        if self.same:
+            return f"{head}, all bits equal"
+        share, name, number, step = self._largest
+        how = "each step from equal states" if self.rule.restarts else "both running freely"
+        where = f"{name} of {name_of(self.program.circuit, number)} at step {step:,}"
+        return f"{head}, within {self._allowed()}; largest: {share:.2g} of that, {where} ({how})"
+
+    def _allowed(self) -> str:
+        late = f", spikes within {self.rule.late} step" if self.rule.late else ""
+        return f"{self.rule.relative:g} of the largest value{late}"
+
+    def _judge(self, first: int, steps: int) -> None:
+        """Compare the rows that a call has written, then states and recordings."""
+        for step in range(first + 1, first + steps + 1):
+            for variable in self._slots:
+                self._compare(variable, step - 1, self._slots[variable])
+            for variable in self._variables:
+                self._compare(variable, step)
+            self.steps += 1
+            if self.rule.restarts and not self.same:
+                break  # what follows in this call has grown out of another row
+        if not self.stepwise:  # otherwise Python writes its rows later
+            self._check_recordings(first, steps)
+        last = first + steps
+        if step == last:
+            self._compare_states(last)
+        if self.rule.restarts and not self.same:
+            self._restart(last)
+
+    def _compare(self, variable: str, step: int, pairs: Pairs | None = None) -> None:
+        pairs = pairs or self._variables[variable]
+        mine = self._tested.row(variable, step)[pairs.mine]
+        theirs = self._reference.row(variable, step)[pairs.theirs]
+        self._weigh(variable, step, pairs, mine, theirs)
+
+    def _compare_states(self, step: int) -> None:
+        for state in self._states:
+            mine = self._tested.state(*state.mine)[state.pairs.mine]
+            theirs = self._reference.state(*state.theirs)[state.pairs.theirs]
+            self._weigh(state.name, step, state.pairs, mine, theirs)
+
+    def _weigh(
+        self, name: str, step: int, pairs: Pairs, mine: NDArray[Any], theirs: NDArray[Any]
+    ) -> None:
+        verdict = pairs.judge.judge(mine, theirs)
+        if verdict.same and verdict.share <= 1:
+            return
+        events = isinstance(pairs.judge, Events)
+        if verdict.share > 1 and (events or not self._shifted):
+            raise DisagreementError(self._message(name, step, pairs, mine, theirs, verdict))
+        self.same &= verdict.same
+        self._shifted |= events and not verdict.same
+        if verdict.worst >= 0 and self._largest[0] <= verdict.share <= 1:
+            self._largest = verdict.share, name, int(pairs.number[verdict.worst]), step
+
+    def _message(
+        self,
+        name: str,
+        step: int,
+        pairs: Pairs,
+        mine: NDArray[Any],
+        theirs: NDArray[Any],
+        verdict: Verdict,
+    ) -> str:
+        at = verdict.worst
+        others = int((~same_bits(mine, theirs)).sum())
+        which = name_of(self.program.circuit, int(pairs.number[at]))
+        late = isinstance(pairs.judge, Events) and pairs.judge.late
+        when = f"{step - 1:,} to {step:,}: one event more or less" if late else f"{step:,}"
+        bits = "bits were equal before" if self.same else "bits differed before, within the rule"
+        return (
+            f"{self._told} differs from the CPU: {name} of {which} at step "
+            f"{when} is {mine[at]}, on the CPU {theirs[at]}; allowed is {self._allowed()}; "
+            f"{others:,} of {len(mine):,} values differ there, {bits}"
+        )
+
+    def _check_recordings(self, first: int, steps: int) -> None:
+        """Hold what was recorded in a call against the rows that it comes from."""
+        _, probes, events = self._counts
+        kept = chain(
+            *(sampled(self.program, p, first, steps) for p in self.probes[:probes]),
+            *(
+                noted(self.program, e, first, steps, *self._tested.found(number))
+                for number, e in enumerate(self.events[:events])
+            ),
+        )
+        for one in kept:
+            row = self._tested.row(one.variable, one.step)[one.elements]
+            row = (row != 0).astype(row.dtype) if one.events else row
+            wrong = np.flatnonzero(~same_bits(one.values, row))
+            if len(wrong):
+                at = wrong[0]
+                raise DisagreementError(
+                    f"{self._told}: the recording of {one.variable}, column {at}, holds "
+                    f"{one.values[at]} at step {one.step:,}, where the variable is {row[at]}"
+                )
+
+    # -- equal states ---------------------------------------------------------------------------
+
+    def _take_ports(self, first: int) -> None:
+        """Give the reference what other processes put straight into rings."""
+        memory = self._reference.program.memory
+        for variable, mine, theirs in self._ports:
+            rows = memory.get_buffer(variable)
+            for step in range(max(0, first - len(rows) + 1), first + 1):
+                rows[step % len(rows), theirs] = self._tested.row(variable, step)[mine]
+
+    def _restart(self, step: int) -> None:
+        """Give the reference the values and states of the tested side; events are equal."""
+        memory = self._reference.program.memory
+        for variable in self._variables.keys() - EVENT_VARIABLES:
+            pairs, rows = self._variables[variable], memory.get_buffer(variable)
+            for one in range(max(0, step - len(rows) + 1), step + 1):
+                rows[one % len(rows), pairs.theirs] = self._tested.row(variable, one)[pairs.mine]
+        for state in self._states:
+            mine = self._tested.state(*state.mine)[state.pairs.mine]
+            self._reference.state(*state.theirs)[state.pairs.theirs] = mine

@@ -1,0 +1,31 @@
+"""Times that are legal but look like milliseconds: they are seconds here, tables often say ms."""
+
+from __future__ import annotations
+
+from ..errors import Faults
+from .circuit import Circuit
+
+SUBSTEPS = 1000
+"""Sub-steps of a model in a step that nobody wants: 100 are those of a step of 1 ms where ions
+flow through channels."""
+
+DELAY = 0.5
+"""Seconds that no axon delays a spike: at 0.1 m/s, the slowest, they are 5 cm."""
+
+
+def doubt_step(circuit: Circuit, dt: float) -> None:
+    """Warn of models that take very many sub-steps in a step of ``dt`` seconds."""
+    faults = Faults(circuit.name)
+    for model in dict.fromkeys(group.model for group in circuit.groups):
+        if (many := model.substeps(dt)) >= SUBSTEPS:
+            faults.warn(
+                f"{model.__name__} takes {many:,} sub-steps a step: dt = {dt:g} is in seconds"
+            )
+    faults.finish()
+
+
+def doubt_delay(faults: Faults, connections: str, delay: float, dt: float) -> None:
+    """Note a warning where the longest of some delays, in seconds, is very long."""
+    if delay >= DELAY:
+        said = f"{connections}, 'delay': up to {delay:g}, {delay / dt:,.0f} steps"
+        faults.warn(f"{said}: delays are in seconds")

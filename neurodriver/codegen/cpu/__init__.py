@@ -1,0 +1,1 @@
+"""Program to C++ for the CPU."""

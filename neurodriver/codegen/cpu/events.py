@@ -1,0 +1,164 @@
+"""The sum over a step's spikes, as text: what does not spike is not read."""
+
+from __future__ import annotations
+
+from ...model.component import Access
+from ...plan.sums.events import MOST
+from ..component import ComponentText
+from ..kernel import block
+from .fanout import FanoutText
+from .sums import SumText
+
+LISTED = 4096
+"""Edges of a step's spikes into the components of a call that are listed at most."""
+
+_LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
+
+
+def sum_text(component: ComponentText, access: Access) -> SumText:
+    """Return what writes how an access is read."""
+    gather = component.shape.gathers[access.name]
+    if gather.form == "fanout":
+        return FanoutText(component, access)
+    return (EventText if "event_first" in gather.arrays else SumText)(component, access)
+
+
+def dealing(sums: list[SumText]) -> list[str]:
+    """Return the lines that deal out the spikes of all accesses that ask for it."""
+    return [line for s in sums if isinstance(s, FanoutText) for line in s.deal()]
+
+
+class EventText(SumText):
+    """Writes how a sliced access is read whose edges are stored by their sources, too.
+
+    The step's spikes are listed before the tiles, and their edges hung up at their targets: a
+    chain for each component, the last edge first. The tiles take them from there.
+    """
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether the rows that are read may be known to be all zero."""
+        return True
+
+    def head(self) -> list[str]:
+        """Declare what is read, list the step's spikes, hang up their edges."""
+        name = self.access.name
+        in_order = "event_rank" not in self.gather.arrays
+        kinds = {"element": "int", "first": "long long", "target": "int"}
+        kinds |= {"back": "int", "block": "int"} | ({} if in_order else {"rank": "int"})
+        lines = super().head()
+        lines += [self._array(f"event_{array}", kind) for array, kind in kinds.items()]
+        lines += [self._array(f"event_{n}", "real") for n in self.varied]
+        chain = self._pointer("event_chain", "int")
+        if self.gather.back is None:
+            lines.append(f"bool nd_silent_{name} = true;")
+        most = self._limit("event_most")
+        few = f"nd_spikes_{name} <= {most} && nd_edges_{name} <= {LISTED}"
+        return [
+            *lines,
+            f"int *__restrict nd_chain_{name} = {chain};",
+            f"long long nd_spikes_{name} = 0, nd_edges_{name} = 0;",
+            f"real nd_spike_{name}[{MOST}];",
+            f"long long nd_from_{name}[{MOST}], nd_to_{name}[{MOST}];",
+            f"long long nd_edge_{name}[{LISTED}];",
+            f"int nd_of_{name}[{LISTED}], nd_after_{name}[{LISTED}];",
+            *self._search(most),
+            f"const bool nd_few_{name} = {few};",
+            *block(f"if (!nd_silent_{name} && nd_few_{name})", self._hang_up(in_order)),
+        ]
+
+    def _limit(self, name: str) -> str:
+        return self.component.arguments.integer(self.component.key(f"{self.access.name}:{name}"))
+
+    def _search(self, most: str) -> list[str]:
+        """List the spikes in the rows that are not silent, as long as they are few."""
+        name, variable, a = self.access.name, self.access.variable, self.component.arguments
+        spikes, below = f"nd_spikes_{name}", f"nd_not_below(nd_event_target_{name}"
+        ring, active = (a.pointer(f"ring:{variable}", "real"), f"active:{variable}")
+        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
+        value = f"nd_row_{name}[nd_event_element_{name}[nd_e + nd_l]]"
+        note = [
+            f"const long long *nd_first = nd_event_first_{name} + nd_e + nd_l;",
+            f"const long long nd_from = {below}, nd_first[0], nd_first[1], nd_begin);",
+            f"const long long nd_to = {below}, nd_from, nd_first[1], nd_end);",
+            f"nd_spike_{name}[{spikes}] = {value};",
+            f"nd_from_{name}[{spikes}] = nd_from;",
+            f"nd_to_{name}[{spikes}] = nd_to;",
+            f"nd_edges_{name} += nd_to - nd_from;",
+        ]
+        found = [*block(f"if ({spikes} < {most})", note), f"++{spikes};"]
+        sources = [
+            "int nd_here = 0;",
+            "ND_SIMD_ANY",
+            f"{_LANE} nd_here |= {value} != 0;",
+            *block(f"if (nd_here) {_LANE}", block(f"if ({value} != 0)", found)),
+        ]
+        row = [
+            f"const long long nd_past = nd_k - nd_event_back_{name}[nd_b];",
+            f"if (nd_silent({a.pointer(active, 'const long long')}, nd_past, {depth})) continue;",
+            *([f"nd_silent_{name} = false;"] if self.gather.back is None else []),
+            f"const real *nd_row_{name} = nd_row({ring}, nd_past, {depth}, {width});",
+            *block(
+                f"for (int nd_e = nd_event_block_{name}[nd_b]; "
+                f"nd_e < nd_event_block_{name}[nd_b + 1] && {spikes} <= {most}; nd_e += ND_LANES)",
+                sources,
+            ),
+        ]
+        loop = f"for (int nd_b = 0; nd_b < {self._limit('event_latencies')}; ++nd_b)"
+        return block(loop, row)
+
+    def _hang_up(self, in_order: bool) -> list[str]:
+        """Put every edge into the chain of its target, before the edges that come earlier."""
+        name = self.access.name
+        edge = [
+            f"int *nd_link = nd_chain_{name} + nd_event_target_{name}[nd_p];",
+            f"nd_edge_{name}[nd_c] = nd_p;",
+            f"nd_of_{name}[nd_c] = nd_j;",
+            f"nd_after_{name}[nd_c] = *nd_link;",
+            "*nd_link = nd_c++;",
+        ]
+        if not in_order:
+            rank, link = f"nd_event_rank_{name}", f"nd_link = nd_after_{name} + *nd_link;"
+            later = f"{rank}[nd_edge_{name}[*nd_link]] > {rank}[nd_p]"
+            edge.insert(1, f"while (*nd_link >= 0 && {later}) {link}")
+        edges = f"for (long long nd_p = nd_from_{name}[nd_j]; nd_p < nd_to_{name}[nd_j]; ++nd_p)"
+        spikes = f"for (int nd_j = 0; nd_j < nd_spikes_{name}; ++nd_j)"
+        return ["int nd_c = 0;", *block(spikes, block(edges, edge))]
+
+    def loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop that fills ``nd_sum_<access>`` for one tile."""
+        name = self.access.name
+        kind = self.kind
+        declared, *rest = super().loop(earlier)
+        data = [
+            f"const real {n} = nd_event_{n}_{name}[nd_p];" if n in self.varied
+            else f"const real {n} = nd_u_{name}_{n};"
+            for n in self.access.connection
+        ]  # fmt: skip
+        edge = [
+            f"const long long nd_p = nd_edge_{name}[nd_c];",
+            f"const real {self.access.variable} = nd_spike_{name}[nd_of_{name}[nd_c]];",
+            *self.before(earlier),
+            *data,
+            f"nd_acc = nd_acc + {self.each()};",
+        ]
+        turn = [
+            f"const int nd_next = nd_after_{name}[nd_c];",
+            f"nd_after_{name}[nd_c] = nd_turned;",
+            "nd_turned = nd_c;",
+            "nd_c = nd_next;",
+        ]
+        lane = [
+            f"int nd_c = nd_chain_{name}[nd_t + nd_l], nd_turned = -1;",
+            f"{kind} nd_acc = 0;",
+            f"nd_chain_{name}[nd_t + nd_l] = -1;",
+            *block("while (nd_c >= 0)", turn),
+            *block(f"for (nd_c = nd_turned; nd_c >= 0; nd_c = nd_after_{name}[nd_c])", edge),
+            f"nd_sum_{name}[nd_l] = {self.finished('nd_acc', 'nd_t + nd_l')};",
+        ]
+        few = [
+            f"typedef {kind} nd_sum_t;",
+            "const int nd_s = 0; (void)nd_s;",
+            *block("for (int nd_l = 0; nd_l < nd_m; ++nd_l)", lane),
+        ]
+        return [declared, *block(f"if (!nd_silent_{name} && nd_few_{name})", few), "else", *rest]

@@ -1,0 +1,260 @@
+"""How spikes reach the slots of their targets, as text; and how these are read and cleared."""
+
+from __future__ import annotations
+
+from ..kernel import block
+from .sums import SumText
+
+_C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
+
+_BELONGS = {"multiple": "ND_TO_EDGE", "of_source": "ND_TO_SOURCE"}
+"""What the weights of an array belong to."""
+
+NEAR = 1 << 20
+"""Bytes of slots up to which they lie in a near cache, those that the spikes of a step reach."""
+
+
+PAGE = 16
+"""Bits of a slot's number within a page of a calendar: pages are as large as a near cache."""
+
+
+class FanoutText(SumText):
+    """Writes how an access is read whose connections are stored by their sources.
+
+    Before its components are updated each thread deals the spikes that are due out to them, so
+    that they find the sum of a step in their slots. It is the only one that writes these.
+    """
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether the components of a tile need a text for sums that are zero."""
+        return False
+
+    @property
+    def noted(self) -> bool:
+        """Whether it is noted which slots something reached."""
+        return "touched" in self.gather.blanks
+
+    @property
+    def dated(self) -> bool:
+        """Whether what arrives steps later may wait for that in a calendar (``nd_calendar``)."""
+        return "calendar" in self.gather.blanks and self.later
+
+    @property
+    def later(self) -> bool:
+        """Whether connections reach slots of several steps."""
+        return self.gather.limits["reach"] > self.gather.limits["ahead"]
+
+    @property
+    def loops(self) -> bool:
+        """Whether sums are taken out of the slots before the components are updated.
+
+        They are where several sub-steps need them, and where few slots of a tile are reached: the
+        others lie in no near cache.
+        """
+        return self.noted or self.component.shape.substeps > 1
+
+    def direct(self, component: str, lane: str) -> str:
+        """Return the expression of the finished sum inside the loop over components."""
+        if self.loops:
+            return super().direct(component, lane)
+        return self.finished(f"nd_at_{self.access.name}[{lane}]", component)
+
+    def waiting(self) -> list[str]:
+        """Declare the sums of a tile, which are zero where no slot was reached."""
+        return [f"real nd_sum_{self.access.name}[ND_TILE] = {{0}};"] if self.noted else []
+
+    def tile(self) -> list[str]:
+        """Declare where a tile's slots are, and whether something reached them."""
+        name = self.access.name
+        slots = f"nd_slot_{name} *__restrict nd_at_{name} = nd_slots_{name} + nd_now_{name} + nd_t;"
+        if not self.noted:
+            return [slots]
+        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
+        return [
+            slots,
+            f"unsigned char *nd_note_{name} = {note};",
+            f"const bool nd_reached_{name} = nd_noted(nd_note_{name}, nd_m);",
+        ]
+
+    def after(self) -> list[str]:
+        """Clear the slot of a component."""
+        return [] if self.loops else [f"nd_at_{self.access.name}[nd_i] = 0;"]
+
+    def after_tile(self) -> list[str]:
+        """Clear the sums of a tile."""
+        if not self.noted:
+            return []
+        name = self.access.name
+        each = "for (int nd_i = 0; nd_i < ND_TILE; ++nd_i)"
+        return [f"if (nd_reached_{name}) {each} nd_sum_{name}[nd_i] = 0;"]
+
+    def head(self) -> list[str]:
+        """Declare the slots."""
+        name = self.access.name
+        return [
+            f"typedef {self.slot} nd_slot_{name};",
+            *self.units(),
+            f"nd_slot_{name} *__restrict nd_slots_{name} = "
+            f"{self._pointer('slots', f'nd_slot_{name}')};",
+            *self._notes(),
+            f"const int nd_ahead_{name} = {self._limit('ahead')};",
+            f"const int nd_turns_{name} = {self._limit('depth')};",
+            f"const int nd_now_{name} = (int)nd_rest(nd_k, nd_turns_{name}) * nd_ahead_{name};",
+        ]
+
+    def _notes(self) -> list[str]:
+        name = self.access.name
+        if not self.noted:
+            return []
+        notes = self._pointer("touched", "unsigned char")
+        return [f"unsigned char *__restrict nd_touched_{name} = {notes};"]
+
+    def deal(self) -> list[str]:
+        """Return the lines that deal out the spikes that are due at step ``nd_k``."""
+        name = self.access.name
+        kinds = {"block": "long long", "listed": "int", "parts": "long long"}
+        kinds |= {
+            n: _C_TYPES[self.gather.arrays[n].dtype.name]
+            for n in ("code", "multiple", "of_source")
+            if n in self.gather.arrays
+        }
+        lines = [line for line in self.head() if "nd_one_" not in line and "nd_unit_" not in line]
+        lines += [self._array(n, kind) for n, kind in kinds.items()]
+        if "weight" not in self.gather.arrays and "weight" in self.gather.uniform:
+            number = self.component.arguments.scalar(self.component.key(f"data:{name}:weight"))
+            lines.append(f"const int nd_all_{name} = (int){number};")
+        return block("", [*lines, *self._deal_out()])
+
+    def _limit(self, name: str) -> str:
+        place = self.component.arguments.integer(self.component.key(f"{self.access.name}:{name}"))
+        return f"(int){place}"
+
+    def _deal_out(self) -> list[str]:
+        """Find the spikes of each block's row, and bring each to its targets; then what is due."""
+        name, variable, a = self.access.name, self.access.variable, self.component.arguments
+        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
+        active = a.pointer(f"active:{variable}", "const long long")
+        noted = a.pointer(f"noted:{variable}", "const unsigned short")
+        counted = a.pointer(f"counted:{variable}", "const long long")
+        ring = a.pointer(f"ring:{variable}", "real")
+        cuts, threads = a.pointer("cuts", "const long long"), a.integer("threads")
+        word = [
+            "unsigned long long nd_bits = nd_found.bits[nd_w];",
+            *block(
+                "for (; nd_bits; nd_bits &= nd_bits - 1)",
+                [
+                    "const int nd_e = nd_found.at[nd_w] + __builtin_ctzll(nd_bits);",
+                    "const int nd_count = nd_ones ? 1 : nd_spikes(nd_row_b[nd_e]);",
+                    "if (nd_count != 0) nd_fan.add(nd_of[3] + nd_e - nd_of[1], nd_count);",
+                ],
+            ),
+        ]
+        every = [
+            f"const unsigned short *nd_notes = {noted} + nd_at * {width} / ND_LANES;",
+            f"const bool nd_ones = {counted}[nd_at] < nd_past;",
+            "nd_events nd_found;",
+            *block(
+                "for (long long nd_first = nd_of[1]; nd_first < nd_of[2];)",
+                [
+                    "nd_first = nd_found.find(nd_notes, nd_first, nd_of[2]);",
+                    *block("for (int nd_w = 0; nd_w < nd_found.count; ++nd_w)", word),
+                ],
+            ),
+        ]
+        some = block(
+            "for (long long nd_i = nd_of[1]; nd_i < nd_of[2]; ++nd_i)",
+            [
+                f"const long long nd_e = nd_listed_{name}[nd_i];",
+                "if (nd_row_b[nd_e] == 0) continue;",
+                "nd_fan.add(nd_of[3] + nd_i - nd_of[1], nd_spikes(nd_row_b[nd_e]));",
+            ],
+        )
+        each = [
+            f"const long long *nd_of = nd_block_{name} + 5 * nd_b, nd_past = nd_k - nd_of[0];",
+            "if (nd_past < 0) continue;",
+            f"const long long nd_at = nd_place(nd_past, {depth});",
+            f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
+            f"const real *nd_row_b = {ring} + nd_at * {width};",
+            *block("if (nd_of[4])", some),
+            *block("else", every),
+        ]
+        before, after = self._recalled() if self.noted else ([], [])
+        return [
+            f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
+            *self._fan(threads),
+            *before,
+            *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
+            "nd_fan.deal();",
+            *([f"nd_fan.arrive(nd_begin, nd_end, nd_ahead_{name});"] if self.dated else []),
+            *after,
+        ]
+
+    def _recalled(self) -> tuple[list[str], list[str]]:
+        """Recall what a thread dealt out in its last step, of whichever circuit, and this step."""
+        before = [
+            "static thread_local long long nd_before = 0;",  # decides how slots are noted alone
+            f"nd_fan.expect(nd_before, nd_begin, nd_end, nd_ahead_{self.access.name});",
+        ]
+        return before, ["nd_before = nd_fan.arrivals;"]
+
+    def _fan(self, threads: str) -> list[str]:
+        """Declare what takes the spikes, and deals them out."""
+        name, arrays = self.access.name, self.gather.arrays
+        of = next((n for n in _BELONGS if n in arrays), "")
+        kinds = [_C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
+        reach, size = self.gather.limits["reach"], 8 if self.gather.limits["wide"] else 4
+        row = "" if self.later else f" + nd_now_{name}"
+        given = {
+            "slots": f"nd_slots_{name}{row}",
+            "touched": f"(nd_touch *)(nd_touched_{name}{row and row + ' / ND_LANES'})",
+            "parts": f"nd_parts_{name} + nd_u",
+            "code": f"nd_code_{name}",
+            "multiple": f"nd_{of}_{name}",
+            "all": f"nd_all_{name}",
+            "now": f"(unsigned)nd_now_{name}",
+            "end": f"(unsigned)(nd_turns_{name} * nd_ahead_{name})",
+            "stride": f"(int){threads} + 1",
+        }
+        unused = {"all"} if of else {"multiple"}
+        unused |= set() if self.noted else {"touched"}
+        given |= dict.fromkeys(unused, "0")
+        belongs = _BELONGS.get(of, "ND_TO_ALL")
+        flags = [str(f).lower() for f in (self.later, self.noted, reach * size > NEAR)]
+        flags.append(str(PAGE if self.dated else 0))
+        kind = f"nd_fanout<nd_slot_{name}, {', '.join([*kinds, belongs, *flags])}>"
+        return [
+            f"{kind} nd_fan;",
+            *[f"nd_fan.{n} = {value};" for n, value in given.items()],
+            f"nd_fan.foresee({self._limit('mean')}, {threads});",
+            *(self._calendar(threads) if self.dated else []),
+        ]
+
+    def _calendar(self, threads: str) -> list[str]:
+        """Open a thread's share of the calendar."""
+        given = f"{self._pointer('calendar', 'void')}, {self._limit('postponed')}, {threads}, nd_u"
+        return [f"nd_fan.calendar.open({given}, nd_fan.end);"]
+
+    def loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop that takes one tile's sums out of the slots that something reached."""
+        name = self.access.name
+        if not self.noted:
+            take = [
+                f"nd_sum_{name}[nd_i] = {self.finished(f'nd_at_{name}[nd_i]', 'nd_t + nd_i')};",
+                f"nd_at_{name}[nd_i] = 0;",
+            ]
+            each = block("for (int nd_i = 0; nd_i < nd_m; ++nd_i)", take)
+            return [f"real nd_sum_{name}[ND_TILE];", "ND_SIMD", *each]
+        at = "nd_s + nd_l"
+        take = [
+            f"nd_sum_{name}[{at}] = {self.finished(f'nd_at_{name}[{at}]', f'nd_t + {at}')};",
+            f"nd_at_{name}[{at}] = 0;",
+        ]
+        some = [
+            f"if (!nd_note_{name}[nd_s / ND_LANES]) continue;",
+            f"nd_note_{name}[nd_s / ND_LANES] = 0;",
+            "ND_SIMD",
+            *block("for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", take),
+        ]
+        slices = block("for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)", some)
+        return block(f"if (nd_reached_{name})", slices)

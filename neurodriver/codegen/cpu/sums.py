@@ -1,0 +1,293 @@
+"""The sum over a component's inputs, as text: one small loop for each form of ``Gather``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...model.component import EVENT_VARIABLES, Access
+from ...model.language import used
+from ...plan.sums.gather import Gather
+from ..component import ComponentText
+from ..kernel import block
+
+
+class SumText:
+    """Writes how one access is read.
+
+    Parameters
+    ----------
+    component : ComponentText
+    access : Access
+    """
+
+    def __init__(self, component: ComponentText, access: Access) -> None:
+        self.component = component
+        self.access = access
+        self.gather: Gather = component.shape.gathers[access.name]
+        self.symbol = component.inputs[access.name]
+        self.varied = [n for n in access.connection if n in self.gather.arrays]
+        self.silent = False  # set while the text for a silent row is written
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether the row that is read may be known to be all zero."""
+        indexed = self.gather.form in ("single", "sliced", "lattice", "rows")
+        return self.access.variable in EVENT_VARIABLES and indexed and self.gather.back is not None
+
+    def _pointer(self, array: str, kind: str) -> str:
+        key = self.component.key(f"{self.access.name}:{array}")
+        return self.component.arguments.pointer(key, kind)
+
+    @property
+    def slot(self) -> str:
+        """Type of a slot, in the form ``fanout``."""
+        return "long long" if self.gather.limits["wide"] else "int"
+
+    def head(self) -> list[str]:
+        """Declare the row or the ring that is read, and the arrays of the form."""
+        return [*self._values(), *self.storage()] if self.gather.form != "none" else []
+
+    def _values(self) -> list[str]:
+        """Declare where the values of the connections come from."""
+        a, name, variable = self.component.arguments, self.access.name, self.access.variable
+        ring = a.pointer(f"ring:{variable}", "real")
+        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
+        lines = []
+        if self.gather.back is not None:
+            back = a.integer(self.component.key(f"back:{name}"))
+            row = f"nd_row({ring}, nd_k - {back}, {depth}, {width})"
+            if variable in self.component.shape.inputs_alone:
+                where = a.pointer(f"where:{variable}", "const long long")
+                row = f"{ring} + {where}[nd_k & 1] * {width}"
+            if "first" in self.gather.arrays:
+                row += f" + {a.integer(self.component.key(f'first:{name}'))}"
+            lines.append(f"const real *__restrict nd_in_{name} = {row};")
+            if self.may_skip:
+                active = a.pointer(f"active:{variable}", "const long long")
+                silent = f"nd_silent({active}, nd_k - {back}, {depth})"
+                lines.append(f"const bool nd_silent_{name} = {silent};")
+        else:
+            if "first" in self.gather.arrays:
+                ring += f" + {a.integer(self.component.key(f'first:{name}'))}"
+            lines.append(f"const real *__restrict nd_ring_{name} = {ring};")
+            lines.append(f"const long long nd_depth_{name} = {depth}, nd_width_{name} = {width};")
+            lines.append(f"const long long nd_now_{name} = nd_place(nd_k, nd_depth_{name});")
+            lines.append(self._array("back", "int"))
+        if "element" in self.gather.arrays:
+            lines.append(self._array("element", "int"))
+        return lines
+
+    def storage(self) -> list[str]:
+        """Declare how the connections are stored, and their data."""
+        name = self.access.name
+        wide = {
+            "sliced": [("start", "long long"), ("degree", "int")],
+            "lattice": [("start", "int"), ("mask", "int"), *self._strides()],
+            "rows": [("start", "long long")],
+        }.get(self.gather.form, [])
+        lines = [self._array(array, kind) for array, kind in wide]
+        if self.gather.tail:
+            lines.append(self._array("tail", "long long"))
+        lines += [self._array(n, "real") for n in self.varied]
+        lines += self.units()
+        for n in self.access.connection:
+            if n not in self.varied:
+                number = self.component.arguments.scalar(self.component.key(f"data:{name}:{n}"))
+                lines.append(f"const real nd_u_{name}_{n} = {number};")
+        return lines
+
+    def _strides(self) -> list[tuple[str, str]]:
+        return [("stride", "int")] if "stride" in self.gather.arrays else []
+
+    def units(self) -> list[str]:
+        """Declare what the weights are multiples of, where they are."""
+        name = self.access.name
+        if not self.gather.whole:
+            return []
+        if "unit" in self.gather.arrays:
+            return [self._array("unit", "real")]
+        number = self.component.arguments.scalar(self.component.key(f"data:{name}:unit"))
+        return [f"const real nd_one_{name} = {number};"]
+
+    @property
+    def kind(self) -> str:
+        """Type of the sum while it grows: whole numbers are exact in double precision."""
+        double = self.access.accumulate == "double" or self.gather.whole
+        return "double" if double else "real"
+
+    def finished(self, sum_: str, component: str) -> str:
+        """Return a component's sum in the working type."""
+        name = self.access.name
+        if not self.gather.whole:
+            return f"(real){sum_}"
+        varied = "unit" in self.gather.arrays
+        unit = f"nd_unit_{name}[{component}]" if varied else f"nd_one_{name}"
+        return f"(real)({sum_}) * {unit}"
+
+    def _array(self, array: str, kind: str) -> str:
+        pointer = self._pointer(array, f"const {kind}")
+        return f"ND_FIXED({kind}) nd_{array}_{self.access.name} = {pointer};"
+
+    def read(self, place: str, element: str = "") -> str:
+        """Return the value at one stored connection, or at an element that is known already."""
+        name = self.access.name
+        element = element or f"nd_element_{name}[{place}]"
+        if self.gather.back is not None:
+            return f"nd_in_{name}[{element}]"
+        row = f"nd_wrap(nd_now_{name} - nd_back_{name}[{place}], nd_depth_{name})"
+        return f"nd_ring_{name}[{row} * nd_width_{name} + {element}]"
+
+    def direct(self, component: str, lane: str) -> str:
+        """Return the expression of the finished sum inside the loop over components."""
+        form, name = self.gather.form, self.access.name
+        if form == "none" or (self.silent and not self.loops):
+            return "0"
+        if form == "aligned":
+            return f"nd_in_{name}[{component}]"
+        if form == "single":
+            return self.read(component)
+        return f"nd_sum_{name}[{lane}]"
+
+    @property
+    def loops(self) -> bool:
+        """Whether the sum needs a loop of its own before the components are updated."""
+        return self.gather.form in ("sliced", "lattice")
+
+    def waiting(self) -> list[str]:
+        """Declare what all tiles share."""
+        return []
+
+    def tile(self) -> list[str]:
+        """Declare what belongs to one tile."""
+        return []
+
+    def after(self) -> list[str]:
+        """Return what follows when a component's sum has been used."""
+        return []
+
+    def after_tile(self) -> list[str]:
+        """Return what follows when all sums of a tile have been used."""
+        return []
+
+    def data(self, place: str) -> list[str]:
+        """Load the connection data of one stored connection."""
+        name = self.access.name
+        return [
+            f"const real {n} = nd_{n}_{name}[{place}];" if n in self.varied
+            else f"const real {n} = nd_u_{name}_{n};"
+            for n in self.access.connection
+        ]  # fmt: skip
+
+    def each(self) -> str:
+        """Return what one connection adds."""
+        component = self.component
+        if self.gather.whole:
+            return f"(nd_sum_t)weight * (nd_sum_t)nd_spikes({self.access.variable})"
+        earlier = []
+        for a in component.model.accesses:
+            if a.name == self.access.name:
+                break
+            earlier.append(component.inputs[a.name])
+        known = [self.access.variable, *self.access.connection, *earlier, *component.model.params]
+        text = self.access.each or self.access.variable
+        value = component.translator.text(text, known, f"accesses['{self.access.name}']")
+        return f"(nd_sum_t)({value})" if self.access.accumulate == "double" else f"({value})"
+
+    def add(self, value: str, place: str, live: str) -> list[str]:
+        """Return the lines that add one connection to lane ``nd_l`` where ``live`` holds."""
+        more = f"nd_acc[nd_l] + {self.each()}"
+        return [
+            f"const real {self.access.variable} = {value};",
+            *self.data(place),
+            f"nd_acc[nd_l] = {live} ? {more} : nd_acc[nd_l];",
+        ]
+
+    def loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop that fills ``nd_sum_<access>`` for one tile."""
+        name = self.access.name
+        kind = self.kind
+        body = [
+            "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",
+            f"{kind} nd_acc[ND_LANES] = {{0}};",
+        ]
+        body += self.slice_loop(earlier)
+        done = self.finished("nd_acc[nd_l]", "nd_t + nd_s + nd_l")
+        store = f"nd_sum_{name}[nd_s + nd_l] = {done};"
+        body += ["for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", f"    {store}"]
+        head = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
+        declared = f"real nd_sum_{name}[ND_TILE];"
+        if self.may_skip:
+            clear = f"for (int nd_i = 0; nd_i < ND_TILE; ++nd_i) nd_sum_{name}[nd_i] = 0;"
+            rest = block(f"else {head}", body)
+            return [
+                declared,
+                *block("", [f"typedef {kind} nd_sum_t;", f"if (nd_silent_{name}) {clear}", *rest]),
+            ]
+        used_type = [f"typedef {kind} nd_sum_t;"]
+        return [declared, *block("", [*used_type, *block(head, body)])]
+
+    def slice_loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop over the stored connections of one slice."""
+        name = self.access.name
+        given = self.before(earlier)
+        lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
+        if self.gather.form == "lattice":
+            value = "nd_x[nd_l]"
+            inner = [*given, *self.add(value, "nd_r", "((nd_bits >> nd_l) & 1)")]
+            lines = [f"const real *nd_x = nd_in_{name} + nd_element_{name}[nd_r];",
+                     f"const int nd_bits = nd_mask_{name}[nd_r];",
+                     "ND_SIMD", *block(lane, inner)]  # fmt: skip
+            head = (f"for (int nd_r = nd_start_{name}[nd_slice]; "
+                    f"nd_r < nd_start_{name}[nd_slice + 1]; ++nd_r)")  # fmt: skip
+            return block(head, lines)
+        live = f"(nd_j < nd_degree_{name}[nd_slice * ND_LANES + nd_l])"
+        inner = [*given, *self.add(self.read("nd_p + nd_l"), "nd_p + nd_l", live)]
+        head = (f"for (long long nd_p = nd_start_{name}[nd_slice], nd_j = 0; "
+                f"nd_p < nd_start_{name}[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)")  # fmt: skip
+        lines = block(head, ["ND_SIMD", *block(lane, inner)])
+        if self.gather.tail:
+            rest = [*given, *self.add(self.read("nd_p"), "nd_p", "true")]
+            tail = (f"for (long long nd_p = nd_tail_{name}[nd_slice * ND_LANES + nd_l]; "
+                    f"nd_p < nd_tail_{name}[nd_slice * ND_LANES + nd_l + 1]; ++nd_p)")  # fmt: skip
+            lines += block(lane, block(tail, rest))
+        return lines
+
+    def before(self, earlier: list[SumText]) -> list[str]:
+        """Load the sums of the accesses before this one, and parameters, where ``each`` asks."""
+        component = self.component
+        lines = []
+        for other in earlier:
+            if used([other.symbol], [self.access.each]):
+                where = other.direct("(nd_t + nd_s + nd_l)", "nd_s + nd_l")
+                lines.append(f"const real {other.symbol} = {where};")
+        varied = [n for n in component.model.params if n not in component.shape.uniform]
+        for n in used(varied, [self.access.each]):
+            lines.append(f"const real {n} = nd_p_{n}[nd_t + nd_s + nd_l];")
+        return lines
+
+
+def variants(sums: list[SumText], write: Callable[[], list[str]]) -> list[str]:
+    """Return what ``write`` gives, once more without the reads of rows that are silent.
+
+    Indexed reads cost most of a synapse's step, and most rows of spikes are empty.
+    """
+    skipping = [s for s in sums if s.may_skip and not s.loops]
+    if not skipping:
+        return write()
+    whole = write()
+    for s in skipping:
+        s.silent = True
+    short = write()
+    for s in skipping:
+        s.silent = False
+    condition = " && ".join(f"nd_silent_{s.access.name}" for s in skipping)
+    return [*block(f"if ({condition})", short), *block("else", whole)]
+
+
+def tile_sums(sums: list[SumText]) -> list[str]:
+    """Return the loops of all accesses that need one, in the order of declaration."""
+    lines = [line for one in sums for line in one.tile()]
+    for i, one in enumerate(sums):
+        if one.loops:
+            lines += one.loop(sums[:i])
+    return lines

@@ -1,0 +1,141 @@
+"""The kernel of one group: sums of the inputs, mathematics, stores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..component import ComponentText, Shape
+from ..kernel import Arguments, Kernel, block
+from .events import dealing, sum_text
+from .sums import SumText, tile_sums, variants
+from .tile_draws import TileDraws
+
+if TYPE_CHECKING:
+    from ..reactions import SubUnitText
+
+_SIGNATURE = (
+    "ND_KERNEL void nd_update("
+    "const nd_args *nd_a, long long nd_k, long long nd_begin, long long nd_end)"
+)
+_CONSTANTS = "ND_KERNEL void nd_constants(const nd_args *nd_a)"
+_INITIAL = "ND_KERNEL void nd_initial(const nd_args *nd_a)"
+_LOOP = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
+TILES = "for (long long nd_t = nd_begin; nd_t < nd_end; nd_t += ND_TILE)"
+TILE = "const int nd_m = (int)(nd_end - nd_t < ND_TILE ? nd_end - nd_t : ND_TILE);"
+
+
+def update_kernel(shape: Shape) -> Kernel:
+    """Return the kernel that advances one group by one step.
+
+    Parameters
+    ----------
+    shape : Shape
+    """
+    arguments = Arguments()
+    component = ComponentText(shape, arguments)
+    sums = [sum_text(component, a) for a in shape.model.accesses]
+    head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
+    head += [line for s in sums for line in s.waiting()]
+    tile = [TILE, *tile_sums(sums)]
+    if shape.substeps == 1 and shape.model.draws_random():
+        draws = TileDraws(component, sums)
+        component.translator.known_before = draws.known
+        tile += variants(sums, lambda: drawn_update(component, sums, draws))
+        head += draws.head()
+    else:
+        tile += variants(sums, lambda: tile_update(component, sums))
+    tile += [line for s in sums for line in s.after_tile()]
+    tile += component.write_events()
+    once = component.constants(), component.initial()
+    body = [*head, *block(TILES, tile)]
+    return finish(shape.model.__name__, arguments, once, body, dealing(sums))
+
+
+def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
+    """Return the random numbers of one tile, then the loop over its components."""
+    update = tile_update(component, sums)
+    return [*draws.tile(), *update]
+
+
+def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
+    """Return the loop over the components of one tile."""
+    at = "nd_t + nd_i"
+    if component.shape.substeps == 1:
+        body = [
+            *component.numbers_of(at),
+            *tile_inputs(sums, at),
+            *component.load_states(at),
+            "const int substep = 0;",
+        ]
+        body += ["(void)substep;", *component.mathematics(), *component.store(at)]
+        body += [line for s in sums for line in s.after()]
+        return ["ND_SIMD", *block(_LOOP, body)]
+    return tile_substeps(component, sums)
+
+
+def tile_substeps(
+    component: ComponentText, sums: list[SumText], units: SubUnitText | None = None
+) -> list[str]:
+    """Return load, sub-steps and store: states wait in arrays of the tile between them.
+
+    Sub-units are advanced before the components' own mathematics, from the same old states.
+    """
+    at = "nd_t + nd_i"
+    given = [*component.numbers_of(at), *tile_inputs(sums, at)]
+    loop = _LOOP if units is None else _LOOP.replace("= 0", "= nd_0", 1)
+    carried = [*component.model.states, *component.flags()]
+    lines = [f"real nd_l_{name}[ND_TILE];" for name in carried]
+    keep = [f"nd_l_{name}[nd_i] = {name};" for name in carried]
+    load = [f"real {name} = nd_l_{name}[nd_i];" for name in carried]
+    lines += ["ND_SIMD", *block(loop, [*component.load_states(at), *keep])]
+    body: list[str] = []
+    totals: list[str] = []
+    if units is not None:
+        lines += units.totals()
+        body = block(loop, [*given, *load, *component.old_terms(), *units.before(at)])
+        totals = units.load_totals()
+    inner = [*given, *load, *totals, *component.mathematics(), *keep]
+    head = f"for (int substep = 0; substep < {component.shape.substeps}; ++substep)"
+    lines += block(head, [*body, "ND_SIMD", *block(loop, inner)])
+    final = [*component.numbers_of(at), *load, *component.store(at)]
+    return [*lines, "ND_SIMD", *block(loop, final)]
+
+
+def tile_inputs(sums: list[SumText], at: str) -> list[str]:
+    """Return the declarations of the finished sums of one component."""
+    return [
+        f"const real {s.symbol} = {s.direct(f'({at})', 'nd_i')}; (void){s.symbol};" for s in sums
+    ]
+
+
+def finish(
+    name: str,
+    arguments: Arguments,
+    once: tuple[list[str], list[str]],
+    body: list[str],
+    deal: list[str] | None = None,
+) -> Kernel:
+    """Return the kernel with its functions: constants and initial outputs, then the update.
+
+    With ``deal``, one more comes before each update, for the spikes that are due.
+    """
+    update = block(_SIGNATURE, body)
+    if deal:
+        update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deal"), deal)]
+    return replace(finish_with(name, arguments, once, update), deals=bool(deal))
+
+
+def finish_with(
+    name: str, arguments: Arguments, once: tuple[list[str], list[str]], update: list[str]
+) -> Kernel:
+    """Return the kernel with its functions, the update in whatever form."""
+    parts = [block(_CONSTANTS, once[0]), block(_INITIAL, once[1]), update]
+    text = "\n".join(line for part in parts for line in [*part, ""])
+    return Kernel(
+        name,
+        text,
+        tuple(arguments.pointers),
+        tuple(arguments.integers),
+        tuple(arguments.scalars),
+    )

@@ -1,0 +1,1 @@
+"""Program to text for devices of many threads."""

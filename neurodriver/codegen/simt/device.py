@@ -1,0 +1,342 @@
+"""The kernels of a circuit -> one text for a device, with its step loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...model.component import EVENT_VARIABLES
+from ...native.headers import header
+from ...plan.spikes.fanout import PIECE
+from ..kernel import Kernel, block
+from ..source import Dialect, prelude
+from .spike_delivery import Sent, sender
+from .thread_draws import KEEPS
+
+DEVICE = Dialect(
+    function="static __device__ __forceinline__",
+    kernel="static __device__",
+    simd="",
+    simd_any="",
+    fixed="const nd_fixed<kind>",
+    each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
+    row="(int)((unsigned)k & (unsigned)(depth - 1))",  # depths are powers of two
+    opaque="ND_OPAQUE(ring)",
+    store="*(volatile long long *)(active + nd_place(k, depth)) = k",
+    words="""
+#define ND_MEMBER __device__ __forceinline__
+#define ND_UNROLL _Pragma("unroll")
+#define ND_UNROLL_SUM _Pragma("unroll 8")
+#define ND_ROLLED _Pragma("unroll 1")
+#define __restrict
+#define ND_OPAQUE(pointer) asm("" : "+l"(pointer))  /* an address, whatever it was made of */
+
+/* Memory that no step writes. */
+template <class T> struct nd_fixed {
+    const T *at;
+    ND_MEMBER nd_fixed(const T *p) : at(p) {}
+    ND_MEMBER T operator[](long long i) const { return __ldg(at + i); }
+};
+
+ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
+
+/* Sixteen numbers side by side, from shared memory; they begin at a multiple of 16 bytes. */
+ND_FN void nd_four(const int *p, int *to)
+{
+    const int4 v = *(const int4 *)p;
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+ND_FN void nd_four(const float *p, float *to)
+{
+    const float4 v = *(const float4 *)p;
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+ND_FN void nd_four(const double *p, double *to)
+{
+    const double2 v = *(const double2 *)p, w = *((const double2 *)p + 1);
+    to[0] = v.x, to[1] = v.y, to[2] = w.x, to[3] = w.y;
+}
+template <class T> ND_FN void nd_sixteen(const T *from, T *to)
+{
+    ND_UNROLL
+    for (int i = 0; i < 16; i += 4) nd_four(from + i, to + i);
+}
+ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
+
+/* Shared memory: places for values that are asked for, ND_AHEAD of each thread, and ND_TEAM bytes a
+ * thread for what the threads of a warp share. */
+extern __shared__ __align__(16) unsigned char nd_scratch[];
+template <class T> ND_FN T *nd_slot(int i)
+{
+    return (T *)nd_scratch + i * ND_THREADS + threadIdx.x;
+}
+template <class T> ND_FN T *nd_team()
+{
+    return (T *)(nd_scratch + ND_AHEAD * ND_THREADS * ND_WORD + (threadIdx.x & ~31u) * ND_TEAM);
+}
+template <class T> ND_FN void nd_ask(T *to, const T *from)
+{
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :: "r"(place), "l"(from), "n"(sizeof(T)) : "memory");
+}
+ND_FN void nd_asked() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> ND_FN void nd_await()
+{
+    asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+}
+ND_FN long long nd_total(long long x)
+{
+    for (int i = 16; i; i /= 2) x += __shfl_xor_sync(0xffffffffu, x, i);
+    return x;
+}
+template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
+ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
+""",
+)
+
+ROOMY = 384
+"""Threads of a block at most that have 160 registers each."""
+
+LETTER_BYTES = 24
+"""Of an ``nd_letter`` (spike_delivery.cuh)."""
+
+MOST_DRAWING = 2
+"""Components of a thread at most whose random words it keeps: a dozen registers each."""
+
+SHELF_BYTES = 47 << 10
+"""Of them in shared memory, at most; a kilobyte is left for tables."""
+
+LAP_ROWS = 512
+"""Rows into which warps count cycles: few of them add to the same one at the same time."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel within the text of a circuit.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    own : int
+        Components that a thread advances side by side.
+    integers : tuple of int or None
+        The kernel's integers, which become part of the text: rows are found in fewer instructions.
+        None for what is looked up in the table.
+    fan : bool
+        Whether it deals out spikes, and has no components.
+    sends : mapping of str to sequence
+        Variable -> what its events are sent by, see `mail.sender`.
+    crowd : bool
+        Whether there are so many components that warps wait for units, not for one another: then
+        a division of few instructions is better than one without branches, see ``division.cuh``.
+    """
+
+    kernel: Kernel
+    own: int = 1
+    integers: tuple[int | None, ...] = ()
+    fan: bool = False
+    sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
+    crowd: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a text is to be run.
+
+    Attributes
+    ----------
+    threads : int
+        Of a block.
+    resident : int
+        Blocks of a multiprocessor at once.
+    holds : bool
+        Whether a warp has one item of components at most and keeps them in registers.
+    ahead : int
+        Values of a thread that may be under way to shared memory.
+    record : int
+        Largest ``record`` of the kernels.
+    stay : int
+        Rounds of records that stay in shared memory: all that the kernels have, or none.
+    laps : bool
+        Whether warps count the cycles of the parts of the steps, for a profile.
+    window : int
+        Steps that warps go without each other; then they meet, deal out the spikes and meet again.
+        0: they meet once a step, and deal out the spikes of the one before meanwhile.
+    marks : bool
+        Whether it is noted which rows of events are not silent: somebody wants to know.
+    gates : bool
+        Whether a launch may wait for other processes.
+    recalls : bool
+        Whether threads recall which rows of a ring hold events of their components, instead of
+        looking that up.
+    """
+
+    threads: int = 256
+    resident: int = 1
+    holds: bool = False
+    ahead: int = 16
+    record: int = 8
+    stay: int = 0
+    laps: bool = False
+    window: int = 0
+    marks: bool = True
+    gates: bool = False
+    recalls: bool = False
+
+    @property
+    def team(self) -> int:
+        """Bytes a thread of what the threads of a warp share."""
+        return max(2 * self.ahead // 16 + 1, self.stay) * self.record
+
+    @property
+    def keeps(self) -> bool:
+        """Whether threads have at hand where the connections of their components are."""
+        return self.holds and self.window != 1
+
+    @property
+    def shelved(self) -> bool:
+        """Whether that lies in shared memory, as registers are few; in windows models need them."""
+        return self.threads > ROOMY or self.window > 1
+
+    def shelf(self, letters: int) -> int:
+        """Return the letters of a block in shared memory, of so many a thread.
+
+        None where there are registers for them, or more than a block may have.
+        """
+        whole = self.threads * letters
+        fits = whole * LETTER_BYTES <= SHELF_BYTES
+        return whole if self.keeps and self.shelved and fits else 0
+
+    def meetings(self, first: int, last: int) -> int:
+        """Return how often warps meet in steps ``first`` to ``last - 1``."""
+        if not self.window or last <= first:
+            return last - first
+        return 2 * ((last - 1) // self.window - first // self.window + 1)
+
+    def scratch(self, word: int) -> int:
+        """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
+        return self.threads * (self.ahead * word + self.team)
+
+
+def table_name(number: int) -> str:
+    """Return the name of the constant memory that holds a unit's arguments."""
+    return f"nd_table_{number}"
+
+
+def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
+    """Return everything a CUDA compiler needs to build the kernels of a circuit.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Their kernels are in the form of ``threads``.
+    dtype : str
+        ``float64`` or ``float32``.
+    shape : Shape
+    """
+    record = max([shape.record, *[part.kernel.record for part in parts]])
+    letters = (part.own * len(fans) for part in parts for fans in part.sends.values())
+    asks = any(part.kernel.record for part in parts)  # for nearly all shared memory there is
+    shelf = 0 if asks else shape.shelf(max(letters, default=0))
+    names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
+    lines = [
+        f"/* {names}, {dtype} */",
+        f"#define ND_THREADS {shape.threads}",
+        f"#define ND_RESIDENT {shape.resident}",
+        f"#define ND_HOLDS {int(shape.holds)}",
+        f"#define ND_LAPS {LAP_ROWS * shape.laps}",
+        f"#define ND_UNITS {sum(not part.fan for part in parts)}",
+        f"#define ND_WINDOW {shape.window}",
+        f"#define ND_MAIL {int(any(part.fan for part in parts))}",
+        f"#define ND_LISTS {int(any(part.fan and part.kernel.deals for part in parts))}",
+        f"#define ND_PIECE {PIECE}",
+        f"#define ND_MARKS {int(shape.marks)}",
+        f"#define ND_GATES {int(shape.gates)}",
+        f"#define ND_RECALLS {int(shape.recalls)}",
+        f"#define ND_KEEPS {int(shelf > 0 or (shape.keeps and not shape.shelved))}",
+        f"#define ND_SHELF {shelf}",
+        f"#define ND_LETTER {LETTER_BYTES}",
+        f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
+        f"#define ND_AHEAD {shape.ahead}",
+        f"#define ND_STAY {shape.stay}",
+        f"#define ND_TEAM {replace(shape, record=record).team}",
+        f"#define ND_WORD {4 if dtype == 'float32' else 8}",
+        *prelude([part.kernel.text for part in parts], dtype, DEVICE),
+    ]
+    fans = [number for number, part in enumerate(parts) if part.fan]
+    numbers = [number for number, part in enumerate(parts) if not part.fan]
+    lines += [
+        header("codegen/simt/division.cuh"),
+        header("codegen/simt/tables.cuh"),
+        header("codegen/simt/spike_delivery.cuh"),
+    ]
+    if any("nd_words<" in part.kernel.text for part in parts):
+        lines.append(header("codegen/simt/thread_draws.cuh"))
+    for number in [*fans, *numbers]:
+        lines += _unit(number, parts[number])
+    lines += _dealing([n for n in fans if parts[n].kernel.deals])
+    lines.append(header("codegen/simt/device.cuh"))
+    stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
+    head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
+    lines += _choice(head, "item", stream)
+    if shape.holds:
+        hold = [f"case {i}: nd_hold<nd_part_{i}::unit>(loop); break;" for i in numbers]
+        lines += _choice("ND_FN void nd_hold_unit(nd_loop &loop)", "loop.item(0)", hold)
+    once = []
+    for i in numbers:
+        table = f"(nd_part_{i}::nd_args *)tables[{i}]"
+        calls = f"nd_part_{i}::nd_constants({table})", f"nd_part_{i}::nd_initial({table})"
+        once.append(f"if (what) {calls[1]}; else {calls[0]};")
+    lines += block("ND_FN void nd_do_once(void *const *tables, int what)", once)
+    lines.append(header("codegen/simt/device_end.cuh"))
+    return "\n".join(lines)
+
+
+def with_integers(text: str, integers: Sequence[int | None]) -> str:
+    """Return the text of a kernel with its integers in it."""
+
+    def one(match: re.Match[str]) -> str:
+        number = int(match.group(1))
+        value = integers[number] if number < len(integers) else None
+        return match.group() if value is None else f"{value}ll"
+
+    return re.sub(r"nd_a->n\[(\d+)\]", one, text)
+
+
+def _choice(head: str, item: str, cases: list[str]) -> list[str]:
+    return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
+
+
+def _dealing(fans: list[int]) -> list[str]:
+    """Return the function that deals out a piece of whichever fan, where there are any."""
+    if not fans:
+        return []
+    given = "begin, length, now, more"
+    cases = [f"case {n}: nd_deal<nd_part_{n}::fan>({given}); break;" for n in fans]
+    head = "ND_FN void nd_deal_piece(int fan, long long begin, int length, unsigned now, int more)"
+    return block(head, block("switch (fan)", [*cases, "default: break;"]))
+
+
+def _unit(number: int, part: Part) -> list[str]:
+    """Return a kernel in a namespace of its own, with its table of arguments."""
+    kernel = part.kernel
+    sends = [v for v in sorted(EVENT_VARIABLES) if f"nd_send_{v}<" in kernel.text]
+    sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+    inside = [
+        f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",
+        f"static const bool {KEEPS} = ND_HOLDS && ND_OWN <= {MOST_DRAWING};",
+        f"struct nd_args {{ void *p[{sizes[0]}];",
+        f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
+        f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
+        f"#define nd_steady (&{table_name(number)})",
+        f"enum {{ ND_FAN = {number} }};",
+        f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
+        *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
+        with_integers(kernel.text, part.integers),
+        "#undef nd_steady",
+    ]
+    return [f"namespace nd_part_{number} {{", *inside, "}"]

@@ -1,0 +1,207 @@
+"""The events of the components that a thread advances on a device, as text.
+
+A warp finds out whether one of its components has an event, or its row an old one: mostly there is
+nothing to do. Else it stores them, notes which slices of the row hold any, and sends them.
+
+Where a thread keeps its components (``ND_HOLDS``), it recalls the notes of all rows, or asks for
+them a step ahead (``nd_past``), and events are recorded late: a step later where warps meet at each
+step, after the first of the two meetings of a window otherwise. So nobody waits for that at a
+barrier. Where a thread has others in turn, each event is sent and recorded at once, which takes
+fewer registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..component import ComponentText
+from ..kernel import block
+
+OWN = "for (int nd_i = 0; nd_i < ND_OWN; ++nd_i)"
+
+
+def each(body: list[str]) -> list[str]:
+    """Return what is done for each component of a thread, ``nd_at``."""
+    return ["ND_UNROLL", *block(OWN, ["const int nd_at = nd_c[nd_i]; (void)nd_at;", *body])]
+
+
+def _either(which: str, lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    return [f"#if {which}", *lines, *(["#else", *others] if others else []), "#endif"]
+
+
+def held(lines: Sequence[str], streamed: Sequence[str] = ()) -> list[str]:
+    """Return what is done where a thread keeps its components, and where it has others in turn."""
+    return _either("ND_HOLDS", lines, streamed)
+
+
+def within_a_step(lines: Sequence[str], windows: Sequence[str] = ()) -> list[str]:
+    """Return what is done where warps meet at each step, and where they do not."""
+    return _either("ND_WINDOW < 2", lines, windows)
+
+
+class ThreadEvents:
+    """Writes what becomes of one variable of events.
+
+    Parameters
+    ----------
+    component : ComponentText
+    name : str
+        The variable.
+    spread : bool
+        Whether the threads of a warp share a component. Then warps share a slice, and there are no
+        notes on it.
+    """
+
+    def __init__(self, component: ComponentText, name: str, spread: bool) -> None:
+        self.component, self.name, self.spread = component, name, spread
+
+    def members(self) -> list[str]:
+        """Declare what a thread keeps."""
+        n = self.name
+        kept = [f"nd_letters_{n} nd_l_{n}[ND_OWN];", f"unsigned nd_late_{n}[ND_OWN];"]
+        if self.spread:
+            return held(kept)
+        return held([*kept, f"nd_past<ND_OWN> nd_was_{n};"])
+
+    def load(self) -> list[str]:
+        """Return the loads of what is kept, of component ``nd_at``."""
+        n = self.name
+        lines = [f"nd_late_{n}[nd_i] = 0;", f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);",
+                 "#if ND_SHELF", f"nd_l_{n}[nd_i].put(nd_i);", "#endif"]  # fmt: skip
+        if self.spread:
+            return held(lines)
+        notes, given = self._notes(), f"{self._depth()}, nd_k + 1, {self._slices()}"
+        return held([*lines, f"nd_was_{n}.load(nd_i, {notes}, {given}, nd_at, nd_live[nd_i]);"])
+
+    def old(self) -> list[str]:
+        """Tell where the row that is written held events before; ask the same of the next one."""
+        if self.spread:
+            return []
+        n = self.name
+        given = f"nd_i, {self._notes()}, {self._depth()}, nd_k + 1, {self._slices()}, nd_at"
+        kept = f"nd_o_{n}[nd_i] = nd_was_{n}.take({given});"
+        body = held([kept], [f"nd_o_{n}[nd_i] = {self._note('nd_k + 1')};"])
+        return [f"unsigned nd_o_{n}[ND_OWN];", *each(body)]
+
+    def record_late(self) -> list[str]:
+        """Record the events of row ``nd_k`` of component ``nd_at``, which wait for that."""
+        return held(within_a_step([self._record(f"nd_late_{self.name}[nd_i]", "nd_k")]))
+
+    def record_window(self) -> list[str]:
+        """Record the events of component ``nd_at`` in a window: bit t of what waits is step t."""
+        n = self.name
+        left = f"unsigned nd_left = nd_late_{n}[nd_i]; nd_ballot(nd_left); nd_left &= nd_left - 1"
+        row = "nd_k / (ND_WINDOW + !ND_WINDOW) * ND_WINDOW + __ffs((int)nd_left)"
+        body = block(f"for ({left})", [self._note_event("nd_left", row)])
+        return held(within_a_step([], [*body, f"nd_late_{n}[nd_i] = 0;"]))
+
+    def begin(self) -> list[str]:
+        """Declare what is found of all components before something is done."""
+        n = self.name
+        kept = [f"bool nd_busy_{n} = false;", f"real nd_y_{n}[ND_OWN];"]
+        return [f"unsigned nd_e_{n}[ND_OWN];", *held(kept)]
+
+    def find(self) -> list[str]:
+        """Look whether there is anything to do for component ``nd_at``; unless kept, do it."""
+        n, output, bits = self.name, self.component.output(self.name), f"nd_e_{self.name}[nd_i]"
+        value, ballot = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
+        plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] ="
+        busy = f"{value} != 0"
+        if not self.spread:
+            busy = f"({busy} || (nd_was_{n}.apart({self._depth()}) && nd_o_{n}[nd_i] != 0))"
+        kept = [
+            f"{value} = {output};", f"{bits} = 0;",
+            *([f"{plain} {value};"] if self.spread else []),
+            f"nd_busy_{n} |= nd_live[nd_i] && {busy};",
+        ]  # fmt: skip
+        sent = [
+            f"nd_sent<1, nd_letters_{n}> nd_e;",
+            f"nd_e.bits[0] = {bits}, nd_e.value[0] = nd_value, nd_e.at[0] = nd_at;",
+            *self._send("1"),
+        ]
+        turn = [
+            f"const real nd_value = {output};", f"{bits} = {ballot};",
+            *([f"{plain} nd_value;"] if self.spread else self._change(bits, "nd_value")),
+            *block(f"if ({bits})", sent),
+        ]  # fmt: skip
+        return held(kept, block("", turn))
+
+    def end(self) -> list[str]:
+        """Store, send and record what was found."""
+        n = self.name
+        bits, value = f"nd_e_{n}[nd_i]", f"nd_y_{n}[nd_i]"
+        changed = [f"{bits} = nd_ballot(nd_live[nd_i] && {value} != 0);"]
+        if not self.spread:
+            changed += self._change(bits, value)
+            changed.append(f"nd_was_{n}.note(nd_i, {bits} != 0, {self._depth()}, nd_k + 1);")
+        take = [
+            f"nd_e.bits[nd_j] = nd_e_{n}[nd_i + nd_j];",
+            f"nd_e.value[nd_j] = nd_y_{n}[nd_i + nd_j];",
+            "nd_e.at[nd_j] = nd_c[nd_i + nd_j];",
+            "#if ND_SHELF", "nd_e.letters[nd_j].take(nd_i + nd_j);", "#else",
+            f"if (ND_KEEPS) nd_e.letters[nd_j] = nd_l_{n}[nd_i + nd_j];", "#endif",
+        ]  # fmt: skip
+        some = [
+            f"nd_sent<ND_PAIR, nd_letters_{n}> nd_e;", "ND_UNROLL",
+            *block("for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)", take), *self._send("ND_PAIR"),
+        ]  # fmt: skip
+        pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
+        sent = ["ND_UNROLL", *block("for (int nd_i = 0; nd_i < ND_OWN; nd_i += ND_PAIR)", pair)]
+        record = each([self._record(bits, "nd_k + 1")])
+        bit = "1u << (unsigned)nd_k % (ND_WINDOW + !ND_WINDOW)"
+        later = each([f"if ({bits} >> nd_lane() & 1) nd_late_{n}[nd_i] |= {bit};"])
+        busy = f"nd_ballot(nd_busy_{n})"
+        busy += "" if self.spread else f" || nd_was_{n}.some({self._depth()}, nd_k + 1)"
+        late = within_a_step(each([f"nd_late_{n}[nd_i] = {bits};"]))
+        found = [*each(changed), *sent, *within_a_step([], later)]
+        return held(
+            [*block(f"if ({busy})", found), *late],
+            block("if (nd_given.events)", record),
+        )
+
+    def _notes(self) -> str:
+        """Return where the notes on slices of rows are, which nobody else changes."""
+        key = self.component.key(f"written:{self.name}")
+        return self.component.arguments.pointer(key, "unsigned char")
+
+    def _depth(self) -> str:
+        return self.component.arguments.integer(f"depth:{self.name}")
+
+    def _slices(self) -> str:
+        return self.component.arguments.integer(self.component.key(f"slices:{self.name}"))
+
+    def _note(self, row: str) -> str:
+        """Return the place of the note on a slice of a row."""
+        given = f"{row}, {self._depth()}, {self._slices()}, nd_at"
+        return f"{self._notes()}[nd_note_at({given})]"
+
+    def _change(self, bits: str, value: str) -> list[str]:
+        """Store an event, but no zeros over zeros, and note the slice."""
+        store = [
+            f"nd_new_{self.name}[nd_at] = {value};",
+            f"if (nd_at % ND_LANES == 0) {self._note('nd_k + 1')} = (unsigned char)nd_here;",
+        ]
+        return [
+            f"const bool nd_here = ({bits} >> (nd_lane() & ND_LANES)) & 0xffffu;",
+            *block(f"if (nd_live[nd_i] && (nd_here | nd_o_{self.name}[nd_i]))", store),
+        ]
+
+    def _send(self, count: str) -> list[str]:
+        """Send ``nd_e``, and tell that the row is not silent."""
+        a = self.component.arguments
+        active = a.pointer(f"active:{self.name}", "long long")
+        mark = f"nd_mark({active}, nd_k + 1, {a.integer(f'depth:{self.name}')});"
+        return [
+            f"nd_send_{self.name}<{count}>(nd_k + 1, nd_e);",
+            f"if (ND_MARKS && nd_lane() == 0) {mark}",
+        ]
+
+    def _record(self, bits: str, row: str) -> str:
+        """Record the events of a row of component ``nd_at``."""
+        return f"if ({bits}) {self._note_event(f'{bits} >> nd_lane() & 1', row)}"
+
+    def _note_event(self, mine: str, row: str) -> str:
+        a = self.component.arguments
+        ring = a.pointer(f"ring:{self.name}", "const real")
+        own = a.integer(self.component.key(f"segment:{self.name}"))
+        return f"nd_note({ring}, {row}, {mine}, (int){own} + nd_at);"

@@ -1,0 +1,317 @@
+"""The sum over a component's inputs by a thread, or by the threads of a warp, as text.
+
+Additions follow the order of the connections in every form, so the bits are those of ``sums``. What
+takes time on a device is waiting for memory, so every form asks for many values before it adds the
+first one, and for what it needs of the next connections before that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.component import EVENT_VARIABLES
+from ...model.language import used
+from ...plan.memory import LANES
+from ...plan.sums.gather import MANY, NEAR, Gather
+from ..component import ComponentText
+from ..cpu.sums import SumText
+from ..kernel import block
+from .spike_delivery import SlotText
+from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
+
+BATCH = 8
+"""Connections of a thread whose values are asked for at once."""
+
+KEPT_WORDS = NEAR
+"""Registers of a thread that may hold what one access knows of its connections."""
+
+_UNROLL = "ND_UNROLL"
+
+
+def kept(gather: Gather, count: int, dtype: str) -> int:
+    """Return for how many connections a thread keeps where their values stand.
+
+    Parameters
+    ----------
+    gather : Gather
+    count : int
+        Components of the group.
+    dtype : str
+    """
+    if gather.form != "sliced" or count > MANY:
+        return 0
+    words = 1 + ("back" in gather.arrays)
+    floats = [n for n, a in gather.arrays.items() if a.dtype.kind == "f" and n != "unit"]
+    words += len(floats) * (2 if dtype == "float64" else 1)
+    most = int(inside(gather, count).max())
+    return min(KEPT_WORDS // words, most)
+
+
+def inside(gather: Gather, count: int) -> NDArray[Any]:
+    """Return how many connections of each component are stored before the tail, (count,)."""
+    if gather.form != "sliced":
+        return np.zeros(1, np.int64)
+    depth = np.diff(gather.arrays["start"].astype(np.int64)) // LANES
+    return np.minimum(gather.arrays["degree"], np.repeat(depth, LANES))[:count].astype(np.int64)
+
+
+class ThreadSum:
+    """Writes how a thread sums one access of its component ``nd_i``.
+
+    Parameters
+    ----------
+    component : ComponentText
+    sums : list of SumText
+        Of all accesses, in order.
+    number : int
+        Of this access.
+    varied : list of str
+        Numbers of the components that differ.
+    """
+
+    def __init__(
+        self, component: ComponentText, sums: list[SumText], number: int, varied: list[str]
+    ) -> None:
+        self.s = sums[number]
+        self.earlier = sums[:number]
+        self.others = [*self.earlier, *sums[number + 1 :]]
+        self.component, self.varied = component, varied
+        self.name, self.form = self.s.access.name, self.s.gather.form
+        shape = component.shape
+        self.kept = kept(self.s.gather, shape.count, shape.dtype)
+        degree = inside(self.s.gather, shape.count)
+        self.least, self.most = int(degree.min()), int(degree.max())
+        columns = [("element", "int")] if "element" in self.s.gather.arrays else []
+        columns += [("back", "int")] if "back" in self.s.gather.arrays else []
+        self.places = columns
+        self.columns = columns + [(n, "real") for n in self.s.varied]
+        self.together = self.form == "rows" and self.s.access.variable not in EVENT_VARIABLES
+
+    @property
+    def record(self) -> int:
+        """Bytes of what a thread shares with its warp in each round; 0 where it shares nothing."""
+        word = 4 if self.component.shape.dtype == "float32" else 8
+        if self.form == "lattice":
+            return 8 + word * len(self.s.varied)
+        return 8 if self.together else 0
+
+    def members(self) -> list[str]:
+        """Declare what a thread keeps of the access from step to step."""
+        name = self.name
+        if self.form == "single":
+            return [f"{kind} nd_k_{c}_{name}[ND_OWN];" for c, kind in self.columns]
+        if self.form == "lattice":
+            return [f"int nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN], nd_by_{name}[ND_OWN];"]
+        if self.form == "rows":
+            kept = self.places if self.together else []
+            places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in kept]
+            return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
+        if self.form == "fanout":
+            units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
+            own = f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];"
+            return [f"unsigned nd_r_{name};", own, *units]
+        if self.form == "sliced":
+            lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
+            for c, kind in self.columns if self.kept else ():
+                lines.append(f"{kind} nd_k_{c}_{name}[ND_OWN][{self.kept}];")
+            return lines
+        return []
+
+    def load(self) -> list[str]:
+        """Return the loads of what is kept, of component ``nd_at``."""
+        name = self.name
+        if self.form == "single":
+            return [f"nd_k_{c}_{name}[nd_i] = nd_{c}_{name}[nd_at];" for c, _ in self.columns]
+        if self.form == "fanout" and "unit" in self.s.gather.arrays:
+            return [f"nd_w_{name}[nd_i] = nd_unit_{name}[nd_at];"]
+        place = {"lattice": "nd_at / ND_LANES", "rows": "nd_at"}.get(self.form)
+        if place:
+            ends = (("a", ""), ("z", " + 1"))
+            lines = [f"nd_{e}_{name}[nd_i] = nd_start_{name}[{place}{more}];" for e, more in ends]
+            if self.form == "lattice":
+                lines.append(f"nd_by_{name}[nd_i] = nd_stride_{name}[{place}];")
+                lines += all_records(self) if self.stays else []
+            return lines + (self.first_places() if self.together else [])
+        if self.form != "sliced":
+            return []
+        lines = [
+            f"const long long nd_a0 = nd_start_{name}[nd_at / ND_LANES];",
+            f"const long long nd_a1 = nd_start_{name}[nd_at / ND_LANES + 1];",
+            "const int nd_most = (int)((nd_a1 - nd_a0) / ND_LANES);",
+            f"const int nd_all = nd_degree_{name}[nd_at];",
+            f"nd_a_{name}[nd_i] = nd_a0 + nd_at % ND_LANES;",
+            f"nd_n_{name}[nd_i] = nd_all < nd_most ? nd_all : nd_most;",
+        ]
+        if self.kept:  # what is kept beyond the last connection may be read, and is not added
+            body = [f"const bool nd_is = nd_j < nd_n_{name}[nd_i];"]
+            body += [
+                f"nd_k_{c}_{name}[nd_i][nd_j] = "
+                f"nd_is ? ({kind})nd_{c}_{name}[nd_a_{name}[nd_i] + nd_j * ND_LANES] : 0;"
+                for c, kind in self.columns
+            ]
+            head = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
+            lines += [_UNROLL, *block(head, body)]
+        return block("", lines)
+
+    def first_places(self) -> list[str]:
+        """Return the loads of the places of a component's first connections, 32 a round."""
+        name = self.name
+        last = f"(nd_z_{name}[nd_i] - 1)"
+        body = [f"const long long nd_p = nd_a_{name}[nd_i] + nd_c * 32 + nd_lane();"]
+        body += [
+            f"nd_k_{c}_{name}[nd_i][nd_c] = nd_a_{name}[nd_i] <= {last} "
+            f"? ({kind})nd_{c}_{name}[nd_p < {last} ? nd_p : {last}] : 0;"
+            for c, kind in self.places
+        ]
+        return [_UNROLL, *block(f"for (int nd_c = 0; nd_c < {KEPT_ROUNDS}; ++nd_c)", body)]
+
+    def sum(self) -> list[str]:
+        """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
+        name = self.name
+        if self.form == "fanout":
+            unit = f"nd_w_{name}[nd_i]" if "unit" in self.s.gather.arrays else f"nd_one_{name}"
+            return ["#if ND_WINDOW > 1",  # nothing is added in a window to what it takes
+                    f"nd_b_{name}[nd_i] = nd_soon_{name}[nd_i];",
+                    f"if (!nd_last) nd_soon_{name}[nd_i] = __ldcg({self.slot('then')});",
+                    "#else",
+                    f"nd_b_{name}[nd_i] = __ldcg({self.slot('now')});",
+                    "#endif",
+                    f"nd_x_{name}[nd_i] = (real)nd_b_{name}[nd_i] * {unit};"]  # fmt: skip
+        value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
+        if self.form == "single":
+            value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
+        if value is not None:
+            return [f"nd_x_{name}[nd_i] = {value};"]
+        body = [f"typedef {self.s.kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
+        silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
+        body += block(silent, [*self.before(), *self.write()])
+        done = self.s.finished("nd_acc", "nd_at")
+        return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
+
+    def begin(self) -> list[str]:
+        """Return the line that finds the row of slots from which it goes on from step to step."""
+        return [f"nd_r_{self.name} = {self.s.row()};"] if isinstance(self.s, SlotText) else []
+
+    def next(self) -> list[str]:
+        """Return the line that goes on to the next row of slots."""
+        return [f"nd_r_{self.name} = nd_then_{self.name};"] if self.form == "fanout" else []
+
+    @property
+    def stays(self) -> bool:
+        """Whether records may stay in shared memory: the place there is for one access."""
+        used = {s.gather.form for s in self.others}
+        return self.form == "lattice" and not used & {"lattice", "rows"}
+
+    @property
+    def rounds(self) -> int:
+        """Most rounds of records of a slice, if they may stay in shared memory."""
+        return int(np.diff(self.s.gather.arrays["start"]).max()) // LANES if self.stays else 0
+
+    def turn(self) -> list[str]:
+        """Return the lines that ask for what the first step of a turn takes."""
+        if self.form != "fanout":
+            return []
+        return ["#if ND_WINDOW > 1",
+                f"nd_soon_{self.name}[nd_i] = __ldcg({self.slot('now')});", "#endif"]  # fmt: skip
+
+    def clear(self) -> list[str]:
+        """Return the lines that set to zero what was taken, when all has been asked for."""
+        name = self.name
+        if self.form != "fanout":
+            return []
+        return [f"if (nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
+                f"__stcg({self.slot('now')}, ({self.s.slot})0);"]  # fmt: skip
+
+    def slot(self, row: str) -> str:
+        """Return the place of a component's slot, of the row ``now`` or ``then``."""
+        return f"nd_slots_{self.name} + (nd_{row}_{self.name} + (unsigned)nd_at)"
+
+    def write(self) -> list[str]:
+        """Return the lines that add all connections to ``nd_acc``."""
+        if self.form == "lattice":
+            return lattice(self)
+        if self.form == "rows":
+            return rows(self) if self.together else event_rows(self)
+        return self.sliced()
+
+    def value(self, element: str, back: str = "") -> str:
+        """Return the value at an element, ``back`` rows back where connections differ in that."""
+        name = self.name
+        if self.s.gather.back is not None:
+            return f"nd_in_{name}[{element}]"
+        row = f"nd_wrap(nd_now_{name} - {back}, nd_depth_{name})"
+        return f"nd_ring_{name}[{row} * nd_width_{name} + {element}]"
+
+    def before(self) -> list[str]:
+        """Name earlier sums, and parameters, where ``each`` asks for them."""
+        asked = [self.s.access.each]
+        lines = [
+            f"const real {s.symbol} = nd_x_{s.access.name}[nd_i];"
+            for s in self.earlier
+            if used([s.symbol], asked)
+        ]
+        varied = [n for n in self.component.model.params if n in self.varied]
+        return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in used(varied, asked)]
+
+    def data(self, told: str) -> list[str]:
+        """Give the data of a connection their names; ``told`` has a place for the name."""
+        return [
+            f"const real {n} = {told.format(n)};" if n in self.s.varied
+            else f"const real {n} = nd_u_{self.name}_{n};"
+            for n in self.s.access.connection
+        ]  # fmt: skip
+
+    def sliced(self) -> list[str]:
+        """Return the sum over a component's own connections: kept ones, batches, the tail."""
+        name, variable = self.name, self.s.access.variable
+        lines = [f"const int nd_n = nd_n_{name}[nd_i];"]
+        if self.kept:
+            place = [f"nd_k_{c}_{name}[nd_i][nd_j]" for c, _ in self.places]
+            each = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
+            add = [f"const real {variable} = nd_b[nd_j];",
+                   *self.data(f"nd_k_{{}}_{name}[nd_i][nd_j]"),
+                   f"if (nd_j < {self.least} || nd_j < nd_n)",
+                   f"    nd_acc = nd_acc + {self.s.each()};"]  # fmt: skip
+            read = f"nd_b[nd_j] = {self.value(*place)};"
+            lines += block("", [f"real nd_b[{self.kept}];", _UNROLL, *block(each, [read]),
+                                _UNROLL, *block(each, add)])  # fmt: skip
+        lines += self.batches() if self.most > self.kept else []
+        if self.s.gather.tail:
+            add = [f"const real {variable} = {self.s.read('nd_p')};", *self.s.data("nd_p")]
+            add.append(f"nd_acc = nd_acc + {self.s.each()};")
+            head = (f"for (long long nd_p = nd_tail_{name}[nd_at], "
+                    f"nd_q = nd_tail_{name}[nd_at + 1]; nd_p < nd_q; ++nd_p)")  # fmt: skip
+            lines += ["ND_UNROLL_SUM", *block(head, add)]
+        return lines
+
+    def batches(self) -> list[str]:
+        """Return the sum over the connections that are not kept, several at a time.
+
+        The places of a batch are asked for while the values of the one before are under way.
+        """
+        name = self.name
+        places, data = self.places, self.columns[len(self.places) :]
+        each = f"for (int nd_b = 0; nd_b < {BATCH}; ++nd_b)"
+
+        def ask(columns: list[tuple[str, str]], ahead: int) -> list[str]:
+            at = f"nd_j + {ahead} + nd_b"
+            where = f"nd_a_{name}[nd_i] + ({at} < nd_n ? {at} : nd_n - 1) * ND_LANES"
+            lines = [f"nd_h_{c}[nd_b] = nd_{c}_{name}[nd_p];" for c, _ in columns]
+            return [f"const long long nd_p = {where};", *lines]
+
+        value = self.value(*[f"nd_h_{c}[nd_b]" for c, _ in places])
+        add = [f"const real {self.s.access.variable} = nd_h[nd_b];", *self.data("nd_h_{}[nd_b]"),
+               f"if (nd_j + nd_b < nd_n) nd_acc = nd_acc + {self.s.each()};"]  # fmt: skip
+        loop = [
+            _UNROLL, *block(each, [f"nd_h[nd_b] = {value};", *(ask(data, 0) if data else [])]),
+            _UNROLL, *block(each, ask(places, BATCH)),
+            _UNROLL, *block(each, add),
+        ]  # fmt: skip
+        declared = [f"{kind} nd_h_{c}[{BATCH}];" for c, kind in self.columns]
+        body = [f"real nd_h[{BATCH}];", *declared, f"int nd_j = {self.kept};",
+                _UNROLL, *block(each, ask(places, 0)),
+                *block(f"for (; nd_j < nd_n; nd_j += {BATCH})", loop)]  # fmt: skip
+        return block(f"if (nd_n > {self.kept})", body)

@@ -1,0 +1,179 @@
+"""Kernel templates in the old style -> the form of ``threads``: one component after the other.
+
+The text is that of ``template`` and so are the bits. A thread sums the inputs of a component into
+the arrays that the user's function reads, and calls it as if a grid had one thread for each
+component and this were that thread.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...errors import ModelError
+from ...model.component import EVENT_VARIABLES
+from ...model.language import used
+from ...native.headers import header
+from ..component import Shape
+from ..cpu.update import finish_with
+from ..kernel import Kernel, block
+from ..template import INCLUDE, Signature, ends, given_columns, read, row_of, told
+from .thread_events import each
+from .threads import ThreadText
+
+_GRID = {
+    r"\bthreadIdx\b": "nd_thread()",
+    r"\bblockDim\b": "nd_extent()",
+    r"\bblockIdx\b": "nd_here()",
+    r"\bgridDim\b": "nd_grid()",
+    r"\bwarpSize\b": "1",
+    r"\b__sync(?:threads|warp)\s*\([^()]*\)": "((void)0)",
+    r"\b__launch_bounds__\s*\([^()]*\)": "",
+    r"\b__restrict(?:__)?\b": "",
+    r"\b__shared__\b": "",
+    r'(?:\bextern\s*"C"\s*)?\b__global__\b': "static __device__",
+}
+"""Words that would mean the real grid -> what stands for them, in ``cuda_in_thread.cuh``."""
+
+_TOGETHER = re.compile(
+    r"\b(?:extern\s+__shared__|cooperative_groups|__activemask|__cluster\w+|"
+    r"__(?:shfl|ballot|any|all|match|reduce|syncthreads|nanosleep)_\w+)"
+)
+_KNOWN = re.compile(
+    r"c?(?:math|stdio|stdlib|stdint|float|limits|stddef|assert)(?:\.h)?$|"
+    r"(?:cuda|math_constants|device_|vector_|helper_)(?!.*curand)"
+)
+_ADVICE = "a class with a run_step and a SourceModule of its own can do that"
+
+
+def thread_template(shape: Shape, text: str, signature: Signature) -> Kernel:
+    """Return the kernel that advances one group with the text of a user.
+
+    Parameters
+    ----------
+    shape : Shape
+    text : str
+        What ``get_update_template`` returned.
+    signature : Signature
+
+    Raises
+    ------
+    ModelError
+        When the text has unknown placeholders, no function ``update``, includes what there is
+        not, or asks threads to work together.
+    """
+    where, bare, written = read(shape, text, signature)
+    asked = _TOGETHER.search(bare)
+    if asked:
+        raise ModelError(
+            f"{where}: '{asked.group()}' needs threads that work together, a template's thread has "
+            f"one component to itself; {_ADVICE}"
+        )
+    thread = TemplateText(shape, signature)
+    unit = thread.unit()
+    user = [
+        "namespace nd_user {",
+        header("codegen/simt/cuda_in_thread.cuh"),
+        header("codegen/cuda_functions.h"),
+        *thread.grid(),
+        f'#line 1 "{where}"',
+        _on_a_grid(INCLUDE.sub(lambda found: _included(found, where), written)),
+        "}",
+        *ends(written),
+        f'#line 1 "{told(shape, signature)}"',
+    ]
+    after = f'#line 1 "after {shape.model.__name__}"'
+    kernel = finish_with(where, thread.arguments, ([], []), [*unit, after])
+    whole = "\n".join([*user, kernel.text])
+    return replace(kernel, text=whole, record=thread.record, kept=thread.kept)
+
+
+def _included(found: re.Match[str], where: str) -> str:
+    """Return what stands for a header: nothing, where its names are known anyway."""
+    name = found.group(1)
+    if _KNOWN.match(name) and "curand" not in name:
+        return ""
+    raise ModelError(
+        f"{where}: the text includes <{name}>; on the device it is compiled without any headers. "
+        f"A declared model can draw uniform() and normal(), and {_ADVICE}"
+    )
+
+
+def _on_a_grid(text: str) -> str:
+    for word, stands in _GRID.items():
+        text = re.sub(word, stands, text)
+    return text
+
+
+class TemplateText(ThreadText):
+    """Writes the struct around a template's function.
+
+    Parameters
+    ----------
+    shape : Shape
+    signature : Signature
+    """
+
+    def __init__(self, shape: Shape, signature: Signature) -> None:
+        super().__init__(shape)
+        self.signature = signature
+        self.varied = used(self.model.params, [access.each for access in self.model.accesses])
+
+    def grid(self) -> list[str]:
+        """Return the function that tells how many components there are."""
+        count = self.arguments.integer("components").replace("nd_a", "nd_steady")
+        return [f"ND_FN nd_place nd_grid() {{ return {{(unsigned int){count}, 1, 1}}; }}"]
+
+    def head(self) -> list[str]:
+        """Return nothing: the numbers of a component are for the user's function."""
+        return []
+
+    def members(self) -> list[str]:
+        """Declare what a thread keeps."""
+        lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
+        lines += [f"real nd_v_{name}[ND_OWN];" for name in self.varied]
+        return lines + [line for r in self.reads for line in r.members()]
+
+    def load(self) -> list[str]:
+        """Return the loads of what the sums need."""
+        lines = [
+            f"ND_FIXED(real) nd_p_{name} = {self.arguments.pointer(f'param:{name}')};"
+            for name in self.varied
+        ]
+        lines += [line for s in self.sums for line in s.head()]
+        body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
+        body += [line for r in self.reads for line in r.load()]
+        return [*lines, *self.own(), *each(body)]
+
+    def step(self) -> list[str]:
+        """Return the sums, the call and the notes on events of one step."""
+        a = self.arguments
+        lines = [line for s in self.sums for line in s.head()]
+        lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
+        lines += each([line for r in self.reads for line in r.sum()])
+        inputs = [a.pointer(f"input:{s.access.name}", "real") for s in self.sums]
+        call = [
+            f"{p}[nd_at] = nd_x_{s.access.name}[nd_i];"
+            for s, p in zip(self.sums, inputs, strict=True)
+        ]
+        count, steps = f"(int){a.integer('components')}", str(self.component.shape.substeps)
+        columns = [*inputs, *given_columns(self.component, self.signature)]
+        given = ", ".join([count, a.scalar("dt"), steps, *columns])
+        call += ["nd_user::nd_component() = (unsigned int)nd_at;", f"nd_user::update({given});"]
+        lines += each(block("if (nd_live[nd_i])", call))
+        events = [name for name in self.model.updates if name in EVENT_VARIABLES]
+        return lines + each([line for name in events for line in self._mark(name)])
+
+    def _mark(self, name: str) -> list[str]:
+        """Note a row of events that is not silent: it is read only where it is noted."""
+        a = self.arguments
+        active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+        row = row_of(self.component, name)
+        return block("", [
+            f"const unsigned nd_bits = nd_ballot(nd_live[nd_i] && ({row})[nd_at] != 0);",
+            f"if (nd_bits && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+        ])  # fmt: skip
+
+    def save(self) -> list[str]:
+        """Return nothing: the user's function keeps its states in arrays."""
+        return []

@@ -1,0 +1,241 @@
+"""The kernel of one group for a device where a thread advances components of its own.
+
+The text is a struct ``unit``: what a thread keeps of its ``ND_OWN`` components, which lie 32
+apart, so that the threads of a warp read neighbours. ``load`` fetches what does not change and the
+states, ``turn`` asks for what the next steps begin with, ``step`` sums the inputs of step k,
+computes and writes row k + 1, ``save`` puts states back that have no row. Between ``load`` and
+``save`` there may be one step or thousands. Threads beyond the end of a group repeat its last
+component and store nothing, so a warp is never divided there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..component import ComponentText, Shape
+from ..cpu.sums import SumText
+from ..cpu.update import finish_with
+from ..kernel import Arguments, Kernel, block
+from .spike_delivery import SlotText
+from .thread_draws import ThreadDraws
+from .thread_events import OWN, ThreadEvents, each, within_a_step
+from .thread_sums import ThreadSum
+
+DIVISION = "/ nd_by() /"
+"""See ``division.cuh``."""
+
+
+def spread(shape: Shape) -> bool:
+    """Whether the threads of a warp share one component: its sums are long, or it has sub-units."""
+    if shape.model.sub_units is not None:
+        return True
+    return any(gather.form == "rows" for gather in shape.gathers.values())
+
+
+def thread_kernel(shape: Shape) -> Kernel:
+    """Return the kernel that advances one group by one step.
+
+    Parameters
+    ----------
+    shape : Shape
+    """
+    text = ThreadText(shape)
+    once = text.component.constants(), text.component.initial()
+    kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    rounds = max([r.rounds for r in text.reads], default=0)
+    return replace(kernel, record=text.record, rounds=rounds, kept=text.kept)
+
+
+class ThreadText:
+    """Writes the struct of one model.
+
+    Parameters
+    ----------
+    shape : Shape
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.arguments = Arguments()
+        self.component = ComponentText(shape, self.arguments)
+        self.component.translator.division = DIVISION
+        self.model = shape.model
+        self.sums = [
+            (SlotText if shape.gathers[a.name].form == "fanout" else SumText)(self.component, a)
+            for a in shape.model.accesses
+        ]
+        self.varied = [n for n in self.component.numbers if n not in shape.uniform]
+        self.reads = [
+            ThreadSum(self.component, self.sums, i, self.varied) for i in range(len(self.sums))
+        ]
+        self.spread = spread(shape)
+        self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
+        self.carried = [*self.model.states, *self.component.flags()]
+        self.unseen = [n for n in self.model.states if n in shape.unseen & {*self.model.updates}]
+        early = shape.substeps == 1 and self.model.sub_units is None
+        drawn = early and self.model.draws_random()
+        self.drawn = ThreadDraws(self.component) if drawn else None
+
+    def unit(self) -> list[str]:
+        """Return the struct."""
+        step = self.step()  # tells what is drawn
+        methods = {
+            "load(long long nd_k, int nd_first, int nd_end)": self.load(),
+            "turn(long long nd_k)": self.turn(),
+            "step(long long nd_k, bool nd_last)": step,
+            "record(long long nd_k)": self.record_window(),
+            "save(long long nd_k)": [*self.head(), *each(self.save())],
+        }
+        members = self.members()
+        for head, body in methods.items():
+            table = "const nd_args *nd_a = nd_steady;"
+            flags = ["(void)nd_last;"] if "nd_last" in head else []
+            members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
+        return [*block("struct unit", members), ";"]
+
+    def members(self) -> list[str]:
+        """Declare what a thread keeps."""
+        lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
+        lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
+        lines += [line for r in self.reads for line in r.members()]
+        if self.model.draws_random():
+            lines.append("unsigned long long nd_v_key[ND_OWN];")
+        lines += self.drawn.members() if self.drawn else []
+        return lines + [line for e in self.events for line in e.members()]
+
+    def head(self) -> list[str]:
+        """Declare what does not depend on the component."""
+        return self.component.head()
+
+    @property
+    def kept(self) -> int:
+        """Numbers of a component that its thread has at hand."""
+        return len(self.varied) + len(self.model.states)
+
+    @property
+    def record(self) -> int:
+        """Bytes a thread and round that the threads of a warp share."""
+        return max([r.record for r in self.reads], default=0)
+
+    def own(self) -> list[str]:
+        """Return the lines that find out which components are the thread's."""
+        place = "nd_first + nd_i" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
+        first = " && nd_lane() == 0" if self.spread else ""  # one thread stores for its warp
+        body = [
+            f"const int nd_place = {place};",
+            "const bool nd_is = nd_place < nd_end;",
+            f"nd_live[nd_i] = nd_is{first};",
+            "nd_c[nd_i] = nd_is ? nd_place : nd_end - 1;",
+        ]
+        return ["ND_UNROLL", *block(OWN, body)]
+
+    def load(self) -> list[str]:
+        """Return the loads of what no step changes, and of the states."""
+        c = self.component
+        body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
+        for name in self.model.states:
+            where = f"nd_old_{name}" if name in c.shape.published else f"nd_s_{name}"
+            body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
+        body += [line for r in self.reads for line in r.load()]
+        if self.model.draws_random():
+            body.append("nd_v_key[nd_i] = nd_keys[nd_at];")
+        if self.drawn:
+            body += [*self.numbers(), *self.drawn.load()]
+        body += [line for e in self.events for line in e.load()]
+        heads = [line for s in self.sums for line in s.head()]
+        begin = [line for r in self.reads for line in r.begin()]
+        return [*self.head(), *heads, *begin, *self.own(), *each(body)]
+
+    def numbers(self) -> list[str]:
+        """Give the numbers of a component their names."""
+        lines = [f"const real {name} = nd_v_{name}[nd_i]; (void){name};" for name in self.varied]
+        if self.model.draws_random():
+            lines.append("const unsigned long long nd_key = nd_v_key[nd_i];")
+        return lines
+
+    def turn(self) -> list[str]:
+        """Return the loads of what is kept at hand from step to step of a turn."""
+        heads = [line for s in self.sums for line in s.head()]
+        body = [line for r in self.reads for line in r.turn()]
+        return [*heads, *each(body)] if body else []
+
+    def step(self) -> list[str]:
+        """Return sums, sub-steps and stores of one step."""
+        c = self.component
+        heads = [line for s in self.sums for line in s.head()]
+        lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
+        lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
+        # what is only read is asked for before anything is waited for
+        reads = sorted(self.reads, key=lambda r: r.form in ("lattice", "rows", "sliced"))
+        lines += each([line for r in reads for line in r.sum()])
+        late = [line for e in self.events for line in e.record_late()]
+        lines += each(late) if late else []
+        cleared = [line for r in self.reads for line in r.clear()]
+        if cleared:  # all threads of a warp that shares a component have it by then; where it
+            # shares none, fewer registers spill than without
+            sync = ["__syncwarp();"]
+            lines += sync if self.spread else within_a_step(sync)
+        lines += each(cleared) if cleared else []
+        lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
+        flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
+        lines += each(flags) if flags else []
+        inside = each(self.advance())
+        if self.drawn:
+            lines += [*self.drawn.arrays(), *each([*self.numbers(), *self.drawn.step()])]
+        if c.shape.substeps == 1:
+            lines += ["const int substep = 0; (void)substep;", *inside]
+        else:
+            head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
+            lines += ["ND_ROLLED", *block(head, inside)]
+        given = [*self.numbers(), *self.states()]
+        plain = self.store()
+        lines += each([*given, *plain]) if plain else []
+        lines += [line for e in self.events for line in e.begin()]
+        found = [line for e in self.events for line in e.find()]
+        lines += each([*given, *found]) if found else []
+        lines += [line for e in self.events for line in e.end()]
+        return [*lines, *[line for r in self.reads for line in r.next()]]
+
+    def record_window(self) -> list[str]:
+        """Return what is done between the meetings of a window that began with step ``nd_k``."""
+        lines = [line for e in self.events for line in e.record_window()]
+        return ["(void)nd_k;", *(each(lines) if lines else [])]
+
+    def advance(self) -> list[str]:
+        """Return one sub-step of component ``nd_i``."""
+        given = [*self.numbers(), *self.inputs(), *self.states()]
+        return [*given, *self.component.mathematics(), *self.keep()]
+
+    def inputs(self) -> list[str]:
+        """Give the finished sums of a component their names."""
+        return [
+            f"const real {s.symbol} = nd_x_{s.access.name}[nd_i]; (void){s.symbol};"
+            for s in self.sums
+        ]
+
+    def _where(self, name: str) -> str:
+        return f"nd_v_{name}[nd_i]" if name in self.model.states else f"nd_f_{name}[nd_i]"
+
+    def states(self) -> list[str]:
+        """Load states and flags from what the thread keeps."""
+        return [f"real {name} = {self._where(name)}; (void){name};" for name in self.carried]
+
+    def keep(self) -> list[str]:
+        """Put states and flags back."""
+        return [f"{self._where(name)} = {name};" for name in self.carried]
+
+    def store(self) -> list[str]:
+        """Store the updated variables of component ``nd_i``, but for events."""
+        c, elsewhere = self.component, {*self.component.events, *self.unseen}
+        return [
+            f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};"
+            for name in self.model.updates
+            if name in c.shape.published and name not in elsewhere
+        ]
+
+    def save(self) -> list[str]:
+        """Put states back that have no row, or one that nobody looks at meanwhile."""
+        hidden = [name for name in self.model.states if name not in self.component.shape.published]
+        places = [(f"nd_s_{name}", name) for name in hidden]
+        places += [(f"nd_new_{name}", name) for name in self.unseen]
+        lines = [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]
+        return lines + [line for e in self.events for line in e.record_late()]

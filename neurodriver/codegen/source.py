@@ -1,0 +1,202 @@
+"""Kernel -> whole source text of one dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..native.headers import INLINE, header
+from ..plan.memory import LANES
+from .kernel import Kernel
+
+TILE = 128
+"""Components that are updated together: so few that loads of the next ones begin in time."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between the languages kernels are written in.
+
+    Attributes
+    ----------
+    function : str
+        Qualifiers of an inlined function.
+    kernel : str
+        Qualifiers of an entry point.
+    simd : str
+        What stands before a loop whose passes are independent.
+    simd_any : str
+        What stands before a loop that collects in ``nd_here`` whether any pass found something.
+    fixed : str
+        Type of a pointer to ``kind`` that no step writes through.
+    each : str
+        Head of a loop of ``i`` over ``n`` components that is done once.
+    row : str
+        Number of the row of step ``k``.
+    opaque : str
+        Statement after which ``ring`` is a plain address to the compiler.
+    store : str
+        Statement that stores ``k`` for all threads to see after the next barrier.
+    words : str
+        Definitions of the language's own.
+    """
+
+    function: str
+    kernel: str
+    simd: str
+    simd_any: str
+    fixed: str
+    each: str
+    row: str
+    store: str
+    opaque: str = ""
+    words: str = ""
+
+
+_CPU_WORDS = """
+/* Remainder of two numbers that are not negative; a division of 64 bits takes three times as long
+ * as one of 32. */
+ND_FN long long nd_rest(long long k, long long depth)
+{
+    return (k | depth) >> 32 ? k % depth : (unsigned)k % (unsigned)depth;
+}
+
+/* Store a step for all threads to see after the next barrier; many would store the same. */
+ND_FN void nd_mark_at(long long *step, long long k)
+{
+    if (*step < k) __atomic_store_n(step, k, __ATOMIC_RELAXED);
+}
+
+/* Next place from `s` on whose note is not zero, or an earlier one after whole words of zeros. */
+ND_FN long long nd_next(const unsigned char *note, long long s, long long end)
+{
+    for (; s + 8 <= end; s += 8) {
+        unsigned long long word;
+        __builtin_memcpy(&word, note + s, 8);
+        if (word) break;
+    }
+    while (s < end && !note[s]) ++s;
+    return s;
+}
+
+/* Whether any of the slices of `m` components is noted. */
+ND_FN bool nd_noted(const unsigned char *note, int m)
+{
+    const int count = (m + ND_LANES - 1) / ND_LANES;
+    return nd_next(note, 0, count) < count;
+}
+
+/* Which thread's share of the components begins at `begin`. */
+ND_FN int nd_mine(const long long *cuts, long long threads, long long begin)
+{
+    int u = 0;
+    while (u + 1 < threads && (cuts[u] != begin || cuts[u + 1] == begin)) ++u;
+    return u;
+}
+"""
+
+CPU = Dialect(
+    function=INLINE,
+    kernel='extern "C"',
+    simd='_Pragma("omp simd")',
+    simd_any='_Pragma("omp simd reduction(|:nd_here)")',
+    fixed="const kind *__restrict",
+    each="for (long long i = 0; i < (n); ++i)",
+    row="nd_rest(k + depth, depth)",
+    store="__atomic_store_n(&active[nd_rest(k, depth)], k, __ATOMIC_RELAXED)",
+    words=_CPU_WORDS,
+)
+
+_PRELUDE = """
+typedef {real} real;
+
+/* Number of the row of step k. */
+ND_FN long long nd_place(long long k, long long depth)
+{{
+    return {row};
+}}
+
+/* Row of step k; all steps before the first one are at row 0's values. */
+ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
+{{
+    ring += (long long)(int)nd_place(k, depth) * (int)width;
+    {opaque};
+    return ring;
+}}
+
+/* `active` holds for each row of the ring the last step at which it was not all zero. */
+ND_FN bool nd_silent(const long long *active, long long k, long long depth)
+{{
+    return k > 0 && active[nd_place(k, depth)] != k;
+}}
+
+ND_FN void nd_mark(long long *active, long long k, long long depth)
+{{
+    if (active[nd_place(k, depth)] != k) {store};  /* many would store the same */
+}}
+
+/* How many spikes a value stands for: a whole number, 1023 at most. */
+ND_FN int nd_spikes(real x)
+{{
+    x = x > -1023 ? x : -1023;
+    return (int)nd_floor((x < 1023 ? x : 1023) + (real)0.5);
+}}
+
+/* First place from `begin` on whose target is not below `least`; targets ascend. */
+ND_FN long long nd_not_below(const int *target, long long begin, long long end, long long least)
+{{
+    while (begin < end) {{
+        const long long middle = begin + (end - begin) / 2;
+        if (target[middle] < least) begin = middle + 1;
+        else end = middle;
+    }}
+    return begin;
+}}
+
+ND_FN long long nd_wrap(long long row, long long depth)
+{{
+    return row < 0 ? row + depth : row;
+}}
+"""
+
+
+_ARGUMENTS = "struct nd_args { void **p; const long long *n; const double *u; };"
+
+
+def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[str]:
+    """Return what stands before the texts of kernels."""
+    real = "float" if dtype == "float32" else "double"
+    draws = any("nd_seed" in text for text in kernel_texts)
+    return [
+        f"#define ND_FN {dialect.function}",
+        f"#define ND_KERNEL {dialect.kernel}",
+        f"#define ND_SIMD {dialect.simd}",
+        f"#define ND_SIMD_ANY {dialect.simd_any}",
+        f"#define ND_FIXED(kind) {dialect.fixed}",
+        f"#define ND_EACH(i, n) {dialect.each}",
+        f"#define ND_LANES {LANES}",
+        f"#define ND_TILE {TILE}",
+        dialect.words,
+        header("native/math.h"),
+        header("native/philox.h") if draws else "",
+        _PRELUDE.format(real=real, store=dialect.store, row=dialect.row, opaque=dialect.opaque),
+    ]
+
+
+def source(kernel: Kernel, dtype: str) -> str:
+    """Return everything a C++ compiler needs to build a kernel for the CPU.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    dtype : str
+        ``float64`` or ``float32``.
+    """
+    head = prelude([kernel.text], dtype, CPU)
+    if "nd_tile_blocks" in kernel.text:
+        head.append(header("codegen/cpu/tile_draws.h"))
+    if "nd_write_events" in kernel.text:
+        head.append(header("codegen/cpu/tile_events.h"))
+    if kernel.deals:
+        head.append(header("codegen/cpu/fanout.h"))
+    return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

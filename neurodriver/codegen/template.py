@@ -1,0 +1,270 @@
+"""Kernel templates in the old style -> kernels with the normal entry point.
+
+A template is CUDA text with the placeholders ``%(dt)s``, ``%(input_X)s``, ``%(param_X)s``,
+``%(internal_X)s``, ``%(update_X)s`` (C types) and ``%(fletter)s`` (``f`` in single precision). The
+kernel around it sums the inputs of a tile and calls the user's function for the components of the
+tile, by their own numbers: what a component computes depends on no cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import ModelError, near
+from ..model.component import EVENT_VARIABLES
+from ..model.language import used
+from ..native.headers import header
+from .component import ComponentText, Shape
+from .cpu.sums import SumText, tile_sums, variants
+from .cpu.update import TILE, TILES, finish
+from .kernel import Arguments, Kernel, block
+
+_PLACE = re.compile(r"%%|%\((\w*)\)(s?)")
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*$", re.MULTILINE)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ENTRY = re.compile(r"__global__[^;{}]*\bvoid\b[^;{}]*\bupdate\s*\(")
+_THIRD = re.compile(r"\bupdate\s*\([^,()]*,[^,()]*,\s*(?:const\s+)?int\s+(\w+)\s*,")
+_STRIDE = re.compile(r"\b(\w+)\s*=[^=;,][^;,]*\bgridDim\b")
+_LOOP = re.compile(r"\bfor\s*\(")
+_DEVICE_ONLY = ("curand", "thrust", "cub/", "cooperative_groups", "device_atomic")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a template's function takes, after ``num_comps, dt, steps``.
+
+    Attributes
+    ----------
+    params, internals : tuple of str
+    integers : frozenset of str
+        Parameters that are int.
+    """
+
+    params: tuple[str, ...]
+    internals: tuple[str, ...]
+    integers: frozenset[str] = frozenset()
+
+
+def types(shape: Shape, signature: Signature) -> dict[str, str]:
+    """Return the C type of every placeholder."""
+    real = "float" if shape.dtype == "float32" else "double"
+    out = {"dt": real, "fletter": "f" if real == "float" else ""}
+    out.update({f"input_{a.name}": real for a in shape.model.accesses})
+    whole = signature.integers
+    out.update({f"param_{p}": "int" if p in whole else real for p in signature.params})
+    out.update({f"internal_{s}": real for s in signature.internals})
+    out.update({f"update_{v}": real for v in shape.model.updates})
+    return out
+
+
+def filled_in(text: str, known: Mapping[str, str], where: str) -> str:
+    """Return a template with its placeholders replaced; ``%%`` is a percent sign.
+
+    A percent sign that begins no placeholder stays what it is.
+
+    Raises
+    ------
+    ModelError
+        For a placeholder that stands for nothing.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        if match.group() == "%%":
+            return "%"
+        name, mark = match.groups()
+        if name in known and mark:
+            return known[name]
+        if not mark:
+            return match.group()  # the remainder of a division by (name)
+        hint = near(name, known) or f"; known are {', '.join(known)}"
+        raise ModelError(f"{where}: unknown placeholder %({name})s{hint}")
+
+    return _PLACE.sub(one, text)
+
+
+def template_kernel(shape: Shape, text: str, signature: Signature) -> Kernel:
+    """Return the kernel that advances one group with the text of a user.
+
+    Parameters
+    ----------
+    shape : Shape
+    text : str
+        What ``get_update_template`` returned.
+    signature : Signature
+
+    Raises
+    ------
+    ModelError
+        When the text has unknown placeholders, no function ``update``, or needs a GPU.
+    """
+    where, bare, written = read(shape, text, signature)
+    arguments = Arguments()
+    component = ComponentText(shape, arguments)
+    body = _body(component, signature, "gridDim" in bare)
+    kernel = finish(where, arguments, ([], []), body)
+    call = told(shape, signature)
+    written = _independent(_one_pass(written) if shape.substeps == 1 else written)
+    outside = [_user_text(written, where), f'#line 1 "{call}"']
+    whole = "\n".join([*outside, kernel.text])
+    return Kernel(where, whole, kernel.pointers, kernel.integers, kernel.scalars)
+
+
+def read(shape: Shape, text: str, signature: Signature) -> tuple[str, str, str]:
+    """Return where a text comes from, the text without comments, and with its types filled in.
+
+    Raises
+    ------
+    ModelError
+        When the text has unknown placeholders or no function ``update``.
+    """
+    where = f"{shape.model.__name__}.get_update_template"
+    bare = _COMMENT.sub(" ", text) if isinstance(text, str) else ""
+    if not _ENTRY.search(bare):
+        raise ModelError(
+            f"{where}: expected text with `__global__ void update(int num_comps, ...)`"
+        )
+    return where, bare, filled_in(text, types(shape, signature), where)
+
+
+def told(shape: Shape, signature: Signature) -> str:
+    """Return the call as the user would write it, for what a compiler says of it."""
+    inputs = [f"input_{a.name}" for a in shape.model.accesses]
+    params = [f"param_{p}" for p in signature.params]
+    internals = [f"internal_{s}" for s in signature.internals]
+    updates = [f"update_{v}" for v in shape.model.updates]
+    names = ", ".join(["num_comps", "dt", "steps", *inputs, *params, *internals, *updates])
+    return f"call of {shape.model.__name__}'s update({names})"
+
+
+def _one_pass(text: str) -> str:
+    """Write the loop over sub-steps as one pass; compilers do not, and then use no vectors."""
+    name = _THIRD.search(text)
+    if name is None or re.search(r"\b(?:break|continue|goto)\b", text):
+        return text
+    loop = r"\bfor\s*\(\s*int\s+(\w+)\s*=\s*0\s*;\s*\1\s*<\s*{}\s*;\s*(?:\+\+\s*\1|\1\s*\+\+)\s*\)"
+    return re.sub(loop.format(name.group(1)), r"if (int \1 = 0; true)", text)
+
+
+def _independent(text: str) -> str:
+    """Say of each loop over the grid that its passes are independent, as on a GPU they are."""
+    strides = ["gridDim", *_STRIDE.findall(text)]
+    begins = []
+    for match in _LOOP.finditer(text):
+        parts = text[match.end() : _closing(text, match.end())].split(";")
+        if len(parts) == 3 and any(re.search(rf"\+=.*\b{s}\b", parts[2]) for s in strides):
+            begins.append(match.start())
+    for at in reversed(begins):
+        text = f'{text[:at]}_Pragma("GCC ivdep") {text[at:]}'
+    return text
+
+
+def _closing(text: str, at: int) -> int:
+    """Return where the parenthesis that was opened before ``at`` ends."""
+    depth = 1
+    while at < len(text) and depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at - 1
+
+
+def _user_text(text: str, where: str) -> str:
+    """Return a user's text in a namespace of its own; its macros end with it."""
+    headers: list[str] = []
+
+    def hoist(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name.startswith(_DEVICE_ONLY):
+            what = "which the CPU does not have; a declared model can draw uniform() and normal()"
+            raise ModelError(f"{where}: the text includes <{name}>, {what}")
+        if not name.startswith(("cuda", "math_constants", "device_", "vector_")):
+            headers.append(f"#include <{name}>")
+        return ""
+
+    text = INCLUDE.sub(hoist, text)
+    if "printf" in text:
+        headers.append("#include <stdio.h>")
+    grid = "static constexpr nd_extent gridDim{};"
+    return "\n".join(
+        [*dict.fromkeys(headers), "namespace nd_user { namespace {",
+         header("codegen/cuda_on_cpu.h"), header("codegen/cuda_functions.h"),
+         grid, f'#line 1 "{where}"', text, "} }", *ends(text)]
+    )  # fmt: skip
+
+
+def ends(text: str) -> list[str]:
+    """Return the ends of the macros that a text defines."""
+    return [f"#undef {name}" for name in dict.fromkeys(_DEFINE.findall(text))]
+
+
+def _body(component: ComponentText, signature: Signature, strides: bool) -> list[str]:
+    """Return the function that sums the inputs, tile by tile, and calls the user's."""
+    a, model = component.arguments, component.model
+    sums = [SumText(component, access) for access in model.accesses]
+    head = [line for s in sums for line in s.head()]
+    for name in used(model.params, [access.each for access in model.accesses]):
+        head.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(f'param:{name}')};")
+    inputs = [a.pointer(f"input:{s.access.name}", "real") for s in sums]
+    given = [f"{pointer} + nd_t" for pointer in inputs]
+    at = "nd_t + nd_i"
+    fill = [f"nd_x_{s.access.name}[nd_i] = {s.direct(f'({at})', 'nd_i')};" for s in sums]
+    places = [
+        f"real *__restrict nd_x_{s.access.name} = {p};" for s, p in zip(sums, given, strict=True)
+    ]
+    loop = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
+    tile = [TILE, *tile_sums(sums)]
+    if sums:
+        tile += variants(sums, lambda: block("", [*places, "ND_SIMD", *block(loop, fill)]))
+    columns = [*inputs, *given_columns(component, signature)]
+    tile += _call(component, columns, strides)
+    for name in model.updates:
+        if name in EVENT_VARIABLES:
+            tile += _note(component, name)
+    return [*head, *block(TILES, tile)]
+
+
+def given_columns(component: ComponentText, signature: Signature) -> list[str]:
+    """Return what a template's function is given after the inputs."""
+    a, columns = component.arguments, []
+    for name in signature.params:
+        kind = "int" if name in signature.integers else "real"
+        columns.append(a.pointer(f"param:{name}", kind))
+    columns += [a.pointer(f"internal:{name}", "real") for name in signature.internals]
+    return [*columns, *[row_of(component, name) for name in component.model.updates]]
+
+
+def row_of(component: ComponentText, name: str) -> str:
+    """Return the address of the group's segment in the row that is written."""
+    a = component.arguments
+    ring = a.pointer(f"ring:{name}", "real")
+    depth, width = a.integer(f"depth:{name}"), a.integer(f"width:{name}")
+    return f"nd_row({ring}, nd_k + 1, {depth}, {width}) + {a.integer(f'segment:{name}')}"
+
+
+def _call(component: ComponentText, columns: Sequence[str], strides: bool) -> list[str]:
+    """Return the call for one tile: at once, or for one component after the other."""
+    a = component.arguments
+    dt, steps = a.scalar("dt"), str(component.shape.substeps)  # known: one needs no loop
+    if strides:
+        count = "(int)(nd_t + nd_m)"
+        call = f"nd_user::update({', '.join([count, dt, steps, *columns])});"
+        return ["nd_user::blockIdx.x = (unsigned int)nd_t;", call]
+    count = f"(int){a.integer('components')}"
+    call = f"nd_user::update({', '.join([count, dt, steps, *columns])});"
+    each = ["nd_user::blockIdx.x = (unsigned int)(nd_t + nd_i);", call]
+    return block("for (int nd_i = 0; nd_i < nd_m; ++nd_i)", each)
+
+
+def _note(component: ComponentText, name: str) -> list[str]:
+    """Note a row of events that is not silent: it is read only where it is noted."""
+    a = component.arguments
+    active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+    return block("", [
+        f"const real *nd_events = {row_of(component, name)} + nd_t;",
+        "int nd_here = 0;",
+        "ND_SIMD_ANY",
+        "for (int nd_i = 0; nd_i < nd_m; ++nd_i) nd_here |= nd_events[nd_i] != 0;",
+        f"if (nd_here) nd_mark({active}, nd_k + 1, {depth});",
+    ])  # fmt: skip

@@ -1,0 +1,75 @@
+"""``Circuit`` -> records: the way back, for what is small enough for a graph of objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..circuit.circuit import Circuit, Column, Connections
+from ..circuit.records import Records
+from ..errors import NeurodriverError
+
+
+def as_records(circuit: Circuit) -> Records:
+    """Return nodes and edges with their attributes, as `assemble` takes them.
+
+    Parameters
+    ----------
+    circuit : Circuit
+
+    Returns
+    -------
+    Records
+        Edges set by set, each with its ``variable``, ``receptor`` and numbers; what a component
+        or an edge does not have (NaN, an empty text) is left out.
+
+    Raises
+    ------
+    NeurodriverError
+        For a circuit joined from several, which a graph cannot tell apart.
+    """
+    if circuit.replaced or circuit.held or any(g.scopes or g.hidden for g in circuit.groups):
+        say = "is joined from several circuits, which no graph holds; save the parts, or as HDF5"
+        raise NeurodriverError(f"{circuit.name}: {say}")
+    records = Records(circuit.name, uids=circuit.uids.tolist())
+    for group in circuit.groups:
+        columns = {**group.params, **group.labels}
+        records.nodes += _rows(columns, group.count, {"class": group.name})
+    for links in circuit.connections:
+        _add(records, circuit, links)
+    return records
+
+
+def _add(records: Records, circuit: Circuit, links: Connections) -> None:
+    uids = records.uids
+    records.sources += [uids[i] for i in links.source.tolist()]
+    records.targets += [uids[i] for i in links.target.tolist()]
+    columns = dict(links.data)
+    if links.delay.ndim or links.delay:
+        columns["delay"] = links.delay
+    rows = _rows(columns, len(links), {"variable": links.variable})
+    receptors = {
+        g: a.receptor
+        for g, group in enumerate(circuit.groups)
+        for a in group.model.accesses
+        if a.receptor and a.name == links.access
+    }
+    which = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    for i in np.flatnonzero(np.isin(which, list(receptors))).tolist():
+        rows[i]["receptor"] = receptors[which[i]]
+    records.edges += rows
+
+
+def _rows(columns: dict[str, Column], count: int, common: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return attributes row by row, without what is not given."""
+    rows = [dict(common) for _ in range(count)]
+    for name, column in columns.items():
+        given = column != "" if column.dtype.kind == "U" else column == column  # not NaN
+        each = np.broadcast_to(column, (count,)).tolist()
+        for row, value, there in zip(
+            rows, each, np.broadcast_to(given, (count,)).tolist(), strict=True
+        ):
+            if there:
+                row[name] = value
+    return rows

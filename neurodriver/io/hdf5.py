@@ -1,0 +1,362 @@
+"""``Circuit`` <-> an HDF5 file: column by column, exactly, and quickly.
+
+Layout, version 1: the root has the attributes ``format``, ``version``, ``origin`` (name of the
+circuit that was saved). Components and connections are numbered groups in the circuit's order:
+
+* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``uids`` (n,), ``keys`` (n,), where
+  they are given; ``params/<name>`` () or (n,), ``labels/<name>`` (n,); of joined circuits
+  ``scopes/names`` and ``scopes/counts``.
+* ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
+  ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
+  its rule as attributes instead (`stored_rules`).
+* ``held/<i>``: attribute ``variable``; ``ports``, ``components``.
+
+Checksums of HDF5 cover structure and columns, so damage is told and never simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from ..circuit.arrays import check_wiring
+from ..circuit.assemble import PORT_LABELS
+from ..circuit.circuit import Circuit, Column, Connections, Group, Port
+from ..circuit.projections import Drawn, Projection, bind
+from ..circuit.validate import checked
+from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
+from ..model.component import NDComponent
+from ..model.library import models as known_models
+from .columns import BROKEN, ColumnReader, put, stored_name
+from .stored_rules import put_rule, take_rule
+from .write import complete_or_none
+
+FORMAT = "neurodriver circuit"
+VERSION = 1
+
+
+def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
+    """Write a circuit; the file appears under its name when it is complete.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    path : Path
+    compress : bool
+        Compress numbers, too: about a third of the size, 10 times the time to write.
+
+    Raises
+    ------
+    NeurodriverError
+        When the file cannot be written.
+    """
+    # 1.10 is the first format whose structure is under checksums
+    with complete_or_none(path) as part:
+        try:
+            with h5py.File(part, "w", libver=("v110", "v110"), locking=False) as file:
+                _put_circuit(circuit, file, compress)
+        except NeurodriverError as error:
+            raise NeurodriverError(f"{circuit.name}: {error}") from None
+        except RuntimeError as error:  # what h5py says when closing fails
+            raise OSError(str(error)) from None
+
+
+def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
+    origin = circuit.name.encode(errors="backslashreplace").decode()[:1000].replace("\0", "")
+    file.attrs.update({"format": FORMAT, "version": VERSION, "origin": origin})
+    groups = file.create_group("groups")
+    for number, group in enumerate(circuit.groups):
+        at = groups.create_group(str(number))
+        at.attrs.update({"model": group.name, "count": group.count, "hidden": group.hidden})
+        given = {"uids": group.given_uids, "keys": group.keys}
+        for name, column in given.items():
+            if column is not None:
+                put(at, name, column, compress)
+        if group.scopes:
+            scopes = at.create_group("scopes")
+            put(scopes, "names", np.array([name for name, _ in group.scopes]))
+            put(scopes, "counts", np.array([n for _, n in group.scopes], np.int64))
+        _put_all(at, "params", group.params, compress)
+        _put_all(at, "labels", group.labels, compress)
+    for kind in ("connections", "replaced"):
+        sets = file.create_group(kind)
+        for number, links in enumerate(getattr(circuit, kind)):
+            at = sets.create_group(str(number))
+            at.attrs.update({"variable": links.variable, "access": links.access})
+            if isinstance(links, Drawn):
+                put_rule(at, links, compress)
+                continue
+            for name in ("source", "target", "delay"):
+                put(at, name, getattr(links, name), compress)
+            _put_all(at, "data", links.data, compress)
+    held = file.create_group("held")
+    for number, (variable, ports, components) in enumerate(circuit.held):
+        at = held.create_group(str(number))
+        at.attrs["variable"] = variable
+        put(at, "ports", ports, compress)
+        put(at, "components", components, compress)
+
+
+def _put_all(parent: h5py.Group, name: str, columns: Any, compress: bool) -> None:
+    at = parent.create_group(name, track_order=True)
+    for key, column in columns.items():
+        put(at, key, column, compress)
+
+
+def holds_circuit(path: Path) -> bool:
+    """Whether a file is an HDF5 file that says that it holds a circuit."""
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return _said_format(file) == FORMAT
+    except BROKEN:
+        return False
+
+
+def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
+    """Read what `write_hdf5` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    models : anything that `library.models` takes
+        Models beside the shipped ones; the file holds their names.
+    strict : bool
+        Turn warnings into errors.
+
+    Returns
+    -------
+    Circuit
+        Named after the file, otherwise that which was saved.
+
+    Raises
+    ------
+    CircuitError
+        With all faults of the file.
+    """
+    faults = Faults(str(path))
+    with open_circuit(path) as file:
+        reader = _Reader({**known_models(models), "Port": Port}, faults)
+        groups = tuple(reader.groups(file))
+        circuit = Circuit(str(path), groups, ())
+        connections = reader.bound(reader.connections(file, "connections"), circuit)
+        replaced = reader.bound(reader.connections(file, "replaced"), circuit)
+        held = tuple(reader.held(file))
+    faults.finish()
+    circuit = Circuit(str(path), groups, connections, str(path), replaced, held)
+    check_wiring(circuit, faults)
+    _check_joined(circuit, faults)
+    faults.finish()
+    return checked(circuit, strict)
+
+
+def _check_joined(circuit: Circuit, faults: Faults) -> None:
+    """Note component numbers that a joined circuit does not have."""
+    parts: list[tuple[str, list[Column]]]
+    parts = [(f"/replaced/{i}", [c.source, c.target]) for i, c in enumerate(circuit.replaced)]
+    parts += [(f"/held/{i}", [*columns]) for i, (_, *columns) in enumerate(circuit.held)]
+    for where, columns in parts:
+        bad = sum(int(((c < 0) | (c >= circuit.count)).sum()) for c in columns)
+        if bad:
+            faults.add(f"{where}: numbers must be 0 to {circuit.count - 1}", bad)
+
+
+def open_circuit(path: Path) -> h5py.File:
+    """Open a file that holds a circuit of this version.
+
+    Raises
+    ------
+    CircuitError
+        When it cannot be opened, or holds something else.
+    """
+    if not path.exists():
+        raise CircuitError(f"{path}: no such file")
+    try:
+        file = h5py.File(path, "r", locking=False)
+    except BROKEN as error:
+        said = " ".join(str(error).split())[:200]
+        raise CircuitError(f"{path}: not a whole HDF5 file ({said})") from None
+    try:
+        said = _said_format(file)
+        if said != FORMAT:
+            raise CircuitError(f"{path}: this HDF5 file holds no circuit{_instead(file)}")
+        version = file.attrs.get("version")
+        if version != VERSION:
+            say = f"has the version {version!s:.20} of the format; this program reads {VERSION}"
+            raise CircuitError(f"{path}: {say}; save the circuit again with a program that fits")
+    except BROKEN as error:
+        file.close()
+        if isinstance(error, CircuitError):
+            raise
+        raise CircuitError(f"{path}: damaged ({str(error)[:200]})") from None
+    return file
+
+
+def _said_format(file: h5py.File) -> str:
+    said = file.attrs.get("format", "")
+    return said if isinstance(said, str) else ""
+
+
+def _instead(file: h5py.File) -> str:
+    """Return what a foreign file seems to be, for a message."""
+    if "nodes" in file or "edges" in file:
+        return "; it looks like a part of a SONATA circuit: give its circuit_config.json instead"
+    if "metadata" in file:
+        return "; it looks like a recording"
+    some = ", ".join(quoted(name, 20) for name in list(file)[:4])
+    return f" (it holds {some or 'nothing'}); save one with Circuit.save"
+
+
+def summary(path: Path) -> list[str]:
+    """Return lines that tell what a file holds, without reading its columns.
+
+    Raises
+    ------
+    CircuitError
+        As `read_hdf5`.
+    """
+    faults = Faults(str(path))
+    reader = _Reader({}, faults)
+    nodes, edges, rules = [], [], []
+    with open_circuit(path) as file:
+        for at in reader.numbered(file, "groups"):
+            model, count = reader.attribute(at, "model", str), reader.attribute(at, "count", int)
+            nodes.append((count or 0, f"{model}: {', '.join(reader.members(at, 'params'))}"))
+        for at in reader.numbered(file, "connections"):
+            names = [reader.attribute(at, name, str) or "a port" for name in ("variable", "access")]
+            what = f"{names[0]} -> {names[1]}"
+            if "rule" in at.attrs:
+                rules.append(f"{what}: by the rule {reader.attribute(at, 'rule', str)}")
+            else:
+                columns = ", ".join(["delay", *reader.members(at, "data")])
+                edges.append((_length(at, "source"), f"{what}: {columns}"))
+        origin = file.attrs.get("origin", "")
+    faults.finish()
+    total = f"{sum(n for n, _ in nodes):,} components, {sum(n for n, _ in edges):,} connections"
+    if rules:
+        total += " and what rules draw"
+    size = f"{path.stat().st_size / 1e6:,.1f} MB"
+    head = f"{path}: circuit, version {VERSION}, of {quoted(origin)}; {total}; {size}"
+    known = (f"  {count:>13,}  {text}" for count, text in [*nodes, *edges])
+    return [head, *known, *(f"  {'':>13}  {text}" for text in rules)]
+
+
+def _length(at: Any, name: str) -> int:
+    """Return the length of a column, 0 where there is none."""
+    shape = getattr(at.get(name), "shape", None) or (0,)
+    return int(shape[0])
+
+
+class _Reader(ColumnReader):
+    """Takes the parts of a circuit from its file."""
+
+    def __init__(self, models: dict[str, type[NDComponent]], faults: Faults) -> None:
+        super().__init__(faults)
+        self.models = models
+
+    def numbered(self, file: Any, name: str) -> Iterator[Any]:
+        """Yield the groups 0, 1, 2, ... of a group."""
+        found = self.members(file, name)
+        for number in range(len(found)):
+            at = found.get(str(number))
+            if isinstance(at, h5py.Group):
+                yield at
+            else:
+                self.faults.add(f"/{name}/{number}: a group of this name is expected")
+
+    def groups(self, file: Any) -> Iterator[Group]:
+        """Yield the components, model by model."""
+        for at in self.numbered(file, "groups"):
+            name, count = self.attribute(at, "model", str), self.attribute(at, "count", int)
+            hidden = self.attribute(at, "hidden", bool)
+            model = self.models.get(name)
+            if name is not None and model is None:
+                say = f"unknown model {quoted(name)}{near(name[:60], self.models)}"
+                own = "give your own with models= or --models"
+                self.faults.add(f"{at.name}: {say}; `neurodriver models` lists the known, {own}")
+            if count is not None and count < 0:
+                self.faults.add(f"{at.name}, attribute 'count': must be at least 0 (got {count})")
+            if count is None or count < 0:
+                continue
+            uids, keys = (
+                self.column(at, part, kind, (count,)) if part in at else None
+                for part, kind in (("uids", "U"), ("keys", "u"))
+            )
+            params = self.columns(at, "params", "fiu", (count,), ())
+            labels = self.columns(at, "labels", "Ub", (count,))
+            if model is Port:
+                for lost in sorted({*PORT_LABELS}.difference(labels)):
+                    self.faults.add(f"{at.name}/labels/{lost}: this column is missing")
+            scopes = self.scopes(at, count) if "scopes" in at else ()
+            if model is not None:
+                yield Group(model, params, count, uids, labels, bool(hidden), scopes, keys)
+
+    def columns(
+        self, at: Any, name: str, kinds: str, *shapes: tuple[int, ...]
+    ) -> dict[str, Column]:
+        """Return the columns of a group by name."""
+        found = self.members(at, name)
+        taken = {
+            key: self.values(item, f"{at.name}/{name}/{stored_name(key)}", kinds, *shapes)
+            for key, item in found.items()
+        }
+        return {key: column for key, column in taken.items() if column is not None}
+
+    def scopes(self, at: Any, count: int) -> tuple[tuple[str, int], ...]:
+        """Return which components belong to which of several circuits."""
+        found = self.members(at, "scopes")
+        size = _length(found, "counts")
+        names = self.values(found.get("names"), f"{at.name}/scopes/names", "U", (size,))
+        counts = self.values(found.get("counts"), f"{at.name}/scopes/counts", "i", (size,))
+        if names is None or counts is None:
+            return ()
+        if counts.min(initial=0) < 0 or counts.sum() != count:
+            say = f"must add up to {count:,}, got {counts.sum():,}"
+            self.faults.add(f"{at.name}/scopes/counts: {say}")
+        return tuple(zip(names.tolist(), counts.tolist(), strict=True))
+
+    def bound(
+        self, given: Iterable[Connections | tuple[Projection, int]], circuit: Circuit
+    ) -> tuple[Connections, ...]:
+        """Return connections whose rules fit the components."""
+        sets = list(given)
+        rules = [one for one in sets if isinstance(one, tuple)]
+        drawn = bind([one for one, _ in rules], circuit, 0, self.faults) if circuit.groups else []
+        if len(drawn) < len(rules):
+            return ()
+        again = (
+            Drawn(one.projection, one.ends, key) for one, (_, key) in zip(drawn, rules, strict=True)
+        )
+        return tuple(next(again) if isinstance(one, tuple) else one for one in sets)
+
+    def connections(self, file: Any, kind: str) -> Iterator[Connections | tuple[Projection, int]]:
+        """Yield the connections, set by set."""
+        for at in self.numbered(file, kind):
+            variable, access = (self.attribute(at, name, str) for name in ("variable", "access"))
+            if "rule" in at.attrs:
+                if variable is not None and access is not None:
+                    made = take_rule(self, at, variable, access)
+                    yield from () if made is None else (made,)
+                continue
+            m = _length(at, "source")
+            source, target = (self.column(at, end, "i", (m,)) for end in ("source", "target"))
+            delay = self.column(at, "delay", "fiu", (m,), ())
+            data = self.columns(at, "data", "fiu", (m,), ())
+            if source is None or target is None or delay is None or None in (variable, access):
+                continue
+            for end, column in (("source", source), ("target", target)):
+                if column.dtype != np.int32:
+                    self.faults.add(f"{at.name}/{end}: must be int32 (got {column.dtype})")
+            yield Connections(variable, access, source, target, delay, data)
+
+    def held(self, file: Any) -> Iterator[tuple[str, Column, Column]]:
+        """Yield what holds the values of input ports."""
+        for at in self.numbered(file, "held"):
+            variable = self.attribute(at, "variable", str)
+            n = _length(at, "ports")
+            ports, components = (self.column(at, p, "i", (n,)) for p in ("ports", "components"))
+            if variable is not None and ports is not None and components is not None:
+                yield variable, ports, components

@@ -1,0 +1,363 @@
+"""SONATA circuits of point neurons -> ``Circuit``.
+
+Dai et al. 2020, PLoS Comput Biol 16:e1007696, doi:10.1371/journal.pcbi.1007696, and the format's
+developer guide. Attributes of a node or edge come before those of its type. ``delay`` is in ms;
+the weight of an edge is ``syn_weight`` times ``nsyns``, in the unit of its target's template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit, Column, Connections
+from ..circuit.wiring import resolve
+from ..errors import CircuitError, Faults, near, quoted
+from ..model.component import NDComponent
+from ..model.library import models as known_models
+from .columns import BROKEN
+from .sonata_files import Network, Places, Population, Types, populations, present, read_config
+from .sonata_models import KNOWN, Template, as_template
+
+Model = type[NDComponent]
+Rows = NDArray[np.int64]
+
+BLOCK = 2**22
+"""Edges whose ends are looked up in one go."""
+
+STATIC = ("", "static_synapse", "nest:static_synapse")
+"""Templates of edges that hold a weight and a delay and nothing else."""
+
+
+def read_sonata(
+    config: str | Path,
+    models: Mapping[str, Any] | None = None,
+    *,
+    ignore: Iterable[str] = (),
+    own: Any = (),
+    strict: bool = False,
+) -> Circuit:
+    """Read the circuit that a configuration names.
+
+    Parameters
+    ----------
+    config : str or Path
+        circuit_config.json, or the simulation_config.json that names it.
+    models : mapping, optional
+        ``model_template`` -> what it becomes here: a `sonata_models.Template`, a model (class or
+        name) whose parameters have the same names, or (model, {our parameter: theirs or number}).
+        It comes before `sonata_models.KNOWN`; ``virtual`` stands for virtual nodes, which become
+        SpikeSources.
+    ignore : iterable of str
+        Parameters there that may be left out; any other one without a meaning here is a fault.
+    own : anything that `library.models` takes
+        Models of the user's own, for names.
+    strict : bool
+        Turn warnings into errors.
+
+    Returns
+    -------
+    Circuit
+        With the uids ``<population>/<node_id>``.
+
+    Raises
+    ------
+    CircuitError
+        With all faults of the files.
+    """
+    path = Path(config)
+    network = read_config(path)
+    faults = Faults(str(path))
+    reader = _Reader(network, dict(models or {}), frozenset(ignore), known_models(own), faults)
+    try:
+        with reader.files:
+            reader.nodes()
+            if faults.count:
+                faults.finish()
+            groups = reader.groups()
+            connections = reader.edges()
+    except BROKEN as error:
+        if isinstance(error, CircuitError):
+            raise
+        said = " ".join(str(error).split())[:200]
+        raise CircuitError(f"{path}: one of its files is damaged ({said})") from None
+    faults.finish(strict)
+    return Circuit.from_arrays(groups, connections, str(path), strict)
+
+
+@dataclass
+class _Block:
+    """Nodes of one population and one template."""
+
+    population: str
+    rows: Rows
+    template: Template
+    uids: Column
+    params: dict[str, Column]
+
+
+@dataclass
+class _Ids:
+    """Node ids of a population, and the component number of each."""
+
+    ids: Rows
+    numbers: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @cached_property
+    def places(self) -> Places:
+        """Where an id stands."""
+        return Places(self.ids)
+
+    def find(self, wanted: Column) -> NDArray[np.int32]:
+        """Return component numbers, -1 for an unknown id."""
+        at = self.places.find(wanted)
+        return np.where(at < 0, np.int32(-1), self.numbers[at])
+
+
+class _Reader:
+    """Takes nodes, then edges."""
+
+    def __init__(
+        self,
+        network: Network,
+        models: dict[str, Any],
+        ignore: frozenset[str],
+        known: Mapping[str, Model],
+        faults: Faults,
+    ) -> None:
+        self.network, self.ignore, self.known, self.faults = network, ignore, known, faults
+        self.said = {key: as_template(given) for key, given in models.items()}
+        self.templates = {**KNOWN, **self.said}
+        self.blocks: dict[Model, list[_Block]] = {}
+        self.ids: dict[str, _Ids] = {}
+        self.files = ExitStack()
+
+    def model(self, template: Template, name: str) -> Model | None:
+        """Return the class of a template."""
+        if not isinstance(template.model, str):
+            return template.model
+        if template.model not in self.known:
+            say = f"unknown model {quoted(template.model)}{near(template.model, self.known)}"
+            self.faults.add(f"models[{name!r}]: {say}")
+        return self.known.get(template.model)
+
+    def nodes(self) -> None:
+        """Read all nodes, population by population."""
+        folder = self.network.components.get("point_neuron_models_dir")
+        for path, table in self.network.nodes:
+            types = Types(table, "node", self.faults)
+            for name, at in populations(path, "node", self.faults, self.files):
+                where = f"{path}, population {quoted(name)}"
+                if name in self.ids:
+                    self.faults.add(f"{where}: this population has been read from another file")
+                    continue
+                self._population(
+                    Population(at, "node", types.of(name), where, self.faults), name, folder
+                )
+
+    def _population(self, nodes: Population, name: str, folder: Path | None) -> None:
+        given = nodes.column("node_id")
+        ids = np.arange(nodes.count) if given is None else given.astype(np.int64)
+        order = np.sort(ids)
+        twice = order[1:][np.diff(order) == 0]
+        if len(twice):
+            self.faults.add(f"{nodes.where}: node_id {twice[0]} stands twice", len(twice))
+        self.ids[name] = _Ids(ids)
+        kinds, kind = nodes.texts("model_type")
+        templates, template = nodes.texts("model_template")
+        pairs, which = np.unique(np.stack([kind, template]), axis=1, return_inverse=True)
+        same: dict[tuple[str, str], list[int]] = {}
+        for number, (k, t) in enumerate(pairs.T.tolist()):
+            same.setdefault((kinds[k], templates[t]), []).append(number)
+        parameters = nodes.parameters(folder)
+        for (said, text), numbers in same.items():
+            rows = np.flatnonzero(np.isin(which.ravel(), numbers))
+            found = self._template(said, text, nodes.where, len(rows))
+            model = None if found is None else self.model(found, text)
+            if found is None or model is None:
+                continue
+            uids = np.strings.add(f"{name}/", ids[rows].astype("U"))
+            theirs = {key: column[rows] for key, column in parameters.items()}
+            params = self._parameters(found, model, theirs, f"{nodes.where} ({text or said})", rows)
+            self.blocks.setdefault(model, []).append(_Block(name, rows, found, uids, params))
+
+    def _template(self, kind: str, name: str, where: str, times: int) -> Template | None:
+        """Return what a node's model_type and model_template mean."""
+        if kind == "virtual":
+            return self.templates["virtual"]
+        point = kind in ("point_neuron", "point_process", "")
+        if name in (self.templates if point else self.said):
+            return self.templates[name]
+        if not point:
+            say = f"model_type {quoted(kind)}: point neurons and virtual ones can be simulated"
+        elif not name:
+            say = "nodes without 'model_template'" + ("" if kind else " and 'model_type'")
+        else:
+            say = f"unknown model_template {quoted(name)}{near(name, self.templates)}"
+        fix = "say what it becomes: models={'<model_template>': ...}"
+        known = ", ".join(key for key in self.templates if key != "virtual")
+        self.faults.add(f"{where}: {say} ({times:,} nodes); known are {known}; {fix}")
+        return None
+
+    def _parameters(
+        self, template: Template, model: Model, theirs: dict[str, Column], where: str, rows: Rows
+    ) -> dict[str, Column]:
+        """Return our parameters of some nodes, from those in the files and the defaults there."""
+        known = template.known(model)
+        full = {}
+        for key, default in known.items():
+            column = theirs.get(key, np.full(len(rows), np.nan))
+            full[key] = np.where(np.isnan(column), default, column)
+        for key, column in theirs.items():
+            times = int((~np.isnan(column)).sum())
+            if times and key not in known and key not in self.ignore:
+                say = f"the parameter {quoted(key)} has no meaning in {model.__name__}"
+                fix = f"map it, or say ignore=[{key!r}]"
+                self.faults.add(f"{where}: {say}{near(key, known)}; {fix}")
+        out = template.translate(full, len(rows))
+        for key in {*model.params}.intersection(out):
+            lost = int(np.isnan(out[key]).sum())
+            if lost:
+                self.faults.add(f"{where}: {quoted(key)} of {model.__name__} is missing", lost)
+        return out
+
+    def groups(self) -> list[tuple[Model, int, dict[str, Column], Column]]:
+        """Return the components, model by model, and number them."""
+        out = []
+        start = 0
+        for ids in self.ids.values():
+            ids.numbers = np.full(len(ids.ids), -1, np.int32)
+        for model, blocks in self.blocks.items():
+            params = {}
+            for key in dict.fromkeys(k for b in blocks for k in b.params):
+                rule = model.params.get(key)
+                default = np.nan if rule is None or rule.default is None else rule.default
+                parts = [b.params.get(key, np.full(len(b.rows), default)) for b in blocks]
+                params[key] = _shared(np.concatenate(parts))
+            for block in blocks:
+                end = start + len(block.rows)
+                self.ids[block.population].numbers[block.rows] = np.arange(start, end)
+                start = end
+            uids = np.concatenate([b.uids for b in blocks])
+            out.append((model, len(uids), params, uids))
+        return out
+
+    def edges(self) -> list[Connections]:
+        """Return all edges, one set for each access."""
+        templates = [(m, b.template) for m, blocks in self.blocks.items() for b in blocks]
+        sizes = [len(b.rows) for blocks in self.blocks.values() for b in blocks]
+        which = np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
+        sets: dict[tuple[str, str], list[tuple[Column, ...]]] = {}
+        folder = self.network.components.get("synaptic_models_dir")
+        for path, table in self.network.edges:
+            types = Types(table, "edge", self.faults)
+            for name, at in populations(path, "edge", self.faults, self.files):
+                where = f"{path}, population {quoted(name)}"
+                edges = Population(at, "edge", types.of(name), where, self.faults)
+                ends = [self._ends(edges, end) for end in ("source", "target")]
+                weight, delay = self._numbers(edges, folder)
+                if self.faults.count:
+                    continue
+                self._sort(edges, (*ends, weight, delay), templates, which, sets)
+        return [_joined(key, sets.pop(key)) for key in list(sets)]
+
+    def _ends(self, edges: Population, end: str) -> NDArray[np.int32]:
+        """Return the component at one end of each edge."""
+        out = np.zeros(edges.count, np.int32)
+        found = edges.at.get(f"{end}_node_id")
+        said = None if found is None else found.attrs.get("node_population")
+        said = said.decode(errors="replace") if isinstance(said, bytes) else said
+        if edges.column(f"{end}_node_id") is None or said not in self.ids:
+            known = ", ".join(map(quoted, self.ids))
+            say = f"'{end}_node_id' must name its 'node_population' (got {quoted(said)})"
+            self.faults.add(f"{edges.where}: {say}; there are {known}")
+            return out
+        for begin in range(0, edges.count, BLOCK):
+            part = found[begin : begin + BLOCK]
+            out[begin : begin + BLOCK] = self.ids[said].find(part)
+            lost = np.flatnonzero(out[begin : begin + BLOCK] < 0)
+            texts = (
+                f"{edges.where}, edge {begin + i:,}: {end}_node_id {part[i]} is not in the "
+                f"population {quoted(said)}"
+                for i in lost.tolist()
+            )
+            self.faults.add_each(texts, len(lost))
+        return out
+
+    def _numbers(self, edges: Population, folder: Path | None) -> tuple[Column, Column]:
+        """Return weight and delay (s) of each edge."""
+        templates, which = edges.texts("model_template")
+        for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
+            if text not in STATIC and text not in self.ignore:
+                say = f"unknown model_template {quoted(text)}: edges have a weight and a delay"
+                self.faults.add(f"{edges.where}: {say}; or say ignore=[{text!r}]")
+        for key, column in edges.parameters(folder).items():
+            if key not in self.ignore and not np.isnan(column).all():
+                say = f"the parameter {quoted(key)} has no meaning for a static synapse"
+                self.faults.add(f"{edges.where}: {say}; leave it out with ignore=[{key!r}]")
+        functions = {said.get("weight_function", "wmax") for said in edges.types.values()}
+        for name in sorted(functions.difference(["wmax"])):
+            self.faults.warn(f"{edges.where}: weight_function {quoted(name)} is not applied")
+        columns = {name: edges.numbers(name) for name in ("syn_weight", "delay", "nsyns")}
+        nsyns = columns["nsyns"]
+        nsyns[np.isnan(nsyns)] = 1.0
+        for name, column in columns.items():
+            bad = np.flatnonzero(~np.isfinite(column) | ((column < 0) & (name != "syn_weight")))
+            where = edges.where
+            texts = (
+                f"{where}, edge {i:,}: '{name}' "
+                + ("is missing" if np.isnan(column[i]) else f"must not be {column[i]:g}")
+                for i in bad.tolist()
+            )
+            self.faults.add_each(texts, len(bad))
+        return columns["syn_weight"] * nsyns, columns["delay"] * 1e-3
+
+    def _sort(
+        self,
+        edges: Population,
+        columns: tuple[Column, ...],
+        templates: list[tuple[Model, Template]],
+        which: NDArray[np.int16],
+        sets: dict[tuple[str, str], list[tuple[Column, ...]]],
+    ) -> None:
+        """Put the edges of a population to their accesses, by target and sign of the weight."""
+        source, target, weight, _ = columns
+        count = len(templates)
+        kind = (which[source].astype(np.int32) * count + which[target]) * 2 + (weight < 0)
+        different = present(kind)
+        for number in different.tolist():
+            (a, b), negative = divmod(number // 2, count), number % 2
+            (sender, _), (receiver, template) = templates[a], templates[b]
+            wire = resolve(sender, receiver, "spike_state", template.receptors[negative])
+            rows = slice(None) if len(different) == 1 else kind == number
+            if wire.fault or not receiver.access(wire.access).weighted:
+                say = wire.fault or f"{receiver.__name__} takes no weights"
+                self.faults.add(f"{edges.where}: edges to {receiver.__name__}: {say}")
+                continue
+            part = [column[rows] for column in columns]
+            if template.factors[negative] != 1.0:
+                part[2] = part[2] * template.factors[negative]
+            sets.setdefault((wire.variable, wire.access), []).append(tuple(part))
+
+
+def _joined(key: tuple[str, str], parts: list[tuple[Column, ...]]) -> Connections:
+    """Return the connections of one access; numbers that all share are kept once."""
+    columns = []
+    while parts and parts[0]:
+        columns.append(parts[0][0] if len(parts) == 1 else np.concatenate([p[0] for p in parts]))
+        parts = [part[1:] for part in parts]
+    source, target, weight, delay = columns
+    return Connections(*key, source, target, _shared(delay), {"weight": _shared(weight)})
+
+
+def _shared(column: Column) -> Column:
+    """Return one number where a column holds no other."""
+    same = len(column) and (column == column[0]).all()
+    return column[:1].reshape(()) if same else column

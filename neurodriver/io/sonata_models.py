@@ -1,0 +1,140 @@
+"""What the ``model_template`` of a SONATA node becomes: a model and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.component import NDComponent
+
+Column = NDArray[np.float64]
+Theirs = Mapping[str, Column]
+Value = str | float | Callable[[Theirs], Column]
+
+
+@dataclass(frozen=True)
+class Template:
+    """A model of another program in terms of one of ours.
+
+    Parameters
+    ----------
+    model : NDComponent subclass or str
+        What computes it here.
+    params : mapping of str to str, float or function, optional
+        Our parameter -> name there, number, or function of all parameters there (name -> column).
+        Without it names are the same on both sides.
+    defaults : mapping of str to float
+        Parameters there with their defaults; others are refused. NaN: none.
+    receptors : (str, str)
+        Receptors of edges whose weight is not negative, and of the others.
+    factors : (float, float)
+        Factors of these weights.
+    """
+
+    model: type[NDComponent] | str
+    params: Mapping[str, Value] | None = None
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    receptors: tuple[str, str] = ("", "")
+    factors: tuple[float, float] = (1.0, 1.0)
+
+    def known(self, model: type[NDComponent]) -> dict[str, float]:
+        """Return the parameters there, with their defaults."""
+        if self.params is None:
+            given = {n: np.nan if p.default is None else p.default for n, p in model.params.items()}
+            return {**given, **dict.fromkeys(model.initial_names(), np.nan), **self.defaults}
+        named = [value for value in self.params.values() if isinstance(value, str)]
+        return {**dict.fromkeys(named, np.nan), **self.defaults}
+
+    def translate(self, theirs: Theirs, count: int) -> dict[str, Column]:
+        """Return our parameters, (count,) each."""
+        if self.params is None:
+            return dict(theirs)
+        out = {}
+        for name, value in self.params.items():
+            if callable(value):
+                column = value(theirs)
+            else:
+                column = theirs[value] if isinstance(value, str) else np.array(float(value))
+            out[name] = np.broadcast_to(column, (count,))
+        return out
+
+
+def as_template(given: Any) -> Template:
+    """Return a template from one, a model, or a model with a mapping of its parameters."""
+    if isinstance(given, Template):
+        return given
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
+        return Template(given[0], given[1])
+    return Template(given)
+
+
+def _rest_of_currents(p: Theirs) -> Column:
+    """Return the potential at which a constant current holds a neuron."""
+    return p["E_L"] + p["I_e"] * p["tau_m"] / p["C_m"]
+
+
+def _rest_of_conductances(p: Theirs) -> Column:
+    return p["E_L"] + p["I_e"] / p["g_L"]
+
+
+_MEMBRANE: dict[str, Value] = {
+    "threshold": "V_th",
+    "reset_potential": "V_reset",
+    "capacitance": "C_m",
+    "refractory_period": "t_ref",
+    "initV": "V_m",
+}
+_KINETICS: dict[str, Value] = {"tau_exc": "tau_syn_ex", "tau_inh": "tau_syn_in"}
+_CURRENTS: dict[str, Value] = {
+    **_MEMBRANE,
+    "time_constant": "tau_m",
+    "resting_potential": _rest_of_currents,
+}
+_CONDUCTANCES: dict[str, Value] = {
+    **_MEMBRANE,
+    **_KINETICS,
+    "leak_conductance": "g_L",
+    "E_exc": "E_ex",
+    "E_inh": "E_in",
+    "resting_potential": _rest_of_conductances,
+}
+_PSC = {"E_L": -70.0, "V_th": -55.0, "V_reset": -70.0, "C_m": 250.0, "tau_m": 10.0}
+_PSC |= {"t_ref": 2.0, "I_e": 0.0, "V_m": -70.0}
+_PSC_SLOW = {**_PSC, "tau_syn_ex": 2.0, "tau_syn_in": 2.0}
+_COND = {"E_L": -70.0, "V_th": -55.0, "V_reset": -60.0, "C_m": 250.0, "g_L": 16.6667}
+_COND |= {"t_ref": 2.0, "I_e": 0.0, "V_m": -70.0, "E_ex": 0.0, "E_in": -85.0}
+_COND |= {"tau_syn_ex": 0.2, "tau_syn_in": 2.0}
+
+_BOTH = ("exc", "inh")
+KNOWN: dict[str, Template] = {
+    "virtual": Template("SpikeSource", {}),
+    "nest:iaf_psc_delta": Template("LeakyIAFDelta", _CURRENTS, _PSC),
+    "nest:iaf_psc_exp": Template(
+        "LeakyIAFExpCurrent", {**_CURRENTS, **_KINETICS}, _PSC_SLOW, _BOTH
+    ),
+    "nest:iaf_psc_alpha": Template(
+        "LeakyIAFAlphaCurrent", {**_CURRENTS, **_KINETICS}, _PSC_SLOW, _BOTH
+    ),
+    "nest:iaf_cond_exp": Template(
+        "LeakyIAFExpConductance", _CONDUCTANCES, _COND, _BOTH, (1.0, -1.0)
+    ),
+    "nest:iaf_cond_alpha": Template(
+        "LeakyIAFAlphaConductance", _CONDUCTANCES, _COND, _BOTH, (1.0, -1.0)
+    ),
+    "nrn:IntFire1": Template(
+        "LeakyIAFDelta",
+        {
+            "resting_potential": 0.0,
+            "reset_potential": 0.0,
+            "threshold": float(np.nextafter(1.0, 2.0)),  # there it fires above 1
+            "time_constant": "tau",
+            "refractory_period": "refrac",
+        },
+        {"tau": 10.0, "refrac": 5.0},
+    ),
+}
+"""Templates that need no word of the user, with the defaults of NEST 3 and NEURON 8."""

@@ -1,0 +1,89 @@
+"""Projections <-> attributes of an HDF5 group: the rule is stored, not what it draws."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..circuit.distributions import Distribution
+from ..circuit.projections import Drawn, Projection
+from ..circuit.rules import Lattice, Rule
+from .columns import Column, ColumnReader, put
+
+RULES = {one.__name__: one for one in Rule.__subclasses__()}
+LAWS = {one.__name__: one for one in Distribution.__subclasses__()}
+
+
+def put_rule(at: Any, links: Drawn, compress: bool) -> None:
+    """Write the rule of a projection, its laws, its ends and the key of its random numbers."""
+    given = links.projection
+    at.attrs["rule"] = _text(given.rule)
+    at.attrs["weight"], at.attrs["delay"] = _text(given.weight), _text(given.delay)
+    at.attrs["name"] = given.label
+    at.attrs["key"] = np.uint64(links.key)
+    ends = links.ends.source, links.ends.target
+    at.attrs["ends"] = np.array([[end.start, end.stop] for end in ends], np.int64)
+    columns = at.create_group("columns")
+    for name, column in given.rule.columns.items():
+        put(columns, name, column, compress)
+
+
+def take_rule(
+    reader: ColumnReader, at: Any, variable: str, access: str
+) -> tuple[Projection, int] | None:
+    """Return a projection and its key; None after noting what is wrong."""
+    columns: dict[str, Column] = {}
+    for name, found in reader.members(at, "columns").items():
+        shape = getattr(found, "shape", ())
+        column = reader.values(found, f"{at.name}/columns/{name}", "fiu", shape)
+        if column is not None:
+            columns[name] = column
+    texts = {name: reader.attribute(at, name, str) for name in ("rule", "weight", "delay", "name")}
+    key = reader.attribute(at, "key", int)
+    ends = reader.attempt(f"{at.name}, attribute 'ends'", lambda: _ends(at))
+    made: dict[str, Any] = {}
+    for name, text in texts.items():
+        if text is not None and name != "name":
+            where = f"{at.name}, attribute '{name}'"
+            made[name] = reader.attempt(where, partial(_made, text, name, columns), "not known")
+    if ends is None or key is None or None in texts.values() or None in made.values():
+        return None
+    rule, weight, delay = (made[name] for name in ("rule", "weight", "delay"))
+    name, (source, target) = texts["name"] or "", ends
+    return Projection(variable, access, source, target, rule, weight, delay, name), key
+
+
+def _text(value: Any) -> str:
+    """Return a rule, a law or a number as JSON."""
+    said: Any = value
+    if isinstance(value, Rule | Distribution):
+        said = {"type": type(value).__name__}
+        if not isinstance(value, Lattice):
+            said |= {one.name: getattr(value, one.name) for one in fields(value)}
+    return json.dumps(said, default=lambda number: number.item())
+
+
+def _made(text: str, name: str, columns: dict[str, Column]) -> Any:
+    """Return what a text says; raise ValueError where that is nothing known."""
+    said = json.loads(text)
+    if name != "rule" and isinstance(said, int | float):
+        return said
+    known: dict[str, Any] = dict(RULES if name == "rule" else LAWS)
+    kind = said.pop("type", None) if isinstance(said, dict) else None
+    if kind not in known:
+        raise ValueError(f"one of {', '.join(known)} is expected, got {text!s:.60}")
+    given = columns if kind == "Lattice" else said
+    names = [one.name for one in fields(known[kind])]
+    if sorted(names) != sorted(given):
+        got = ", ".join(map(str, given)) or "nothing"
+        raise ValueError(f"{kind} consists of {', '.join(names)}; got {got}")
+    return known[kind](**given)
+
+
+def _ends(at: Any) -> tuple[range, range]:
+    (a, b), (c, d) = np.asarray(at.attrs["ends"]).astype(np.int64, casting="safe").tolist()
+    return range(a, b), range(c, d)

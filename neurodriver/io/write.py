@@ -1,0 +1,104 @@
+"""Records -> GEXF file; any file: whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ..circuit.records import Records
+from ..errors import NeurodriverError
+from .legacy import as_graph
+
+_TAKEN = frozenset(
+    {"id", "key", "pid", "start", "end", "parents", "slices", "spells", "viz", "weight", "type"}
+)
+"""Names that mean something else to GEXF or to networkx: an attribute gets a ``_`` behind it."""
+
+
+def write_gexf(records: Records, path: Path) -> None:
+    """Write records as GEXF 1.2 that networkx reads back; gzipped where the name ends in ``.gz``.
+
+    The file appears under its name when it is complete.
+
+    Parameters
+    ----------
+    records : Records
+    path : Path
+
+    Raises
+    ------
+    NeurodriverError
+        When the file cannot be written.
+    """
+    import networkx as nx
+
+    plain = Records(records.source, records.uids, _uniform(records.nodes))
+    plain.sources, plain.targets = records.sources, records.targets
+    plain.edges = records.edges
+    graph = as_graph(plain)
+    with complete_or_none(path) as part, open(part, "wb") as file:
+        if path.suffix == ".gz":
+            # no name and no time in the header: the same bytes from every run of a day
+            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
+                nx.write_gexf(graph, zipped, prettyprint=False)
+        else:
+            nx.write_gexf(graph, file, prettyprint=False)
+
+
+@contextmanager
+def complete_or_none(path: Path) -> Iterator[Path]:
+    """Give the name of a file to write, which takes the place of ``path`` when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        Through a link the file behind it is replaced, not the link.
+
+    Raises
+    ------
+    NeurodriverError
+        When the file cannot be written.
+    """
+    goal = Path(os.path.realpath(path))
+    part = goal.with_name(f".{goal.name}.{os.getpid()}.part")
+    try:
+        if goal.exists() and not goal.is_file():
+            raise NeurodriverError(f"{path}: not a regular file; choose another name")
+        yield part
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(part, goal)
+    except OSError as error:
+        raise NeurodriverError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _uniform(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return attributes of which each has one type in the whole file, as GEXF declares them."""
+    types: dict[str, set[type]] = {}
+    for data in rows:
+        for key, value in data.items():
+            types.setdefault(key, set()).add(type(value))
+    turn: dict[str, tuple[str, type | None]] = {}
+    for key, found in types.items():
+        name = f"{key}_" if key in _TAKEN else key
+        if found <= {int, float}:
+            turn[key] = name, float if len(found) > 1 else None
+        else:
+            turn[key] = name, None if found in ({str}, {bool}) else str
+    if all(name == key and kind is None for key, (name, kind) in turn.items()):
+        return rows
+    out = []
+    for data in rows:
+        made = {}
+        for key, value in data.items():
+            name, kind = turn[key]
+            made[name] = value if kind is None else kind(value)
+        out.append(made)
+    return out

@@ -1,0 +1,32 @@
+"""Names of the package that are imported when they are first used: one LPU starts without them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+LATER = {
+    "Manager": "parallel.manager",
+    "Pattern": "ports",
+    "Profile": "profiling.phases",
+    "Selector": "ports",
+    "load_experiment": "experiment",
+}
+"""Name -> module."""
+
+if TYPE_CHECKING:
+    from .experiment import load_experiment
+    from .parallel.manager import Manager
+    from .ports import Pattern, Selector
+    from .profiling.phases import Profile
+
+    __all__ = ["Manager", "Pattern", "Profile", "Selector", "load_experiment"]
+else:
+    __all__ = ["__getattr__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what a name of the package stands for."""
+    if name not in LATER:
+        raise AttributeError(f"module 'neurodriver' has no attribute {name!r}")
+    return getattr(import_module(f"neurodriver.{LATER[name]}"), name)

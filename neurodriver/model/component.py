@@ -1,0 +1,431 @@
+"""``NDComponent``: how a model declares what it reads, what it writes and its mathematics."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..custom.declare import (
+    Listed,
+    Names,
+    check_old,
+    internals_of,
+    kernel_of,
+    longest_of,
+    old_params,
+    said_by,
+)
+from ..custom.instance import Instance
+from ..errors import ModelError, near
+from .linear import Linear
+from .subunits import SubUnits
+
+VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
+                  "photon": "1/s"}  # fmt: skip
+"""Units of the variables that the shipped models exchange."""
+
+EVENT_VARIABLES = frozenset({"spike_state"})
+"""Variables that are zero nearly always: recorded as events, and silent rows are not read."""
+
+FUNCTIONS = (
+    "exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
+    "floor", "fma", "sin", "cos",
+)  # fmt: skip
+"""Functions that the mathematics of a model may call."""
+
+DRAWS = ("uniform", "normal", "poisson")
+"""Random draws: ``uniform()`` in (0, 1), ``normal()`` and ``poisson(mean)``, a whole number; one
+stream for each place in the text."""
+
+GIVEN = ("dt_ms", "substep", "substeps")
+"""Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
+
+_C_WORDS = frozenset(
+    "real int long float double bool char short unsigned signed const if else for while do switch "
+    "case default break continue return struct union enum typedef sizeof static void true "
+    "false".split()
+)
+_CPP_WORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor catch compl concept constexpr decltype "
+    "delete explicit export extern friend goto inline mutable namespace new noexcept not not_eq "
+    "nullptr operator or or_eq private protected public register requires template this throw "
+    "try typeid typename using virtual volatile xor xor_eq".split()
+)
+_RESERVED = _C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that each component of a model has.
+
+    Parameters
+    ----------
+    unit : str
+        Unit, for instance ``"mV"``.
+    default : float, optional
+        Value where a node gives none; without it the parameter is required.
+    above, at_least, at_most : float, optional
+        Bounds; ``above`` excludes its own value.
+    doc : str
+        What it is.
+    whole : bool
+        Whether only whole numbers are allowed.
+    """
+
+    unit: str = ""
+    default: float | None = None
+    above: float = -math.inf
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    doc: str = ""
+    whole: bool = False
+
+    def allowed(self) -> str:
+        """Return the admissible range in words."""
+        parts = ["a whole number"] if self.whole else []
+        if self.above > -math.inf:
+            parts.append("positive" if self.above == 0 else f"above {self.above:g}")
+        if self.at_least > -math.inf:
+            parts.append(f"at least {self.at_least:g}")
+        if self.at_most < math.inf:
+            parts.append(f"at most {self.at_most:g}")
+        return " and ".join(parts) or "finite"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A number that each component carries from step to step.
+
+    Parameters
+    ----------
+    unit : str
+        Unit of the state.
+    initial : float or str
+        Value before step 0, or the name of a parameter or an earlier state. A required parameter
+        may share the state's own name: it is the initial value and nothing else. The optional
+        parameter ``init<name>`` of a node comes before all of them.
+    doc : str
+        What it is.
+    """
+
+    unit: str = ""
+    initial: float | str = 0.0
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One variable that a model reads, summed over all connections of a component.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable.
+    receptor : str
+        Name under which an edge's attribute ``receptor`` picks this access; the mathematics uses
+        it in place of the variable's name.
+    each : str
+        What one connection adds, in terms of the variable, of ``connection`` data, and of the
+        model's accesses declared before this one. Default: the variable itself.
+    connection : mapping of str to Parameter
+        Numbers that every connection carries (with defaults).
+    accumulate : {"real", "double"}
+        Type of the sum.
+    single : bool
+        Whether it makes sense with one connection alone: a connected component has exactly one.
+    """
+
+    variable: str
+    receptor: str = ""
+    each: str = ""
+    connection: Mapping[str, Parameter] = field(default_factory=dict)
+    accumulate: str = "real"
+    single: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the sum in the mathematics."""
+        return self.receptor or self.variable
+
+    @property
+    def weighted(self) -> bool:
+        """Whether an edge's ``weight`` multiplies here."""
+        return "weight" in self.connection
+
+
+def Weighted(variable: str, receptor: str = "", at_least: float = -math.inf) -> Access:
+    """Return an access whose connections are multiplied by their edge's ``weight``.
+
+    ``at_least`` is the least weight that is allowed: 0 for conductances.
+    """
+    weight = Parameter("", default=1.0, at_least=at_least, doc="factor of this connection")
+    return Access(variable, receptor, f"weight * {variable}", {"weight": weight})
+
+
+def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
+    """Bring the spellings of a declaration (list, name -> unit, name -> object) into one."""
+    if not isinstance(given, Mapping):
+        given = dict.fromkeys(given, "")
+    out = {}
+    for name, value in given.items():
+        if isinstance(value, make):
+            out[name] = value
+        elif isinstance(value, str):
+            out[name] = make(value)
+        elif isinstance(value, int | float) and make is State:
+            out[name] = State("", float(value))  # the old `internals`: name -> initial value
+        else:
+            raise ModelError(f"{owner}.{name}: expected a unit or a {make.__name__}, got {value!r}")
+    return out
+
+
+class NDComponent(Instance):
+    """Base of all models: a subclass declares names and mathematics.
+
+    In the old style it declares names and overrides methods of `Instance` instead.
+
+    Attributes
+    ----------
+    accesses : sequence of str or Access
+        Variables that are read; each is the sum over the component's connections.
+    updates : sequence of str, or mapping of str to unit
+        Variables that are written. The first one is what an output port publishes.
+    params : mapping of str to Parameter or unit
+        Numbers of each component.
+    states : mapping of str to State
+        Numbers carried from step to step. A state that is named like an updated variable *is*
+        that variable.
+    constants : mapping of str to str
+        Expressions of parameters and ``dt_ms``, computed once.
+    terms : mapping of str to str
+        Expressions computed at each sub-step before ``update``, from old values.
+    update : str
+        Statements that advance the states by ``dt_ms`` ms and set the updated variables.
+    outputs : mapping of str to str
+        Updated variables that are functions of states and parameters alone.
+    sub_units : SubUnits or None
+        Stochastic systems inside each component, which jump by reactions; their totals are known
+        to ``update``.
+    linear : Linear or None
+        Of a synapse: that many of one target may be computed as one.
+    maximum_dt : float or None
+        Largest sub-step in seconds; None: one sub-step per step.
+    reference : str
+        Source of the equations, with DOI.
+    extra_params, int_params : sequence of str
+        Of a class with its own kernel: optional parameters, and those that are whole numbers.
+    internals : mapping of str to float
+        Of a class with its own kernel: internal states and their initial values.
+    kernel : {"text", "template", ""}
+        What advances the components: the mathematics, a template, or ``run_step`` alone.
+    methods : frozenset of str
+        Methods of an instance that the class overrides.
+
+    Notes
+    -----
+    The mappings are merged along the inheritance, so that a subclass overrides single entries.
+    """
+
+    accesses: ClassVar[Any] = ()
+    updates: ClassVar[Any] = ()
+    params: ClassVar[Any] = {}
+    states: ClassVar[Any] = {}
+    constants: ClassVar[Mapping[str, str]] = {}
+    terms: ClassVar[Mapping[str, str]] = {}
+    update: ClassVar[str] = ""
+    outputs: ClassVar[Mapping[str, str]] = {}
+    sub_units: ClassVar[SubUnits | None] = None
+    linear: ClassVar[Linear | None] = None
+    maximum_dt: ClassVar[float | None] = None
+    reference: ClassVar[str] = ""
+    units: ClassVar[dict[str, str]] = {}
+    extra_params: ClassVar[Any] = ()
+    int_params: ClassVar[Any] = ()
+    internals: ClassVar[Any] = {}
+    kernel: ClassVar[str] = ""
+    methods: ClassVar[frozenset[str]] = frozenset()
+    _said: ClassVar[frozenset[str]] = frozenset()
+    _given: ClassVar[Any] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__
+        cls._said = said_by(cls, own)
+        cls.kernel, cls.methods = kernel_of(cls)
+        if not cls.in_old_style() and "internals" in own and "states" not in own:
+            cls.states = own["internals"]
+        merged_params = old_params if cls.in_old_style() else _merged_params
+        cls.params = Names(merged_params(cls, Parameter))
+        cls.states = cls._merged("states", State)
+        for name in ("constants", "terms", "outputs"):
+            merged: dict[str, str] = {}
+            for base in reversed(cls.__mro__):
+                merged.update(base.__dict__.get(name) or {})
+            setattr(cls, name, merged)
+        cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
+        named = cls.updates if isinstance(cls.updates, Mapping) else {}
+        cls.updates = Listed(cls.updates)
+        cls.units = {
+            **{v: VARIABLE_UNITS.get(v, "") for v in cls.updates},
+            **{k: v for k, v in cls.units.items() if k in cls.updates},
+            **{s: state.unit for s, state in cls.states.items() if s in cls.updates},
+            **named,
+        }
+        given = own.get("internals")
+        cls.internals = internals_of(cls)
+        if given is not None:
+            cls._given = cls.internals
+        if "extra_params" not in own and not (cls.in_old_style() and cls.extra_params):
+            cls.extra_params = list(cls.initial_names())
+        if cls.in_old_style():
+            check_old(cls)
+        else:
+            _check(cls)
+
+    @classmethod
+    def in_old_style(cls) -> bool:
+        """Whether a template or ``run_step`` takes the place of declared mathematics."""
+        return cls.kernel == "template" or (not cls.kernel and "run_step" in cls.methods)
+
+    @classmethod
+    def _merged(cls, name: str, make: type) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            merged.update(_table(base.__dict__.get(name) or {}, make, f"{base.__name__}.{name}"))
+        return merged
+
+    @classmethod
+    def initial_names(cls) -> dict[str, str]:
+        """Return the optional parameters: ``init<state>`` -> state.
+
+        In the old style the state may be an internal state or an updated variable, and there may
+        be optional parameters of other names.
+        """
+        if not cls.in_old_style():
+            return {f"init{state}": state for state in cls.states}
+        names = [*cls.states, *cls.internals, *cls.updates]
+        given = [n for n in cls.extra_params if n not in cls.params]
+        return {**{f"init{name}": name for name in names}, **dict.fromkeys(given, "")}
+
+    @classmethod
+    def optional_unit(cls, name: str) -> str:
+        """Return the unit of an optional parameter."""
+        state = name.removeprefix("init")
+        return cls.states[state].unit if state in cls.states else cls.units.get(state, "")
+
+    @classmethod
+    def fixed_params(cls) -> list[str]:
+        """Return the parameters that the mathematics reads.
+
+        The others are required ones from which a state of the same name starts.
+        """
+        starts = {name for name, state in cls.states.items() if state.initial == name}
+        return [n for n, rule in cls.params.items() if n not in starts or rule.default is not None]
+
+    @classmethod
+    def access(cls, name: str) -> Access:
+        """Return the access of that name (its receptor, or its variable)."""
+        found: Access = next(a for a in cls.accesses if a.name == name)
+        return found
+
+    @classmethod
+    def input_symbol(cls, access: Access) -> str:
+        """Return the name by which the mathematics reads the sum of an access.
+
+        It is the access's own name, or ``input_<name>`` where a state, parameter or updated
+        variable has that name already.
+        """
+        taken = access.name in cls.updates or access.name in cls.states
+        return f"input_{access.name}" if taken or access.name in cls.params else access.name
+
+    @classmethod
+    def substeps(cls, dt: float) -> int:
+        """Return how many sub-steps a step of ``dt`` seconds takes.
+
+        One up to ``maximum_dt`` (or ``maximum_dt_allowed``); above it the ratio of both when
+        that is an integer within 1e-5, otherwise the next integer.
+        """
+        longest = longest_of(cls, dt)
+        if longest is None or dt <= longest:
+            return 1
+        ratio = dt / longest
+        return round(ratio) if abs(ratio - round(ratio)) <= 1e-5 else math.ceil(ratio)
+
+    @classmethod
+    def draws_random(cls) -> bool:
+        """Whether the mathematics draws random numbers."""
+        if cls.sub_units is not None:
+            return True
+        text = " ".join([cls.update, *cls.terms.values(), *cls.outputs.values()])
+        return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
+
+
+def _merged_params(cls: type[NDComponent], make: type) -> dict[str, Any]:
+    return cls._merged("params", make)
+
+
+def _check(cls: type[NDComponent]) -> None:
+    """Raise ModelError where the declarations of a class contradict each other."""
+    where = cls.__name__
+    names = [a.name for a in cls.accesses]
+    if len(set(names)) < len(names):
+        raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
+    symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
+    symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
+    symbols += [cls.input_symbol(a) for a in cls.accesses]
+    drawless = {**cls.constants, **cls.outputs}
+    drawless.update({a.name: a.each for a in cls.accesses})
+    if cls.sub_units is not None:
+        cls.sub_units.check(f"{where}.sub_units", cls.params)
+        symbols += cls.sub_units.symbols()
+        drawless.update(cls.sub_units.texts())
+    inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
+    for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
+        if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
+            raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
+        if name in _RESERVED or name.startswith("nd_"):
+            raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
+    for name in symbols:
+        if symbols.count(name) > 1:
+            raise ModelError(f"{where}: the name '{name}' is declared twice")
+    for name, text in drawless.items():
+        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
+            raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
+    _check_inputs(cls)
+    for name in cls.outputs:
+        if name not in cls.updates:
+            hint = near(name, cls.updates)
+            raise ModelError(f"{where}.outputs: '{name}' is not among its updates{hint}")
+    earlier = list(cls.params)
+    for state, value in cls.states.items():
+        if isinstance(value.initial, str) and value.initial not in earlier:
+            hint = near(value.initial, earlier)
+            message = f"no parameter or earlier state '{value.initial}'{hint}"
+            raise ModelError(f"{where}.states['{state}']: {message}")
+        earlier.append(state)
+    if "linear" in cls.__dict__ and cls.linear is not None:
+        cls.linear.check(cls)
+    if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
+        raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
+
+
+def _check_inputs(cls: type[NDComponent]) -> None:
+    """Raise ModelError where a component's own value could be taken for what arrives."""
+    texts = [*cls.terms.values(), *cls.outputs.values(), *(a.each for a in cls.accesses)]
+    words = set(re.findall(r"\w+", " ".join([cls.update, *texts])))
+    for access in cls.accesses if cls.update and cls.sub_units is None else ():
+        symbol = cls.input_symbol(access)
+        if symbol != access.name and symbol not in words:
+            raise ModelError(
+                f"{cls.__name__}.accesses['{access.name}']: what arrives is called '{symbol}', as "
+                f"'{access.name}' is the component's own; nothing reads it"
+            )
+
+
+def table(models: Iterable[type[NDComponent]]) -> dict[str, type[NDComponent]]:
+    """Return name -> model; a later model of one name replaces an earlier one."""
+    return {model.__name__: model for model in models}

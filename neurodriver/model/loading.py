@@ -1,0 +1,146 @@
+"""Classes, modules, files and folders -> the models that users bring."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import ModelError
+from .component import NDComponent, table
+
+Model = type[NDComponent]
+
+
+class ModelNotFound(ModelError, FileNotFoundError):
+    """A path of models leads nowhere."""
+
+    __str__ = Exception.__str__
+
+
+def load_models(given: Any) -> list[Model]:
+    """Return the models that are named in any of the usual ways.
+
+    Parameters
+    ----------
+    given : NDComponent subclass, module, path, or nested sequence of these
+        A module stands for the models that can be seen in it, and a package without any for
+        all modules in it; a file for the models that it defines; a folder for all files in it
+        and below. Files and folders inside that begin with ``_`` or ``.`` are skipped.
+
+    Returns
+    -------
+    list of NDComponent subclasses
+        One for each name; a later one takes the place of an earlier one.
+
+    Raises
+    ------
+    ModelError
+        With the file and the reason, where one cannot be imported or holds no model.
+    FileNotFoundError
+        For a path that does not exist (it is a ModelError, too).
+    """
+    return list(table(_each(given)).values())
+
+
+def abstract(model: Model) -> bool:
+    """Whether a class is a base of models, with nothing that it computes."""
+    bare = not model.kernel and not model.in_old_style()
+    return model is NDComponent or (bare and getattr(model, "needs_code", False))
+
+
+def usable(item: Any) -> bool:
+    """Whether something found in a module is a model; ``Base...`` and ``_...`` are none."""
+    if not (inspect.isclass(item) and issubclass(item, NDComponent)) or abstract(item):
+        return False
+    return re.match(r"_|Base[A-Z]", item.__name__) is None
+
+
+def _each(given: Any) -> Iterator[Model]:
+    if inspect.isclass(given) and issubclass(given, NDComponent):
+        if abstract(given):
+            raise ModelError(f"models: {given.__name__} is a base of models; give a subclass of it")
+        yield given
+    elif isinstance(given, ModuleType):
+        yield from _in_module(given)
+    elif isinstance(given, str | Path):
+        yield from _in_path(Path(given).expanduser())
+    elif isinstance(given, Iterable) and not isinstance(given, bytes):
+        for one in given:
+            yield from _each(one)
+    else:
+        want = "NDComponent subclasses, modules or paths"
+        raise ModelError(f"models: expected {want}, got {given!r:.80}")
+
+
+def _in_module(module: ModuleType) -> list[Model]:
+    found = [item for item in vars(module).values() if usable(item)]
+    if found:
+        return found
+    if not hasattr(module, "__path__"):
+        raise ModelError(f"module {module.__name__}: has no subclass of NDComponent")
+    for info in pkgutil.iter_modules(module.__path__, module.__name__ + "."):
+        if info.name.rpartition(".")[2].startswith(("_", ".")):
+            continue
+        try:
+            inner = importlib.import_module(info.name)
+        except (Exception, SystemExit) as error:
+            raise ModelError(f"module {info.name}: cannot be imported ({error!r})") from error
+        if info.ispkg or any(map(usable, vars(inner).values())):
+            found += _in_module(inner)
+    return found
+
+
+def _in_path(path: Path) -> list[Model]:
+    if not path.exists():
+        raise ModelNotFound(f"{path}: no such Python file or folder")
+    if path.is_file():
+        found = _in_file(path)
+        if not found:
+            raise ModelError(f"{path}: defines no subclass of NDComponent")
+        return found
+    found = []
+    for file in sorted(path.rglob("*.py")):
+        inside = file.relative_to(path).parts
+        if not any(part.startswith(("_", ".")) for part in inside):
+            found += _in_file(file)
+    if not found:
+        raise ModelError(f"{path}: no file in it defines a subclass of NDComponent")
+    return found
+
+
+def _in_file(path: Path) -> list[Model]:
+    """Return the models that a file defines; its neighbours are there for its imports."""
+    whole = path.resolve()
+    mark = hashlib.sha256(str(whole).encode()).hexdigest()[:12]
+    name = f"neurodriver_user_{whole.stem}_{mark}"
+    spec = importlib.util.spec_from_file_location(name, whole)
+    if spec is None or spec.loader is None:
+        raise ModelError(f"{path}: is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    sys.path.insert(0, str(whole.parent))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        sys.modules.pop(name)
+        if before is not None:
+            sys.modules[name] = before
+        if isinstance(error, ModelError):
+            raise ModelError(f"{path}: {error}") from None
+        if isinstance(error, Exception | SystemExit):
+            raise ModelError(f"{path}: cannot be imported ({error!r})") from error
+        raise
+    finally:
+        sys.path.remove(str(whole.parent))
+    own = [item for item in vars(module).values() if usable(item)]
+    return [item for item in own if item.__module__ == name]

@@ -1,0 +1,288 @@
+"""The LPUs and Modules of one rank: made, wired with those of all ranks, run, closed."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..backends.choice import Choice, gpu_of
+from ..custom.plan import needs_instance
+from ..errors import CircuitError, NeurodriverError
+from ..plan.passes.aggregate import insert_aggregators
+from ..plan.passes.join import Joined, join
+from ..run.lpu import LPU, managed
+from ..run.simulation import Member, Simulation
+from .deal import deal
+from .directory import PortTable, port_table
+from .exchange import Exchange, Timing, imported_variables, least_latency
+from .hosting import Host
+from .job_plan import Plan
+from .module import Module
+from .mpi import World
+from .routes import Routes, make_routes
+
+Error = tuple[str, int, list[str]]
+"""Id of the LPU, step, lines of the traceback."""
+
+MODULE_COST = 20_000.0
+"""A step in Python takes about as long as so many connections."""
+
+FAILED_SECONDS = 2.5
+"""How long a rank that has failed waits for the others before it ends them."""
+
+
+@dataclass
+class _Told:
+    """What a rank tells the others about one of its LPUs or Modules."""
+
+    table: PortTable
+    cost: float
+    dt: float | None = None  # a Module has no settings
+    dtype: str = "float64"
+    seed: int = 0
+    gpu: str = ""
+
+
+class Job:
+    """This rank's share of a run.
+
+    Parameters
+    ----------
+    world : World
+    plan : Plan
+        All LPUs and Modules, the same on every rank.
+
+    Attributes
+    ----------
+    lpus : dict of str to LPU
+        Those of this rank.
+    modules : dict of str to Module
+    ranks : dict of str to int
+        Rank of every LPU and Module.
+    errors : list of (id, step, lines)
+    simulation : Simulation or None
+        None where the rank has nothing to do.
+    """
+
+    def __init__(self, world: World, plan: Plan) -> None:
+        self.world = world
+        self.plan = plan
+        self.orders = {order.id: order for order in plan.orders}
+        self.errors: list[Error] = []
+        self.lpus: dict[str, LPU] = {}
+        self.modules: dict[str, Module] = {}
+        self.simulation: Simulation | None = None
+        world.number += 1
+        self.ranks = deal(dict.fromkeys(self.orders, 1.0), self._asked(), world.size)
+        told = self._together(self._make)
+        first, self.ranks = (
+            self.ranks,
+            deal({name: t.cost for name, t in told.items()}, self._asked(), world.size),
+        )
+        if self.ranks != first:
+            told = self._together(self._make)
+        lpus = {name: t for name, t in told.items() if t.dt is not None}
+        self.dt = _common("dt", {k: t.dt for k, t in lpus.items()}, 1.0)
+        dtype = _common("dtype", {k: t.dtype for k, t in lpus.items()}, "float64")
+        seed = _common("seed", {k: t.seed for k, t in lpus.items()}, 0)
+        if not lpus and any(w.delay for w in plan.wirings):
+            raise CircuitError("manager: Modules alone have no dt; leave out the delay in connect")
+        crossings = [one for wiring in plan.wirings for one in wiring.crossings(self.dt)]
+        tables = {name: t.table for name, t in told.items()}
+        modules = [name for name in told if name not in lpus]
+        routes = make_routes(
+            tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules,
+            last_wins=plan.last_wins,
+        )  # fmt: skip
+        gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
+        self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
+
+    def _asked(self) -> dict[str, int]:
+        return {o.id: o.rank for o in self.orders.values() if o.rank is not None}
+
+    def _together(self, work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """Do something on every rank and share what it gave; an error of one is an error of all."""
+        given: Mapping[str, Any] = {}
+        failed: BaseException | None = None
+        try:
+            given = work()
+        except (Exception, SystemExit) as error:
+            failed = error
+            self.errors.append((self._working, 0, traceback.format_exc().splitlines(True)))
+        seconds = FAILED_SECONDS if failed else self.plan.timeout
+        try:
+            everything = self.world.gather((given, self.errors), seconds)
+        except NeurodriverError:
+            if failed is None:
+                raise
+            raise ConstructionError(self.errors, told=False) from failed  # others are still busy
+        self.errors = [e for _, errors in everything for e in errors]
+        if self.errors:
+            raise ConstructionError(self.errors) from failed
+        return {name: value for values, _ in everything for name, value in values.items()}
+
+    _working = ""
+
+    def _make(self) -> dict[str, _Told]:
+        """Construct the LPUs and Modules that fall to this rank and are not there yet."""
+        here = self.world.rank
+        self.lpus = {k: v for k, v in self.lpus.items() if self.ranks[k] == here}
+        self.modules = {k: v for k, v in self.modules.items() if self.ranks[k] == here}
+        out = {}
+        for name, order in self.orders.items():
+            if self.ranks[name] != here:
+                continue
+            self._working = name
+            if name not in self.lpus and name not in self.modules:
+                with managed():
+                    made = order.make(self.plan)
+                if isinstance(made, LPU):
+                    self.lpus[name] = made
+                else:
+                    self.modules[name] = made
+            if name in self.modules:
+                table = self.modules[name].port_table()
+                out[name] = _Told(table, MODULE_COST + len(table.number))
+                continue
+            lpu = self.lpus[name]
+            table = port_table(lpu.circuit, lpu.dt)
+            cost = float(lpu.circuit.count + lpu.circuit.edges)
+            settings = lpu.settings
+            own = any(needs_instance(group) for group in lpu.circuit.groups)
+            gpu = "" if own else gpu_of(settings.choice)  # own code may run at each step
+            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed, gpu)
+        return out
+
+    def _build(
+        self, routes: Routes, dtype: str, seed: int, lockstep: bool, gpus: Mapping[int, str]
+    ) -> dict[str, float]:
+        """Join this rank's circuits and make them ready to run; ``gpus``: of each rank."""
+        self._working = next(iter({**self.lpus, **self.modules}), "")
+        seconds = self.plan.timeout
+        joined = None
+        least = 0
+        if self.lpus or self.modules:
+            circuits = {name: insert_aggregators(lpu.circuit) for name, lpu in self.lpus.items()}
+            held = _recorded_ports(self.lpus)
+            feeds = routes.links, routes.imports
+            joined = join(circuits, *feeds, self.dt, routes.imported, held)
+            least = least_latency(joined, self.dt)
+            if least and any(len(ports) for _, _, ports in held):
+                least = 1  # what is recorded must be there in time
+        shortest = [n for n in self.world.gather(least, seconds) if n]
+        if joined is None:
+            return {}
+        least = 0 if lockstep else min(shortest, default=0)
+        border = None
+        if routes.incoming or routes.outgoing or self.modules:
+            # a kernel that waits would keep another process from its GPU
+            gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
+            timing = Timing.of(least, gates)
+            modules = self.modules
+            border = _Border(self.world, routes, joined, timing, gates, seconds, modules)
+        members = [
+            Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
+            for name, lpu in self.lpus.items()
+        ]
+        self.simulation = Simulation(
+            joined.circuit,
+            self.dt,
+            members,
+            dtype=dtype,
+            threads=self.plan.threads,
+            seed=seed,
+            plans=all(lpu.settings.plans for lpu in self.lpus.values()),
+            border=border,
+            relays=joined.relays,
+            choice=self._choice(),
+        )
+        for name, lpu in self.lpus.items():
+            lpu.join(self.simulation, name)
+        return {}
+
+    def _choice(self) -> Choice | None:
+        """Return the backend that the LPUs of this process ask for.
+
+        Raises
+        ------
+        NeurodriverError
+            When they ask for different ones.
+        """
+        asked = {lpu.settings.choice: name for name, lpu in self.lpus.items()}
+        if len(asked) > 1:
+            (one, first), (other, second), *_ = asked.items()
+            raise NeurodriverError(
+                f"LPUs of one process share a backend: '{first}' asks for {one.told}, "
+                f"'{second}' for {other.told}; give them the same, or processes of their own"
+            )
+        return next(iter(asked), None)
+
+
+def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.int64]]]:
+    """Return the input ports that recorders ask for: LPU, variable, component numbers."""
+    out = []
+    for name, lpu in lpus.items():
+        table = port_table(lpu.circuit, lpu.dt)
+        inputs = table.number[~table.out]
+        for recorder in lpu.recorders:
+            for variable, uids in recorder.record:
+                if uids is not None and len(inputs):
+                    found = lpu.circuit.find(uids)
+                    asked = found[np.isin(found, inputs)]
+                    if len(asked):
+                        out.append((name, variable, asked))
+    return out
+
+
+@dataclass
+class _Border:
+    """Makes the exchange of a simulation."""
+
+    world: World
+    routes: Routes
+    joined: Joined
+    timing: Timing
+    gates: bool
+    seconds: float
+    modules: Mapping[str, Module]
+    exported: set[str] = field(init=False)
+    depth: Mapping[str, Callable[[int], int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
+        read = imported_variables(self.joined)
+        self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
+
+    def open(self, backend: Backend) -> Exchange:
+        """Return buffers and requests."""
+        routes, host = self.routes, None
+        if self.modules:
+            sends = [b for b in routes.outgoing if b.of_modules]
+            takes = [b for b in routes.incoming if b.to_modules]
+            host = Host(self.modules, sends, takes, routes.feeds)
+        parts = self.world, routes, self.joined
+        return Exchange(*parts, backend, self.timing, self.seconds, host)
+
+
+class ConstructionError(NeurodriverError):
+    """An LPU of some rank cannot be made; ``told``: all ranks know."""
+
+    def __init__(self, errors: Sequence[Error], told: bool = True) -> None:
+        super().__init__(errors[0][2][-1].strip() if errors else "")
+        self.errors = list(errors)
+        self.told = told
+
+
+def _common(name: str, values: Mapping[str, Any], default: Any) -> Any:
+    """Return the value that all LPUs share."""
+    different = dict.fromkeys(values.values())
+    if len(different) > 1:
+        said = ", ".join(f"{lpu}: {value}" for lpu, value in list(values.items())[:5])
+        raise CircuitError(f"manager: all LPUs need the same {name}, got {said}")
+    return next(iter(different), default)

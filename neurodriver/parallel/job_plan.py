@@ -1,0 +1,145 @@
+"""What a Manager was asked for: LPUs, Modules and patterns; the same on every rank."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import CircuitError, near
+from ..ports import RoutingTable
+from ..run.lpu import LPU
+from .module import Module
+from .patterns import Wiring, wiring
+
+
+class Both(dict[int, str]):
+    """A dictionary that also goes the other way: ``inv`` and ``inverse``."""
+
+    @property
+    def inv(self) -> dict[str, int]:
+        """Value -> key."""
+        return {value: key for key, value in self.items()}
+
+    inverse = inv
+
+
+@dataclass
+class Order:
+    """One LPU or Module as it was asked for.
+
+    Attributes
+    ----------
+    id : str
+    target : class
+    args, kwargs
+        What its constructor takes.
+    rank : int or None
+        Where it shall run.
+    """
+
+    id: str
+    target: type[LPU] | type[Module]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    rank: int | None = None
+
+    def given(self, plan: Plan) -> dict[str, Any]:
+        """Return the named arguments, with those that a manager supplies."""
+        parameters = inspect.signature(self.target).parameters.values()
+        open_ends = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        takes = {p.name for p in parameters}
+        supplied = {
+            "id": self.id,
+            "rank_to_id": plan.rank_to_id,
+            "routing_table": plan.routing_table,
+        }
+        if open_ends and issubclass(self.target, Module):
+            takes |= set(supplied)
+        return {**{k: v for k, v in supplied.items() if k in takes}, **self.kwargs}
+
+    def make(self, plan: Plan) -> LPU | Module:
+        """Construct it."""
+        made = self.target(*self.args, **self.given(plan))
+        if isinstance(made, Module):
+            made.id = self.id
+        return made
+
+
+@dataclass
+class Plan:
+    """LPUs, Modules and patterns.
+
+    Attributes
+    ----------
+    orders : list of Order
+    wirings : list of Wiring
+    routing_table : RoutingTable
+        The patterns as they were given.
+    threads : int or None
+        Worker threads of each rank.
+    timeout : float
+        Seconds to wait for another rank, 0 for ever.
+    strict : bool
+        Turn warnings into errors.
+    last_wins : bool
+        Of several connections to one input port the last one counts, with a warning; else they
+        are an error.
+    """
+
+    orders: list[Order] = field(default_factory=list)
+    wirings: list[Wiring] = field(default_factory=list)
+    routing_table: RoutingTable = field(default_factory=RoutingTable)
+    threads: int | None = None
+    timeout: float = 0.0
+    strict: bool = False
+    last_wins: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids in the order in which they were added."""
+        return [order.id for order in self.orders]
+
+    @property
+    def rank_to_id(self) -> Both:
+        """Number in the order of adding -> id."""
+        return Both(enumerate(self.ids))
+
+    def add(self, order: Order) -> None:
+        """Note an LPU or a Module.
+
+        Raises
+        ------
+        CircuitError
+            For something else, an id that is there already, or arguments that do not fit.
+        """
+        target: Any = order.target
+        if not (inspect.isclass(target) and issubclass(target, LPU | Module)):
+            kinds = "LPU, Module or a subclass"
+            raise CircuitError(f"Manager.add: target must be {kinds}, got {target!r:.60}")
+        if order.id in self.ids:
+            raise CircuitError(f"Manager.add: there is an LPU '{order.id}' already")
+        try:
+            inspect.signature(target).bind(*order.args, **order.given(self))
+        except TypeError as error:
+            raise CircuitError(f"Manager.add: {order.id}: {target.__name__}: {error}") from None
+        self.orders.append(order)
+        self.routing_table.data.add_node(order.id)
+
+    def connect(
+        self, ids: tuple[str, str], pattern: Any, interfaces: tuple[int, int], delay: float
+    ) -> None:
+        """Note a pattern between two of them.
+
+        Raises
+        ------
+        CircuitError
+            For unknown ids, something else than a pattern, interfaces that it does not have.
+        """
+        known = self.ids
+        for name in ids:
+            if name not in known:
+                hint = near(str(name), known)
+                raise CircuitError(f"Manager.connect: there is no LPU '{name}'{hint}; add it first")
+        self.wirings.append(wiring(pattern, ids, interfaces, delay))
+        self.routing_table.connect(*ids, pattern, *interfaces)

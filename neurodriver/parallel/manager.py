@@ -1,0 +1,295 @@
+"""``Manager``: several LPUs, wired by patterns, in one process or over the ranks of a job."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from .. import settings
+from ..errors import CircuitError, LPUExecutionError, NeurodriverError
+from ..ports import RoutingTable
+from ..profiling.phases import phased
+from ..run.lpu import LPU
+from . import service, timing
+from .job import FAILED_SECONDS, ConstructionError, Error, Job
+from .job_plan import Both, Order, Plan
+from .module import Module
+from .mpi import World, world
+from .run import Run
+
+
+class Manager:
+    """Runs several LPUs together.
+
+    The same script runs alone, with all LPUs in this process, and under ``mpiexec -n R``, where
+    every rank executes the script and takes its share of the LPUs. The results do not depend on it.
+
+    Parameters
+    ----------
+    required_args, ctrl_tag, quit_on_error
+        Accepted for old scripts; without effect.
+    threads : int, optional
+        Worker threads of each rank.
+    timeout : float, optional
+        Seconds to wait for another rank's values; by default as long as it takes.
+    strict : bool
+        Turn warnings about ports and patterns into errors.
+    quiet : bool
+        Leave it to the caller to print errors; they are raised all the same.
+
+    Attributes
+    ----------
+    last_wins : bool
+        Of the class: whether of several connections to one input port the last one counts, with
+        a warning. Else they are an error.
+
+    Examples
+    --------
+    >>> man = Manager()  # doctest: +SKIP
+    >>> man.add(LPU, "retina", retina, dt=1e-4, recorders=[...])
+    >>> man.add(LPU, "lamina", lamina, dt=1e-4)
+    >>> man.connect("retina", "lamina", pattern)
+    >>> man.spawn()
+    >>> man.start(steps=1000)
+    >>> man.wait()
+    """
+
+    last_wins: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        required_args: Sequence[str] = (),
+        ctrl_tag: int = 1,
+        quit_on_error: bool = True,
+        *,
+        threads: int | None = None,
+        timeout: float | None = None,
+        strict: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self._quiet = quiet
+        self._world: World = world()
+        seconds = settings.timeout() if timeout is None else float(timeout)
+        self.plan = Plan(threads=threads, timeout=seconds, strict=strict, last_wins=self.last_wins)
+        self._job: Job | None = None
+        self._run: Run | None = None
+        self._errors: list[Error] = []
+        self._seconds = 0.0
+        self._exchanged: list[timing.Exchanged] = []
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> Manager:
+        """Return a Manager of what another rank's one was asked for."""
+        out = cls()
+        out.plan = plan
+        return out
+
+    def __len__(self) -> int:
+        return len(self.plan.orders)
+
+    @property
+    def rank(self) -> int:
+        """This process's place among the ranks."""
+        return self._world.rank
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return self._world.size
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the LPUs and Modules in the order in which they were added."""
+        return self.plan.ids
+
+    @property
+    def rank_to_id(self) -> Both:
+        """Number in the order of adding -> id; ``rank_to_id.inv`` goes the other way."""
+        return self.plan.rank_to_id
+
+    @property
+    def routing_table(self) -> RoutingTable:
+        """Patterns between the LPUs."""
+        return self.plan.routing_table
+
+    @property
+    def lpus(self) -> dict[str, LPU]:
+        """The LPUs of this rank, after ``spawn``."""
+        return {} if self._job is None else self._job.lpus
+
+    @property
+    def modules(self) -> dict[str, Module]:
+        """The Modules of this rank, after ``spawn``."""
+        return {} if self._job is None else self._job.modules
+
+    @property
+    def average_step_sync_time(self) -> float:
+        """Seconds per step that exchanging took on the slowest rank; 0 in one process."""
+        return timing.step_seconds(self._exchanged)
+
+    @property
+    def average_throughput(self) -> float:
+        """Bytes per second of exchanging, the mean over ranks; 0 in one process."""
+        return timing.mean_throughput(self._exchanged)
+
+    @property
+    def total_throughput(self) -> float:
+        """Bytes that all ranks took, per second of exchanging; 0 in one process."""
+        return timing.total_throughput(self._exchanged)
+
+    def add(
+        self,
+        target: type[LPU] | type[Module],
+        id: str,
+        *args: Any,
+        rank: int | None = None,
+        **kwargs: Any,
+    ) -> str:
+        """Add an LPU or a Module.
+
+        Parameters
+        ----------
+        target : LPU, Module or a subclass
+        id : str
+            Its name here.
+        *args, **kwargs
+            What its constructor takes.
+        rank : int, optional
+            Where it shall run; by its cost when not given.
+
+        Returns
+        -------
+        str
+            The id.
+        """
+        self.plan.add(Order(id, target, args, kwargs, rank))
+        return id
+
+    def connect(
+        self, id_0: str, id_1: str, pat: Any, int_0: int = 0, int_1: int = 1, delay: float = 0.0
+    ) -> None:
+        """Wire two LPUs through their ports, in both directions of the pattern.
+
+        Parameters
+        ----------
+        id_0, id_1 : str
+        pat : Pattern
+        int_0, int_1 : int
+            The interfaces of the pattern that stand for the two LPUs.
+        delay : float
+            Seconds on top of the one step that every crossing takes.
+        """
+        self.plan.connect((id_0, id_1), pat, (int_0, int_1), delay)
+
+    @phased("spawn")
+    def spawn(self, **info: Any) -> None:
+        """Construct the LPUs of this rank and wire them.
+
+        Raises
+        ------
+        LPUExecutionError
+            On every rank, when an LPU of any rank cannot be made.
+        """
+        if not self.plan.orders:
+            raise CircuitError("Manager.spawn: there are no LPUs; add some first")
+        if self._job is not None:
+            raise NeurodriverError("Manager.spawn: spawned already; make a new Manager")
+        service.send_plan(self._world, self.plan)
+        self._world.engaged = True
+        try:
+            self._job = Job(self._world, self.plan)
+        except ConstructionError as error:
+            self._errors += error.errors
+            self._world.engaged = not error.told
+            raise self._failure(error.told) from error
+
+    def start(
+        self, steps: float = float("inf"), progress: Callable[[int], None] | None = None
+    ) -> None:
+        """Run in the background; returns at once.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps; by default until ``stop``.
+        progress : callable, optional
+            Told the number of steps done by each call into compiled code.
+        """
+        if self._job is None:
+            self.spawn()
+        assert self._job is not None
+        if self._run is not None:
+            raise NeurodriverError("Manager.start: started already; make a new Manager")
+        if steps != float("inf") and (steps != int(steps) or steps < 0):
+            message = f"steps must be a whole number, got {steps!r}"
+            raise NeurodriverError(f"Manager.start: {message}")
+        count = None if steps == float("inf") else int(steps)
+        service.send_steps(self._world, count)
+        self._run = Run(self._job, count, progress)
+
+    def stop(self) -> None:
+        """End the run on all ranks at the next call into compiled code; recordings are closed."""
+        if self._run is not None:
+            self._run.stop()
+
+    quit = stop
+
+    def wait(self, return_timing: bool = False) -> float | None:
+        """Wait until all ranks have closed their recordings.
+
+        Returns
+        -------
+        float or None
+            Seconds that the steps took, if asked for.
+
+        Raises
+        ------
+        LPUExecutionError
+            On every rank, when an LPU of any rank has failed.
+        """
+        run = self._run
+        if run is None:
+            raise NeurodriverError("Manager.wait: not started; call start(steps=...) first")
+        try:
+            while not run.join(0.1):
+                pass
+        except BaseException:  # Ctrl-C above all
+            run.stop()
+            run.join(FAILED_SECONDS)
+            raise
+        self._seconds = run.seconds
+        assert self._job is not None
+        told = run.errors, timing.Exchanged.of(self._job)
+        try:
+            gathered = self._world.gather(told, FAILED_SECONDS if run.errors else 0.0)
+        except NeurodriverError:  # others are busy with something; the script's end is theirs
+            self._errors = run.errors
+            if not run.errors:
+                raise
+            raise self._failure(False) from None
+        self._errors = [error for errors, _ in gathered for error in errors]
+        self._exchanged = [exchanged for _, exchanged in gathered]
+        self._world.engaged = False
+        if self._errors:
+            raise self._failure()
+        return self._seconds if return_timing else None
+
+    def timed_wait(self) -> float:
+        """Wait, print and return the seconds that the steps took."""
+        self.wait()
+        print(f"Execution completed in {self._seconds} seconds")
+        return self._seconds
+
+    def _failure(self, told: bool = True) -> LPUExecutionError:
+        """Print and return what went wrong; ``told``: all ranks know."""
+        lpu, step, lines = self._errors[0]
+        if not self._quiet:
+            print(
+                f"An error occurred during execution of LPU {lpu} at step {step}:\n"
+                f"{''.join(lines)}",
+                file=sys.stderr,
+            )
+        error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
+        error.known_to_all_ranks = told  # type: ignore[attr-defined]
+        return error

@@ -1,0 +1,111 @@
+"""The run of one rank's simulation in a thread of its own, with its errors."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextvars import copy_context
+
+from ..run.simulation import Simulation
+from .exchange import Left
+from .job import Error, Job
+
+_WATCH_SECONDS = 0.02
+
+
+class Run:
+    """Advances a job in the background.
+
+    Parameters
+    ----------
+    job : Job
+    steps : int or None
+        None: until it is told to stop.
+    progress : callable, optional
+        Told the number of steps done by each call into compiled code.
+
+    Attributes
+    ----------
+    errors : list of (id, step, lines)
+    seconds : float
+        Time that the steps took.
+    """
+
+    def __init__(
+        self, job: Job, steps: int | None, progress: Callable[[int], None] | None = None
+    ) -> None:
+        self.job = job
+        self._stopping = threading.Event()
+        self.errors: list[Error] = []
+        self.seconds = 0.0
+        self._steps = steps
+        self._progress = progress
+        self._looked = 0.0
+        self._ended = threading.Event()
+        run = copy_context().run  # a thread of its own belongs to no profile
+        self._thread = threading.Thread(
+            target=run, args=(self._run,), name="neurodriver-run", daemon=True
+        )
+        self._thread.start()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end; return whether it has come."""
+        return self._ended.wait(seconds)  # Thread.join is not to be trusted after an interrupt
+
+    def stop(self) -> None:
+        """End the run on all ranks at the next call."""
+        if self.job.simulation is None:
+            self.job.world.tell()
+        self._stopping.set()
+
+    def _run(self) -> None:
+        try:
+            if self.job.simulation is not None:
+                self._advance(self.job.simulation)
+        finally:
+            self._ended.set()
+
+    def _advance(self, simulation: Simulation) -> None:
+        simulation.watch = self._watch
+        begin = time.perf_counter()
+        try:
+            simulation.start(self._steps)
+            begin = time.perf_counter()
+            while self._steps is None:
+                simulation.advance(1 << 20, self._progress)
+            simulation.advance(self._steps, self._progress)
+            self.seconds = time.perf_counter() - begin
+            simulation.end()
+        except Left:
+            simulation.leave()
+        except BaseException as error:
+            self._note(error)
+            self.job.world.tell()
+            simulation.leave()
+        finally:
+            self.seconds = self.seconds or time.perf_counter() - begin
+            try:
+                simulation.close()
+            except Exception as error:
+                self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        assert self.job.simulation is not None
+        lines = traceback.format_exception(error)
+        name = self.job.simulation.culprit
+        if name is None:
+            name = next(iter({**self.job.lpus, **self.job.modules}))
+        self.errors.append((name, self.job.simulation.step, lines))
+
+    def _watch(self) -> None:
+        """Leave the run when asked to, here or by another rank."""
+        if self._stopping.is_set():
+            self.job.world.tell()
+            raise Left("stopped")
+        now = time.perf_counter()
+        if now - self._looked > _WATCH_SECONDS:
+            self._looked = now
+            if self.job.world.alarm():
+                raise Left("another rank has failed")

@@ -1,0 +1,106 @@
+"""Delays in seconds -> rows back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit, Connections, Port
+from ..circuit.projections import Drawn
+from ..circuit.seconds import doubt_delay
+from ..circuit.validate import edge_name
+from ..errors import CircuitError, Faults, quoted
+
+Spread = frozenset[tuple[int, str]]
+"""(Group number, access) of accesses that spikes reach by their sources."""
+
+LONGEST = 1_000_000
+"""Longest delay in steps."""
+
+
+def steps_of(links: Connections, dt: float) -> NDArray[np.int64]:
+    """Return each connection's latency in steps, at least 1, () or (m,) int64.
+
+    The ratio ``delay / dt`` is rounded half to even, so anything below 1.5 dt is one step.
+    """
+    ratio = np.asarray(links.delay, dtype=np.float64) / dt
+    return np.maximum(np.rint(np.minimum(ratio, 2.0**53)), 1).astype(np.int64)
+
+
+def longest(
+    circuit: Circuit,
+    dt: float,
+    spread: Spread = frozenset(),
+    known: Mapping[Connections, int] | None = None,
+) -> dict[str, int]:
+    """Return for each variable how many steps its rows are looked back upon.
+
+    That is the largest latency, but the least of the connections of a group into an access whose
+    spikes are dealt out as soon as the first of them is due. ``known`` tells it of some.
+
+    Raises
+    ------
+    CircuitError
+        For a delay of more than ``LONGEST`` steps.
+
+    Warns
+    -----
+    CircuitWarning
+        Of delays that look like milliseconds.
+    """
+    faults = Faults(circuit.name)
+    out: dict[str, int] = {}
+    for links in circuit.connections:
+        if known and links in known:
+            out[links.variable] = max(out.get(links.variable, 1), known[links])
+        elif len(links):
+            steps = steps_of(links, dt)
+            said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
+            doubt_delay(faults, said, float(np.max(links.delay)), dt)
+            rows = _looked_back(circuit, links, steps, spread)
+            out[links.variable] = max(out.get(links.variable, 1), rows)
+            far = np.flatnonzero(np.broadcast_to(steps > LONGEST, (len(links),)))
+            delay = np.broadcast_to(links.delay, (len(links),))
+            uids = circuit.uids if len(far) else links.source
+            texts = (
+                f"{edge_name(uids[links.source[i]], uids[links.target[i]])}, attribute 'delay': "
+                f"{delay[i]:g} s are {delay[i] / dt:,.0f} steps of {dt:g} s, {LONGEST:,} are "
+                f"allowed (delays are in seconds)"
+                for i in far
+            )
+            faults.add_each(texts, len(far))
+    faults.finish()
+    return out
+
+
+def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
+    """Raise CircuitError where the longest delay of a projection is more than ``LONGEST`` steps."""
+    said = f"projection {quoted(links.projection.label)}"
+    if steps > LONGEST:
+        raise CircuitError(
+            f"{said}: 'delay': the longest is {steps:,} steps "
+            f"of {dt:g} s, {LONGEST:,} are allowed (delays are in seconds)"
+        )
+    if steps > 1:  # the least there is, whatever the delay
+        faults = Faults(name)
+        doubt_delay(faults, said, steps * dt, dt)
+        faults.finish()
+
+
+def _looked_back(
+    circuit: Circuit, links: Connections, steps: NDArray[np.int64], spread: Spread
+) -> int:
+    """Return the largest number of steps that rows are looked back upon for some connections."""
+    if links.access not in {access for _, access in spread} or not steps.ndim:
+        return int(steps.max())
+    to = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    of = np.searchsorted(circuit.starts, links.source, side="right") - 1
+    most = 1
+    for target in np.unique(to).tolist():
+        for source in np.unique(of[to == target]).tolist():
+            some = steps[(to == target) & (of == source)]
+            dealt = (target, links.access) in spread and circuit.groups[source].model is not Port
+            most = max(most, int(some.min() if dealt else some.max()))
+    return most

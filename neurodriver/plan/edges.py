@@ -1,0 +1,138 @@
+"""The connections of one access, brought together: elements to read, rows back, data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Connections, Group
+from .delays import steps_of
+from .sorting import stable_order
+from .sums.gather import Edges
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+def edges_of(
+    program: Program, number: int, access: str, variable: str, everything: bool = False
+) -> Edges:
+    """Collect the connections of one access, those of the circuit before those of inputs.
+
+    With the numbers that the access declares, or ``everything`` that the connections carry.
+    """
+    circuit, memory = program.circuit, program.memory
+    start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
+    names = list(
+        next(a for a in circuit.groups[number].model.accesses if a.name == access).connection
+    )
+    parts = []
+    sources = [(links, "") for links in circuit.connections]
+    sources += [(links, "inputs") for links in program.slots.connections]
+    if everything:
+        carried = [c.data for c, _ in sources if c.access == access and c.variable == variable]
+        names = sorted({*names, *(name for data in carried for name in data)})
+    for links, owner in sources:
+        if links.access != access or links.variable != variable or not len(links):
+            continue
+        mine = np.flatnonzero((links.target >= start) & (links.target < end))
+        if not len(mine):
+            continue
+        every = len(mine) == len(links)
+        source = links.source if every else links.source[mine]
+        target = (links.target if every else links.target[mine]).astype(np.int64) - start
+        if not owner:
+            element = element_of(program, source, variable)
+        else:
+            element = memory.rings[variable].segments[owner].start + source.astype(np.int64)
+        back = steps_of(links, program.dt) - 1
+        parts.append(
+            (
+                target,
+                element,
+                _picked(back, mine),
+                _data(program, links, mine, names, number, access),
+            )
+        )
+    if not parts:
+        empty = np.empty(0, dtype=np.int64)
+        return Edges(empty, empty, np.zeros((), dtype=np.int64), {})
+    return _joined(parts, names, number, program)
+
+
+def _picked(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    if column.ndim and len(rows) != len(column):
+        return column[rows]
+    return column
+
+
+def _data(
+    program: Program,
+    links: Connections,
+    rows: NDArray[np.int64],
+    names: list[str],
+    number: int,
+    access: str,
+) -> dict[str, NDArray[np.float64]]:
+    group: Group = program.circuit.groups[number]
+    rules = group.model.access(access).connection
+    out = {}
+    for name in names:
+        default = rules[name].default if name in rules else float(name == "weight")
+        given = links.data.get(name)
+        if given is None:
+            out[name] = np.asarray(0.0 if default is None else default)
+            continue
+        column = _picked(np.asarray(given, dtype=np.float64), rows)
+        if default is not None and np.isnan(column).any():
+            column = np.nan_to_num(column, nan=default)
+        out[name] = column
+    return out
+
+
+def element_of(program: Program, source: NDArray[np.integer], variable: str) -> NDArray[np.int64]:
+    """Return where components stand in the rows of a variable, (len(source),) int64."""
+    circuit = program.circuit
+    table = np.full(len(circuit.groups), -1, dtype=np.int64)
+    ring = program.memory.rings[variable]
+    for g in range(len(circuit.groups)):
+        segment = ring.segments.get(str(g))
+        if segment is not None:
+            table[g] = segment.start - circuit.starts[g]
+    offset = np.repeat(table, [g.count for g in circuit.groups])
+    element: NDArray[np.int64] = source + offset[source]
+    for g, order in program.positions.items():
+        mine = (source >= circuit.starts[g]) & (source < circuit.starts[g + 1])
+        if mine.any():
+            base = program.memory.segment(g, variable).start
+            element[mine] = base + order[source[mine] - circuit.starts[g]]
+    return element
+
+
+def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, program: Program) -> Edges:
+    """Concatenate the parts and sort them by target, keeping the order within a target."""
+    if len(parts) == 1:
+        target, element, back, data = parts[0]
+    else:
+        sizes = [len(p[0]) for p in parts]
+        target = np.concatenate([p[0] for p in parts])
+        element = np.concatenate([p[1] for p in parts])
+        wide = [np.broadcast_to(p[2], (n,)) for p, n in zip(parts, sizes, strict=True)]
+        back = np.concatenate(wide)
+        data = {
+            name: np.concatenate(
+                [np.broadcast_to(p[3][name], (n,)) for p, n in zip(parts, sizes, strict=True)]
+            )
+            for name in names
+        }
+    order = program.positions.get(number)
+    if order is not None:
+        target = order[target]
+    if (target[1:] < target[:-1]).any():
+        by_target = stable_order(target)
+        target, element = target[by_target], element[by_target]
+        back = back[by_target] if back.ndim else back
+        data = {n: c[by_target] if c.ndim else c for n, c in data.items()}
+    return Edges(target, element, back, data)

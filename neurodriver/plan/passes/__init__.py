@@ -1,0 +1,1 @@
+"""Passes: each rewrites a circuit before it is planned."""

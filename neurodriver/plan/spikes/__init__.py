@@ -1,0 +1,1 @@
+"""How spikes travel from their sources to the slots of their targets."""

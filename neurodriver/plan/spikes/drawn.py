@@ -1,0 +1,269 @@
+"""Connections that are drawn by rule, written at once in the form that spikes travel by.
+
+No column of them is made: they are drawn once for each thing that has to be known of them, and
+the last time into their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...circuit.circuit import Circuit, Connections, Port
+from ...circuit.distributions import Law
+from ...circuit.drawing import near_first
+from ...circuit.projections import Drawn
+from ...native.buffers import aligned
+from ..delays import check_longest
+from ..memory import padded
+from ..sums.gather import Gather
+from .fanout import add_near, add_slots, per_slice, shared_by, smallest
+from .weights import ALIKE, Bounds, Reals, Units, units_of
+
+if TYPE_CHECKING:
+    from ..delays import Spread
+    from ..injection import Slots
+    from ..program import Program
+
+
+class Placed:
+    """The connections of one access, drawn by source.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    number : int
+        Group of the targets.
+    drawn : sequence of Drawn
+        By the first of their targets; those of one source lie one after the other.
+    dt : float
+    dtype : str
+    threads : bool
+        Whether this is for a GPU, where spikes are dealt out as soon as they are known.
+
+    Attributes
+    ----------
+    drawn : list of Drawn
+        What is drawn here; a projection may reach other groups, too.
+    lags : dict of group number to int
+        Least latency of its connections in steps, less one.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        number: int,
+        drawn: list[Drawn],
+        dt: float,
+        dtype: str,
+        threads: bool = False,
+    ) -> None:
+        self.drawn, self.dt, self.threads = drawn, dt, threads
+        start, self.count = int(circuit.starts[number]), circuit.groups[number].count
+        wanted = range(start, start + self.count)
+        self._rows = [links.rows(wanted) for links in drawn]
+        self._laws = [None if links.filtered else links.weight for links in drawn]
+        first = [links.ends.source.start for links in drawn]
+        last = [links.ends.source.stop for links in drawn]
+        self._groups = [
+            g
+            for g in range(len(circuit.groups))
+            if circuit.starts[g] < max(last) and circuit.starts[g + 1] > min(first)
+        ]
+        sizes = [padded(circuit.groups[g].count) for g in self._groups]
+        self._begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        place = np.full(circuit.count, -1, dtype=np.int64)
+        for g, begin in zip(self._groups, self._begin, strict=False):
+            place[circuit.starts[g] : circuit.starts[g + 1]] = begin + np.arange(
+                circuit.groups[g].count
+            )
+        self._sources = [place[links.ends.source.start : links.ends.source.stop] for links in drawn]
+        self.first = np.zeros(self._begin[-1] + 1, dtype=np.int64)
+        for rows, source in zip(self._rows, self._sources, strict=True):
+            self.first[source + 1] += rows.count
+        np.cumsum(self.first, out=self.first)
+        self.edges = int(self.first[-1])
+        self._code = aligned(self.edges, np.int32)
+        self._place(start)
+        self._delays(circuit.name)
+        self.units = self._units(dtype)
+
+    def _place(self, start: int) -> None:
+        """Write the targets of all rows."""
+        used = np.zeros(len(self.first) - 1, dtype=np.int64)
+        for rows, source in zip(self._rows, self._sources, strict=True):
+            rows.place(self._code, self.first[source] + used[source], origin=start)
+            used[source] += rows.count
+
+    def _delays(self, name: str) -> None:
+        """Find the lag of each group of sources, and how far ahead slots lie."""
+        spans = [rows.span(self.dt) for rows in self._rows]
+        for links, (_, high) in zip(self.drawn, spans, strict=True):
+            check_longest(links, int(high.max(initial=0)), self.dt, name)
+        self.lags: dict[int, int] = {}
+        self._lag = np.zeros(len(self.first) - 1, dtype=np.int64)
+        for i, g in enumerate(self._groups):
+            least = [
+                int(low[mine].min()) - 1
+                for (low, _), source in zip(spans, self._sources, strict=True)
+                if (mine := self._of(i, source) & (low > 0)).any()
+            ]
+            if least:
+                self.lags[g] = min(least)
+                if not self.threads:
+                    self._lag[self._begin[i] : self._begin[i + 1]] = min(least)
+        self.ahead = max(
+            int((high - 1 - self._lag[source])[high > 0].max(initial=0))
+            for (_, high), source in zip(spans, self._sources, strict=True)
+        )
+
+    def _of(self, i: int, source: NDArray[np.int64]) -> NDArray[np.bool_]:
+        mine: NDArray[np.bool_] = (source >= self._begin[i]) & (source < self._begin[i + 1])
+        return mine
+
+    def _units(self, dtype: str) -> Units:
+        none = np.full(self.count, np.inf), np.zeros(self.count), np.zeros(self.count)
+        bounds = Bounds(np.zeros(self.count, np.int64), *none)
+        for rows in self._rows:
+            known = bounds.degree, bounds.least, bounds.greatest, bounds.total
+            rows.bounds(self._code, *known)
+
+        def remainders(unit: Reals) -> tuple[Reals, Reals]:
+            rest, most = np.full(self.count, np.inf), np.zeros(self.count)
+            for rows in self._rows:
+                rows.remainders(self._code, unit, ALIKE, rest, most)
+            return rest, most
+
+        units = units_of(bounds, remainders, dtype)
+        self._largest = float(np.rint(bounds.greatest / units.unit).max())
+        self._degree = bounds.degree
+        return units
+
+    def gather(self, program: Program, variable: str) -> Gather:
+        """Return the arrays of the plan; this object is of no use any more."""
+        ring, width = program.memory.rings[variable], padded(self.count)
+        blocks = [
+            (self.lags[g], segment.start, segment.start + padded(segment.count), begin, 0)
+            for g, begin in zip(self._groups, self._begin, strict=False)
+            if g in self.lags and (segment := ring.segments[str(g)])
+        ]
+        made = Gather("fanout", self.edges, {}, None)
+        made.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
+        made.arrays["code"] = self._code
+        add_slots(made, program, self.first, self.ahead, width, self.units)
+        multiple = self._multiples(made)
+        for rows, source in zip(self._rows, self._sources, strict=True):
+            lag = np.ascontiguousarray(self._lag[source])
+            rows.encode(self._code, multiple, self.dt, width, lag, self.units.unit)
+        if self.threads:
+            near = np.zeros(len(self.first) - 1, dtype=np.int64)
+            near_first(self.first, width, self._code, multiple, near)
+            add_near(made, near)
+        made.cost = per_slice(self._degree)
+        return made
+
+    def _multiples(self, made: Gather) -> NDArray[Any] | None:
+        """Store the weights where all connections, or all of a source, have one; or make room."""
+        kind = smallest(self._largest)
+        unit = self.units.unit[0]
+        values = [law and constant(law) for law in self._laws]
+        once = shared_by(self._largest, self.threads)
+        if once and None not in values and (self.units.unit == unit).all():
+            each = [round(float(v or 0.0) / unit) for v in values]
+            if len(set(each)) == 1:
+                made.uniform["weight"] = float(each[0])
+                return None
+            of_source = np.zeros(len(self.first) - 1, dtype=kind)
+            held = np.zeros(len(of_source), dtype=bool)
+            same = True
+            for number, rows, source in zip(each, self._rows, self._sources, strict=True):
+                mine = source[rows.count > 0]
+                same &= not (held[mine] & (of_source[mine] != number)).any()
+                of_source[mine], held[mine] = number, True
+            if same:
+                made.arrays["of_source"] = of_source
+                return None
+        multiple = aligned(self.edges, kind)
+        made.arrays["multiple"] = multiple
+        return multiple
+
+
+def constant(law: Law) -> float | None:
+    """Return the number that a law always gives, if there is one."""
+    return law.least if law.least == law.most else None
+
+
+def place_drawn(
+    circuit: Circuit, spread: Spread, slots: Slots, dt: float, dtype: str, threads: bool = False
+) -> dict[tuple[int, str], Placed]:
+    """Draw the connections of the accesses that nothing but projections reaches.
+
+    Sources have to be computed here, and the targets of one source have to ascend.
+    """
+    out = {}
+    for number, access in sorted(spread):
+        drawn = reaching(circuit, slots, number, access)
+        if drawn and _ascend(drawn) and not _has_port(circuit, drawn):
+            out[number, access] = Placed(circuit, number, drawn, dt, dtype, threads)
+            if not out[number, access].edges:
+                del out[number, access]
+    return out
+
+
+def looked_back(
+    circuit: Circuit, placed: Mapping[tuple[int, str], Placed]
+) -> dict[Connections, int]:
+    """Return how many steps the rows of spikes are looked back upon, by projection.
+
+    Only of projections all of whose targets are here.
+    """
+    out: dict[Connections, int] = {}
+    for links in {links for one in placed.values() for links in one.drawn}:
+        groups = {
+            g
+            for g in range(len(circuit.groups))
+            if links.ends.target.start < circuit.starts[g + 1]
+            and links.ends.target.stop > circuit.starts[g]
+        }
+        mine = [one for (g, _), one in placed.items() if links in one.drawn and g in groups]
+        if len(mine) == len(groups):
+            out[links] = max(lag for one in mine for lag in one.lags.values()) + 1
+    return out
+
+
+def reaching(circuit: Circuit, slots: Slots, number: int, access: str) -> list[Drawn]:
+    """Return the projections that reach an access, by target; none where columns reach it, too."""
+    start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
+    found = []
+    for links in (*circuit.connections, *slots.connections):
+        if links.access != access:
+            continue
+        if isinstance(links, Drawn):
+            if links.ends.target.start < stop and links.ends.target.stop > start:
+                found.append(links)
+        elif ((links.target >= start) & (links.target < stop)).any():
+            return []
+    return sorted(found, key=lambda links: links.ends.target.start)
+
+
+def _ascend(drawn: list[Drawn]) -> bool:
+    """Whether the targets of one source ascend from projection to projection."""
+    for i, one in enumerate(drawn):
+        for other in drawn[i + 1 :]:
+            apart = one.ends.target.stop <= other.ends.target.start
+            a, b = one.ends.source, other.ends.source
+            if not apart and a.start < b.stop and b.start < a.stop:
+                return False
+    return True
+
+
+def _has_port(circuit: Circuit, drawn: list[Drawn]) -> bool:
+    for g, group in enumerate(circuit.groups):
+        start, stop = circuit.starts[g], circuit.starts[g + 1]
+        inside = any(d.ends.source.start < stop and d.ends.source.stop > start for d in drawn)
+        if inside and group.model is Port:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""How the inputs of an access are summed."""

@@ -1,0 +1,364 @@
+"""How the inputs of one access are summed: from edges to the arrays a kernel reads.
+
+Every form adds the connections of a component one after the other in their order, so all give the
+same bits:
+
+``none``
+    Nothing is connected.
+``aligned``
+    Component i reads element ``start + i``, once, all with one delay: no index is stored.
+``single``
+    At most one connection each: one index a component.
+``lattice``
+    Neighbouring components read neighbouring elements with equal data, as filters on a grid do:
+    one record (element, data, mask) serves ``LANES`` components. On a GPU neighbours may also read
+    every other element, or every third (``stride``), as cells on a coarser grid do.
+``sliced``
+    Anything else: ``LANES`` components side by side, their j-th connections stored together, and
+    a tail for those with many more than their neighbours.
+``rows``
+    Many connections of few components, on a GPU: those of a component one after the other; no index
+    is stored where they read consecutive elements.
+``fanout``
+    Weighted spikes, by their sources: see `plan.spikes.fanout`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...native.buffers import Blank
+from ..memory import LANES
+
+if TYPE_CHECKING:
+    from ..spikes.fanout import Parts
+
+Array = NDArray[np.generic]
+LATTICE_GAIN = 4.0
+"""A lattice record must stand for this many connections on average to be worth its cost."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Connections of one access of one group, sorted by target, in order within a target.
+
+    Attributes
+    ----------
+    target : (m,) int64
+        Component within the group, ascending.
+    element : (m,) int64
+        Element of the variable's row.
+    back : (m,) or () int64
+        Rows back: latency in steps - 1.
+    data : dict of (m,) or () float64
+    """
+
+    target: NDArray[np.int64]
+    element: NDArray[np.int64]
+    back: NDArray[np.int64]
+    data: dict[str, NDArray[np.float64]]
+
+
+@dataclass
+class Gather:
+    """Arrays of one access.
+
+    Attributes
+    ----------
+    form : str
+        One of the forms above.
+    edges : int
+        Number of connections.
+    arrays : dict of array
+        int32 ``element``, ``back``, ``start``, ...; float64 connection data by name.
+    back : int or None
+        Rows back where all share one, else None (array ``back``).
+    uniform : dict of float
+        Connection data that all share.
+    cost : (slices,) float64
+        Work of each ``LANES`` components, in entries.
+    place : (edges,) int64 or None
+        Where each connection is stored in the sliced form; for fusion, not for kernels.
+    limits : dict of int
+        Sizes that kernels ask for, see `plan.sums.events`.
+    whole : bool
+        Whether weights are multiples of a number or array ``unit``, see `plan.spikes.weights`.
+    blanks : dict of Blank
+        Arrays that begin as zeros.
+    parts : Parts or None
+        Of the form ``fanout``.
+    """
+
+    form: str
+    edges: int
+    arrays: dict[str, Array] = field(default_factory=dict)
+    back: int | None = 0
+    uniform: dict[str, float] = field(default_factory=dict)
+    cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    tail: bool = False
+    place: NDArray[np.int64] | None = None
+    limits: dict[str, int] = field(default_factory=dict)
+    whole: bool = False
+    blanks: dict[str, Blank] = field(default_factory=dict)
+    parts: Parts | None = None
+
+    def nbytes(self, real: int) -> int:
+        """Return the bytes of the arrays when a number takes ``real`` bytes."""
+        floats = [a for a in self.arrays.values() if a.dtype.kind == "f"]
+        return sum(a.nbytes for a in self.arrays.values()) - sum(
+            a.size * (a.itemsize - real) for a in floats
+        )
+
+
+LONG, FEW = 48, 8192
+"""Mean number of connections from which, and components up to which, ``rows`` are worth it."""
+
+
+NEAR, MANY = 16, 1 << 16
+"""Connections of a component up to which its thread keeps them on a GPU, and components of a group
+up to which it does."""
+
+
+def plan(
+    edges: Edges, count: int, zero: int, lattice: bool = True, threads: bool = False
+) -> Gather:
+    """Choose the form of an access and make its arrays.
+
+    Parameters
+    ----------
+    edges : Edges
+    count : int
+        Components of the group.
+    zero : int
+        Element that is always zero, for components without a connection.
+    lattice : bool
+        Whether the lattice form may be chosen.
+    threads : bool
+        Whether it is for a device of many threads: ``rows`` may be chosen, and ``lattice`` only
+        where a thread could not keep the connections of its component.
+    """
+    slices = -(-count // LANES)
+    if not len(edges.target):
+        return Gather("none", 0, cost=np.zeros(slices))
+    made = _compact(edges)
+    degree = np.bincount(edges.target, minlength=count)
+    varied = [name for name in made.data if made.data[name].ndim]
+    if degree.max() == 1 and not made.data:
+        return _one_each(made, count, zero, slices)
+    if threads and in_rows(len(made.target), count):
+        return _rows(made, varied, degree, slices)
+    if threads and degree.max() <= NEAR and count <= MANY:
+        return _sliced(made, varied, degree, slices)
+    if lattice and made.back.ndim == 0:
+        found = _lattice(made, varied, count, slices, zero if threads else None)
+        if found is not None:
+            return found
+    return _sliced(made, varied, degree, slices)
+
+
+def in_rows(edges: int, count: int) -> bool:
+    """Whether so many connections of ``count`` components get the form ``rows`` on a GPU."""
+    return count <= FEW and edges >= LONG * count
+
+
+def _compact(edges: Edges) -> Edges:
+    """Keep one number where all connections share it."""
+
+    def one(column: Array) -> Array:
+        same = column.ndim and (column == column[0]).all()
+        return column[0].reshape(()) if same else column
+
+    data = {name: one(column) for name, column in edges.data.items()}
+    return Edges(edges.target, edges.element, one(edges.back), data)  # type: ignore[arg-type]
+
+
+def _shared(edges: Edges) -> dict[str, float]:
+    return {name: float(column) for name, column in edges.data.items() if not column.ndim}
+
+
+def _back(edges: Edges) -> int | None:
+    return None if edges.back.ndim else int(edges.back)
+
+
+def _one_each(edges: Edges, count: int, zero: int, slices: int) -> Gather:
+    back = _back(edges)
+    start = int(edges.element[0])
+    straight = np.array_equal(edges.element, start + np.arange(count))
+    cost = np.full(slices, float(LANES))
+    if straight and back is not None:
+        arrays: dict[str, Array] = {"first": np.array([start])}
+        return Gather("aligned", count, arrays, back, cost=0.25 * cost)
+    element = np.full(slices * LANES, zero, dtype=np.int32)
+    element[edges.target] = edges.element
+    arrays = {"element": element}
+    if back is None:
+        rows = np.zeros(slices * LANES, dtype=np.int32)
+        rows[edges.target] = edges.back
+        arrays["back"] = rows
+    return Gather("single", len(edges.target), arrays, back, cost=cost)
+
+
+STRIDES = (2, 3)
+"""How far apart elements may lie, but for 1, that the neighbours of a slice read."""
+
+POOR = 1.25
+"""Records for each connection of a component from which strides are tried."""
+
+SPARE = 8 * LANES
+"""Records behind the last one that may be read and have no meaning, where rounds are whole."""
+
+
+def _lattice(
+    edges: Edges, varied: list[str], count: int, slices: int, zero: int | None
+) -> Gather | None:
+    """Return the lattice form, or None where it would not pay.
+
+    For a device, which tells the ``zero`` of its rows, slices have strides, and their records are
+    filled up to rounds of ``LANES`` with empty ones.
+    """
+    same = edges.target[1:] == edges.target[:-1]
+    if (same & (edges.element[1:] <= edges.element[:-1])).any():
+        return None  # ascending elements: the order of records is then each component's order
+    arrays: dict[str, Array] = {}
+    lane = edges.target % LANES
+    order, first = _records(edges, varied, lane)
+    if zero is not None:
+        records = np.bincount(edges.target[order[first]] // LANES, minlength=slices)
+        arrays["stride"] = stride = _strides(edges, varied, records, zero)
+        if stride.max() > 1:
+            lane = lane * stride[edges.target // LANES]
+            order, first = _records(edges, varied, lane)
+    if len(first) * LATTICE_GAIN > len(order):
+        return None
+    bit = np.left_shift(1, edges.target[order] % LANES)
+    chosen = order[first]
+    start = np.zeros(slices + 1, dtype=np.int32)
+    records = np.bincount(edges.target[chosen] // LANES, minlength=slices)
+    np.cumsum(records, out=start[1:])
+    columns: dict[str, Array] = {
+        "element": (edges.element - lane)[chosen].astype(np.int32),
+        "mask": np.add.reduceat(bit, first).astype(np.int32),
+        **{name: edges.data[name][chosen] for name in varied},
+    }
+    if zero is not None:
+        tight, rounds = start.astype(np.int64), -(-records // LANES)
+        np.cumsum(rounds * LANES, out=start[1:])
+        place = np.arange(len(chosen)) + np.repeat(start[:-1] - tight[:-1], records)
+        for name, column in columns.items():
+            columns[name] = np.zeros(start[-1] + SPARE, column.dtype)
+            columns[name][place] = column
+    arrays |= {"start": start, **columns}
+    cost = 3.0 * np.diff(start)
+    return Gather("lattice", len(order), arrays, _back(edges), _shared(edges), cost)
+
+
+def _records(
+    edges: Edges, varied: list[str], lane: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of edges by their records, and where in it each record begins.
+
+    ``lane`` is how far behind its record's element the element of an edge lies.
+    """
+    where = (edges.target // LANES << 32) + edges.element - lane  # slice, then element
+    keys: list[Array] = [*(edges.data[name] for name in varied), where]
+    order = np.lexsort(keys)
+    fresh = np.zeros(len(order), dtype=bool)
+    fresh[0] = True
+    for key in keys:
+        sorted_key = key[order]
+        fresh[1:] |= sorted_key[1:] != sorted_key[:-1]
+    return order, np.flatnonzero(fresh)
+
+
+def _strides(
+    edges: Edges, varied: list[str], records: NDArray[np.int64], zero: int
+) -> NDArray[np.int32]:
+    """Return the stride that gives each slice the fewest records, (slices,).
+
+    Others than 1 are tried where a slice has many more records than its components have
+    connections. What a record reads lies within a row and ``LANES`` elements on both sides of it.
+    """
+    stride, least = np.ones(len(records), np.int32), records
+    degree = np.zeros(len(records) * LANES, np.int64)
+    degree[: edges.target.max() + 1] = np.bincount(edges.target)
+    many = records > POOR * degree.reshape(-1, LANES).max(axis=1)
+    poor = many[edges.target // LANES]
+    if not poor.any():
+        return stride
+    data = {name: edges.data[name][poor] for name in varied}
+    some = Edges(edges.target[poor], edges.element[poor], edges.back, data)
+    slice_of, lane = some.target // LANES, some.target % LANES
+    for step in STRIDES:
+        order, first = _records(some, varied, step * lane)
+        found = np.where(many, np.bincount(slice_of[order[first]], minlength=len(records)), records)
+        begin = some.element - step * lane
+        beyond = (begin <= -LANES) | (begin + step * (LANES - 1) >= zero + 2 * LANES)
+        found[slice_of[beyond]] = len(edges.target)
+        stride[found < least] = step
+        least = np.minimum(least, found)
+    return stride
+
+
+def _rows(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
+    arrays: dict[str, Array] = {"start": np.concatenate([[0], np.cumsum(degree)])}
+    straight = bool((np.diff(edges.element) == 1).all())
+    if straight:  # connection p reads element first + p
+        arrays["first"] = edges.element[:1]
+    else:
+        arrays["element"] = edges.element.astype(np.int32)
+    if edges.back.ndim:
+        arrays["back"] = edges.back.astype(np.int32)
+    for name in varied:
+        arrays[name] = edges.data[name]
+    cost = np.add.reduceat(degree.astype(float), np.arange(0, len(degree), LANES))
+    assert len(cost) == slices
+    return Gather("rows", len(edges.target), arrays, _back(edges), _shared(edges), cost)
+
+
+def _sliced(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
+    full = np.zeros(slices * LANES, dtype=np.int64)
+    full[: len(degree)] = degree
+    by_slice = full.reshape(slices, LANES)
+    present = full.copy()
+    present[len(degree) :] = degree.sum() // len(full)  # lanes past the end count as average ones
+    # a quarter of the lanes still at work
+    depth = np.sort(present.reshape(slices, LANES), axis=1)[:, -LANES // 4]
+    depth = np.where(by_slice.max(axis=1) <= 2 * depth, by_slice.max(axis=1), depth)
+    start = np.zeros(slices + 1, dtype=np.int64)
+    np.cumsum(depth * LANES, out=start[1:])
+    slice_of = edges.target // LANES
+    rank = np.arange(len(edges.target)) - np.repeat(np.cumsum(degree) - degree, degree)
+    inside = rank < depth[slice_of]
+    place = start[slice_of] + rank * LANES + edges.target % LANES
+    extra = np.maximum(full - np.repeat(depth, LANES), 0)
+    tail = np.zeros(len(full) + 1, dtype=np.int64)
+    np.cumsum(extra, out=tail[1:])
+    tail += start[-1]
+    place[~inside] = (tail[edges.target] + rank - depth[slice_of])[~inside]
+    size = int(tail[-1])
+
+    def placed(column: Array, dtype: type) -> Array:
+        out: Array = np.zeros(size, dtype=dtype)
+        out[place] = column
+        return out
+
+    arrays: dict[str, Array] = {
+        "start": start,
+        "degree": full.astype(np.int32),
+        "element": placed(edges.element, np.int32),
+    }
+    if edges.back.ndim:
+        arrays["back"] = placed(edges.back, np.int32)
+    for name in varied:
+        arrays[name] = placed(edges.data[name], np.float64)
+    has_tail = bool(extra.any())
+    if has_tail:
+        arrays["tail"] = tail
+    cost = depth * LANES + extra.reshape(slices, LANES).sum(axis=1) * 2.0
+    made = Gather("sliced", len(rank), arrays, _back(edges), _shared(edges), cost, has_tail)
+    made.place = place
+    return made

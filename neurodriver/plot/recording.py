@@ -1,0 +1,174 @@
+"""A recording -> a figure: traces, heat maps, rasters, one panel per variable."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import NeurodriverError, near
+from ..results import Events, Recording, Variable, open_recording
+from .movie import Movie
+from .panels import MOST_TRACES, Panel
+from .style import STYLE, matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def plot_recording(
+    recording: str | os.PathLike[str] | Recording,
+    figure_path: str | os.PathLike[str],
+    variables: Sequence[str] | None = None,
+    uids: Sequence[str] | None = None,
+    title: str | None = None,
+    between: tuple[float, float] | None = None,
+) -> Path:
+    """Draw a recording: one panel per variable over a common time axis.
+
+    Up to twelve columns are drawn as traces, more as a heat map, events as a raster.
+
+    Parameters
+    ----------
+    recording : path or Recording
+    figure_path : path
+        The picture; its ending chooses the format (png, svg, pdf).
+    variables : sequence of str, optional
+        What to draw, from top to bottom; by default all.
+    uids : sequence of str, optional
+        Which components; a panel shows those that it has. By default all.
+    title : str, optional
+        Text above the figure.
+    between : (start, stop), optional
+        Time window, s; by default everything.
+
+    Returns
+    -------
+    Path
+        ``figure_path``.
+
+    Raises
+    ------
+    NeurodriverError
+        Without matplotlib, for a variable or uid that was not recorded, and when the file
+        cannot be written.
+    """
+    with _opened(recording) as opened, matplotlib().rc_context(STYLE):
+        window = _window(opened, between)
+        parts = _parts(opened, variables, uids, between)
+        figure = _draw(parts, window, title)
+        try:
+            figure.savefig(figure_path, dpi=150)
+        except (OSError, ValueError) as error:
+            raise NeurodriverError(f"{figure_path}: cannot be written: {error}") from error
+    return Path(figure_path)
+
+
+def plot_movie(
+    recording: str | os.PathLike[str] | Recording,
+    movie_path: str | os.PathLike[str],
+    variables: Sequence[str] | None = None,
+    uids: Sequence[str] | None = None,
+    title: str | None = None,
+    between: tuple[float, float] | None = None,
+    interval: float | None = None,
+    fps: float = 10.0,
+) -> Path:
+    """Draw a recording as a movie: lines and rasters that grow, many columns as an image.
+
+    Parameters
+    ----------
+    recording, variables, uids, title, between
+        As those of `plot_recording`.
+    movie_path : path
+        Its ending chooses the kind: ``.gif``, or with ffmpeg ``.mp4``, ``.webm``, ``.avi``.
+    interval : float, optional
+        Simulated time between frames, s; by default a hundred frames.
+    fps : float
+        Frames a second.
+
+    Returns
+    -------
+    Path
+        ``movie_path``.
+    """
+    with _opened(recording) as opened:
+        begin, end = _window(opened, between)
+        parts = _parts(opened, variables, uids, between)
+        movie = Movie(len(parts), 1, (8.0, 0.8 + 2.1 * len(parts)), title=title)
+        for part in parts:
+            rows = isinstance(part, Variable)
+            many = "image" if len(part.uids) > MOST_TRACES else "waveform"
+            movie.add(part, many if rows else "raster", title=part.name)
+        movie.save(movie_path, interval, fps, start=begin, stop=end - opened.dt)
+    return Path(movie_path)
+
+
+def _opened(
+    recording: str | os.PathLike[str] | Recording,
+) -> contextlib.AbstractContextManager[Recording]:
+    """Open what is not open; what was open before stays so."""
+    if isinstance(recording, Recording):
+        return contextlib.nullcontext(recording)
+    return open_recording(recording)
+
+
+def _window(recording: Recording, between: tuple[float, float] | None) -> tuple[float, float]:
+    """Return begin and end of what is shown, s."""
+    begin, end = (0.0, max(recording.duration, recording.dt)) if between is None else between
+    if not (np.isfinite([begin, end]).all() and begin < end):
+        raise NeurodriverError(f"a time window from {begin:g} to {end:g} s is empty")
+    return begin, end
+
+
+def _parts(
+    recording: Recording,
+    variables: Sequence[str] | None,
+    uids: Sequence[str] | None,
+    between: tuple[float, float] | None,
+) -> list[Variable | Events]:
+    """Return what each panel shows."""
+    held = {v: recording.uids(v) for v in variables or recording.variables}
+    if uids is not None:
+        wanted = [uids] if isinstance(uids, str) else list(uids)
+        known = {uid for v in held.values() for uid in v}
+        for uid in wanted:
+            if uid not in known:
+                among = f"{', '.join(held)}{near(uid, known)}"
+                raise NeurodriverError(f"{recording.path}: no column '{uid}' in {among}")
+        held = {v: [uid for uid in wanted if uid in set(u)] for v, u in held.items()}
+    parts: list[Any] = []
+    for variable, chosen in held.items():
+        if not chosen:
+            continue
+        part: Any = recording[variable]
+        if variable == "spike_state" and isinstance(part, Variable):
+            part = recording.as_events(variable)  # rows, in older files
+        part = part if uids is None else part[chosen]
+        parts.append(part if between is None else part.between(*between))
+    if not parts:
+        raise NeurodriverError(f"{recording.path}: nothing to draw; no variable has a column")
+    return parts
+
+
+def _draw(parts: list[Variable | Events], window: tuple[float, float], title: str | None) -> Figure:
+    """Lay out the panels and fill them."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    unit, scale = ("s", 1.0) if window[1] - window[0] >= 2 else ("ms", 1e3)
+    figure = Figure(figsize=(9.0, 0.8 + 2.1 * len(parts)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
+    colours: dict[str, str] = {}
+    for axis, part in zip(axes, parts, strict=True):
+        Panel(axis, part, scale, colours).draw()
+    axes[-1].set_xlabel(f"time ({unit})")
+    axes[-1].set_xlim(window[0] * scale, window[1] * scale)
+    if title:
+        figure.suptitle(title, fontsize=12, fontweight="bold")
+    return figure

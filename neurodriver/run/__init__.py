@@ -1,0 +1,1 @@
+"""LPUs and the step loop."""

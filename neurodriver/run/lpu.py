@@ -1,0 +1,323 @@
+"""``LPU``: a circuit that runs."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import Backend
+from ..backends.choice import Choice
+from ..circuit.circuit import Circuit
+from ..errors import NeurodriverError, near
+from ..inputs.base import Input
+from ..plan.program import Program
+from ..recorders.base import Recorder
+from .simulation import Attributes, Member, Simulation
+
+_MANAGED: ContextVar[bool] = ContextVar("managed", default=False)
+
+
+@contextmanager
+def managed() -> Iterator[None]:
+    """Let LPUs be made without a simulation of their own: a manager gives them one."""
+    token = _MANAGED.set(True)
+    try:
+        yield
+    finally:
+        _MANAGED.reset(token)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an LPU asked to be run."""
+
+    dtype: str
+    threads: int | None
+    seed: int
+    plans: bool
+    choice: Choice
+    merge: bool = True
+
+
+class LPU:
+    """Local processing unit: one circuit, compiled, with its inputs and recorders.
+
+    Parameters
+    ----------
+    circuit : Circuit, path of a GEXF file, or networkx graph
+    dt : float
+        Step in seconds.
+    inputs : sequence of Input
+    recorders : sequence of Recorder
+    dtype : {"float64", "float32"}
+    threads : int, optional
+        Worker threads; by the circuit's size when not given. The results do not depend on it.
+    seed : int
+        Seed of all random numbers, at least 0.
+    backend : {"cpu", "cuda"}, optional
+        What advances the circuit; ``NEURODRIVER_BACKEND`` when not given.
+    models : NDComponent subclass, module, path, or nested sequence of these
+        Models beside the shipped ones, for a circuit from a file or a graph.
+    attributes : mapping, optional
+        Further attributes for recordings.
+    plans : bool
+        Whether special plans may be chosen; False is for comparisons.
+    device : int, optional
+        Number of the GPU; when not given ``NEURODRIVER_DEVICE``, or the rank's place on its host
+        modulo the number of GPUs.
+    executor : {"resident", "stepwise"}, optional
+        On a GPU: one launch for many steps, or one for each kernel and step. The results are the
+        same; ``NEURODRIVER_EXECUTOR`` when not given.
+    merge : bool
+        Whether linear synapses of one target and equal kinetics may be computed as one, which
+        changes results by rounding. Without ``plans`` they are not.
+
+    Raises
+    ------
+    CircuitError, InputError, RecordingError, CompileError
+        Before anything is written.
+
+    Examples
+    --------
+    >>> with LPU(circuit, dt=1e-4, inputs=[...], recorders=[...]) as lpu:  # doctest: +SKIP
+    ...     lpu.run(duration=0.5)
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit | str | Path | Any,
+        dt: float,
+        inputs: Sequence[Input] = (),
+        recorders: Sequence[Recorder] = (),
+        *,
+        dtype: str = "float64",
+        threads: int | None = None,
+        seed: int = 0,
+        backend: str | None = None,
+        models: Any = (),
+        attributes: dict[str, str | int | float] | None = None,
+        plans: bool = True,
+        device: int | None = None,
+        executor: str | None = None,
+        merge: bool = True,
+    ) -> None:
+        _check_settings(dt, dtype, threads, seed)
+        choice = Choice.of(backend, device, executor)
+        self.circuit = as_circuit(circuit, models)
+        self.dt = float(dt)
+        self.seed = seed
+        self.inputs: list[Input] = [inputs] if isinstance(inputs, Input) else list(inputs)
+        self.recorders: list[Recorder] = (
+            [recorders] if isinstance(recorders, Recorder) else list(recorders)
+        )
+        for one in (*self.inputs, *self.recorders):
+            if hasattr(one, "LPU_obj"):
+                one.LPU_obj = self
+        self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
+        self.attributes = {**self._provenance(dtype), **(attributes or {})}
+        self._scope: str | None = None
+        if not _MANAGED.get():
+            settings = vars(self.settings).copy()
+            merge = settings.pop("merge")
+            member = Member(None, self.inputs, self.recorders, self.attributes, merge)
+            self.simulation = Simulation(self.circuit, self.dt, [member], **settings)
+
+    def join(self, simulation: Simulation, scope: str) -> None:
+        """Become part of a simulation of several LPUs, under the name ``scope``."""
+        self.simulation, self._scope = simulation, scope
+
+    @property
+    def program(self) -> Program:
+        """The compiled circuit."""
+        return self.simulation.program
+
+    @property
+    def backend(self) -> Backend:
+        """What advances it."""
+        return self.simulation.backend
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return self.simulation.step
+
+    @property
+    def time(self) -> float:
+        """Simulated time in seconds."""
+        return self.step * self.dt
+
+    @property
+    def memory_manager(self) -> Any:
+        """Owner of the variables."""
+        return self.program.memory
+
+    def get(self, variable: str) -> np.ndarray:
+        """Return a copy of the current row of a variable, one value for each component updating it.
+
+        The order is that of the circuit; ``uids(variable)`` names the values.
+        """
+        elements = self._elements(variable)
+        values: np.ndarray = self.backend.row(variable, self.step)[elements]
+        return values
+
+    def uids(self, variable: str) -> np.ndarray:
+        """Return the uids of the components that update a variable."""
+        names: np.ndarray = np.concatenate([g.uids for g in self.program.circuit.groups])
+        mine: np.ndarray = names[self._updating(variable)]
+        return mine
+
+    def _updating(self, variable: str) -> np.ndarray:
+        """Return the components of this LPU that update a variable, in its order."""
+        circuit = self.program.circuit
+        here = np.zeros(circuit.count, dtype=bool)
+        for g in self._owners(variable):
+            here[circuit.starts[g] : circuit.starts[g + 1]] = True
+        own: np.ndarray = circuit.numbers(self._scope)
+        updating: np.ndarray = own[here[own]]
+        return updating
+
+    def _owners(self, variable: str) -> list[int]:
+        ring = self.program.memory.rings.get(variable)
+        if ring is None:
+            known = self.program.memory.rings
+            if any(variable in g.model.updates for g in self.program.circuit.groups):
+                message = f"'{variable}' is not kept, as only its Aggregator reads it; record it"
+                raise NeurodriverError(message)
+            raise NeurodriverError(f"no variable '{variable}'{near(variable, known)}")
+        groups = self.program.circuit.groups
+        merged = self.program.merged
+        if merged is not None and any(variable in groups[g].model.updates for g in merged.partly):
+            message = "that of merged synapses is not kept; record all of it, or pass merge=False"
+            raise NeurodriverError(f"'{variable}': {message}")
+        hidden = merged.groups if merged is not None else ()
+        owners = [
+            g
+            for g in range(len(groups))
+            if variable in groups[g].model.updates and str(g) in ring.segments and g not in hidden
+        ]
+        if not owners:
+            raise NeurodriverError(f"nothing updates '{variable}'; it holds inputs alone")
+        return owners
+
+    def _elements(self, variable: str) -> np.ndarray:
+        circuit = self.program.circuit
+        element = np.empty(circuit.count, dtype=np.int64)
+        for g in self._owners(variable):
+            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.elements(g, variable)
+        mine: np.ndarray = element[self._updating(variable)]
+        return mine
+
+    def start(self, steps: int | None = None) -> None:
+        """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
+        self.simulation.start(steps)
+
+    def _provenance(self, dtype: str) -> Attributes:
+        from .. import __version__
+
+        return {
+            "software": "neurodriver",
+            "version": __version__,
+            "seed": self.seed,
+            "circuit": self.circuit.name,
+            "circuit_digest": self.circuit.digest,
+            "dtype": dtype,
+            "command": command_line(sys.argv),
+        }
+
+    def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
+        """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
+        self.simulation.advance(steps, progress)
+
+    def run(
+        self,
+        steps: int | None = None,
+        duration: float | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LPU:
+        """Run from here and close the recordings.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps; or give
+        duration : float
+            seconds, rounded to whole steps.
+        progress : callable, optional
+            Told the number of steps done by each call into compiled code.
+        """
+        steps = whole_steps(steps, duration, self.dt)
+        try:
+            if not self.simulation.started:
+                self.start(steps)
+            self.advance(steps, progress)
+        finally:
+            self.finish()
+        return self
+
+    def finish(self) -> None:
+        """Write out and close the recordings."""
+        self.simulation.finish()
+
+    def close(self) -> None:
+        """Close recordings and inputs and end the threads."""
+        self.simulation.close()
+
+    def __enter__(self) -> LPU:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def as_circuit(given: Any, models: Any = ()) -> Circuit:
+    """Return a circuit from a circuit, the path of a file, or a networkx graph."""
+    if isinstance(given, Circuit):
+        return given
+    if isinstance(given, str | Path):
+        return Circuit.from_file(given, models, lenient=True)
+    return Circuit.from_graph(given, models, lenient=True)
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
+    text = shlex.join(arguments).encode(errors="backslashreplace").decode()
+    return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
+
+
+def _check_settings(dt: float, dtype: str, threads: int | None, seed: int) -> None:
+    if not (isinstance(dt, int | float | np.floating) and 0 < dt < math.inf):
+        raise NeurodriverError(f"dt must be positive seconds, got {dt!r}")
+    if dtype not in ("float64", "float32"):
+        raise NeurodriverError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    if threads is not None and (threads < 1 or threads > 1024):
+        raise NeurodriverError(f"threads must be 1 to 1024, got {threads!r}")
+    if not 0 <= seed < 2**64:
+        raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r}")
+
+
+def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
+    """Return the length of a run in steps from steps or seconds."""
+    if (steps is None) == (duration is None):
+        raise NeurodriverError("LPU.run: give either steps or duration")
+    if duration is not None:
+        if not 0 <= duration < math.inf:
+            raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
+        steps = round(duration / dt)
+    if steps is None or int(steps) != steps or steps < 0:
+        raise NeurodriverError(f"LPU.run: steps must be a whole number >= 0, got {steps!r}")
+    return int(steps)
