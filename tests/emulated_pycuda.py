@@ -201,6 +201,10 @@ def _kind(argument: str) -> str:
     return re.sub(r"\w+$", "", words).strip()
 
 
+for _made in (GPUArray, SourceModule):
+    _made.__module__ = "pycuda"
+
+
 class Function:
     """Stands for ``pycuda.driver.Function``."""
 

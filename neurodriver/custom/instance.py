@@ -70,7 +70,7 @@ class Instance:
 
     backends: ClassVar[tuple[str, ...]] = ()
     """Where a class can run (``"cpu"``, ``"cuda"``). Without it: everywhere, but a class with its
-    own ``run_step`` and no kernel only on a GPU if its module imports PyCUDA, else on the CPU."""
+    own ``run_step`` and no kernel only on a GPU if its code uses PyCUDA, else on the CPU."""
 
     _link: Link
     num_comps: int

@@ -30,7 +30,7 @@ def _modules() -> tuple[Any, Any]:
         from cuda.bindings import driver
 
         if not isinstance(getattr(cuda, "Error", None), type):  # something else of that name
-            raise ImportError("pycuda.driver is not that of PyCUDA")
+            raise ImportError("PyCUDA is not installed")
     except ImportError as error:
         raise DeviceError(
             f"backend 'cuda' needs PyCUDA and cuda-bindings ({error}): "
