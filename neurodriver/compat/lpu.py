@@ -83,7 +83,8 @@ time_sync, control_inteface
     Notes
     -----
     ``run`` is ``pre_run``, the steps, ``post_run``. A subclass that overrides ``run_step`` or
-    ``do_work`` is called at every step, which costs some microseconds each.
+    ``do_work`` is called at every step, which costs some microseconds each. Memory of a GPU is
+    given back when the LPU is closed, or when nobody holds it any more.
     """
 
     graph_to_dicts = staticmethod(graphs.graph_to_dicts)
@@ -223,8 +224,13 @@ time_sync, control_inteface
         self.run_step()
 
     def post_run(self) -> None:
-        """Close recordings and inputs."""
-        self.close()
+        """Close recordings and inputs; what is in the memory of a GPU can still be read."""
+        if self.settings.choice.name == "cpu":
+            self.close()
+        else:
+            self.finish()
+            for one in self.inputs:
+                one.close()
         if self.print_timing:
             told = ", ".join(f"{name} {s:.3f} s" for name, s in self._seconds.items())
             print(f"{self.id}: {told}, {self.step} steps")

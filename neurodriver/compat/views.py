@@ -197,10 +197,16 @@ class MemoryView:
             "buffer": CircularArray(self, name),
             "models": [_owner(groups, key) for key in ring.segments],
             "len": [s.count for s in ring.segments.values()],
-            "delay": ring.depth - 2,
+            "delay": self._longest(name),
             "cumlen": [*[s.start for s in ring.segments.values()], ring.width],
             "uids": uids,
         }
+
+    def _longest(self, variable: str) -> int:
+        """Return the longest delay of a variable, in rows back."""
+        links = [one for one in self.program.circuit.connections if one.variable == variable]
+        longest = (int(steps_of(one, self.program.dt).max(initial=1)) for one in links)
+        return max(longest, default=1) - 1
 
 
 class Lazy(Mapping[str, Any]):

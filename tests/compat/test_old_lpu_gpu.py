@@ -100,9 +100,12 @@ def test_what_users_look_into(gpu: list[int], monkeypatch: pytest.MonkeyPatch) -
         lpu.advance(9)
         ring = lpu.memory_manager.get_buffer("V")
         told = ring.current, ring.get()[ring.current].max(), lpu.get("V")[1], lpu.pm["gpot"]["/a/v"]
+        last = lpu.get("V")
         shape = ring.size == ring.ld == ring.parr.shape[1], ring.parr.shape[0] == ring.buffer_length
         assert all(shape) and ring.gpudata and ring.parr.dtype == ring.dtype == np.float64
         lpu.post_run()
+        assert (lpu.get("V") == last).all() and ring.get()[ring.current].max() == told[1]
+        lpu.close()
         V = recorder.output["V"]["data"]
         assert told[3] == V[8, 1] and told[2] > 0
         np.testing.assert_array_equal(seen, V[:, 0])
