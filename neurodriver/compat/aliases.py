@@ -79,9 +79,7 @@ TABLE: dict[str, dict[str, str]] = {
     f"{OLD_LPU}.utils.simpleio": {ALL: "neurodriver.compat.simpleio"},
     f"{OLD_LPU}.utils.parray": {ALL: f"!{_ARRAYS}"},
     f"{OLD_LPU}.utils.parray_utils": {ALL: f"!{_ARRAYS}"},
-    f"{OLD_LPU}.utils.curand": {
-        ALL: "!the text of a model draws with uniform() and normal(), an input with NumPy"
-    },
+    f"{OLD_LPU}.utils.curand": _each("neurodriver.compat.curand", "curand_setup"),
     **{
         f"neurokernel.{name}": _each(
             f"neurodriver.compat.{name}", "Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"

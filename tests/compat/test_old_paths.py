@@ -52,6 +52,7 @@ PATHS: dict[str, tuple[str, ...]] = {
     f"{MODELS}.DendriteModels.Aggregator": ("Aggregator",),
     f"{MODELS}.testing": ("test_NDComponent",),
     f"{LPU}.utils.visualizer": ("visualizer",),
+    f"{LPU}.utils.curand": ("curand_setup",),
     f"{LPU}.utils.simpleio": ("write_array", "read_array", "dataset_append"),
     "neurokernel.core": ("Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"),
     "neurokernel.core_gpu": ("Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"),
@@ -86,7 +87,6 @@ REFUSED = {
     (f"{LPU}.utils.parray", "PitchArray"): "use NumPy",
     (f"{LPU}.utils.parray", "to_gpu"): "use NumPy",
     (f"{LPU}.utils.parray_utils", "get_pitch_bytes"): "use NumPy",
-    (f"{LPU}.utils.curand", "curand_setup"): r"uniform\(\)",
     ("neurokernel.mpi", "WorkerManager"): "mpiexec",
     ("neurokernel.mpi_proc", "ProcessManager"): "mpiexec",
     ("neurokernel.tools.gpu", "bufint"): "use NumPy",
@@ -227,6 +227,9 @@ def test_stand_ins_can_be_mentioned_but_not_used() -> None:
         cuda.mem_alloc(8)
     with pytest.raises(ImportError):
         garray.to_gpu([1.0])
+    curand = importlib.import_module(f"{LPU}.utils.curand")
+    with pytest.raises(NoDeviceError, match=r"curand_setup needs PyCUDA.*uniform\(\)"):
+        curand.curand_setup(8, 0)
 
 
 def test_c_types() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -151,3 +152,28 @@ def test_values_of_ports(cuda: None) -> None:
     assert type(pm.data).__module__ == "pycuda.gpuarray" and pm.data_ctype == "double"
     assert pm["/b,/a[1]"].tolist() == [2.0, 8.0] and pm.data.get().tolist() == [7.0, 8.0, 2.0, 2.0]
     assert pm.copy().equals(pm)
+
+
+def test_generators_of_kernels(cuda: None) -> None:
+    """A generator for each thread, that of its number and the seed."""
+    from pycuda.compiler import SourceModule
+    from pycuda.gpuarray import zeros
+
+    GPUPortMapper("/a", [0.0])  # makes a context
+    setup = importlib.import_module("neurokernel.LPU.utils.curand").curand_setup
+    text = """
+    #include <curand_kernel.h>
+    extern "C" __global__ void draw(curandStateXORWOW_t *states, double *out)
+    {
+        int i = threadIdx.x + blockIdx.x * blockDim.x;
+        out[i] = curand_uniform_double(states + i);
+    }
+    """
+    draw = SourceModule(text, no_extern_c=True).get_function("draw")
+    drawn = []
+    for seed in (3, 3, 4):
+        states, out = setup(512, seed), zeros(512, np.float64)
+        draw(states, out, block=(128, 1, 1), grid=(4, 1))
+        drawn.append(out.get())
+    assert np.array_equal(drawn[0], drawn[1]) and not (drawn[0] == drawn[2]).any()
+    assert len(set(drawn[0])) == 512 and 0.4 < drawn[0].mean() < 0.6
