@@ -155,12 +155,11 @@ def convert(records: Records) -> Records:
         uid = str(following)
         following += 1
         _append(made, uid, synapse)
+        links.append((at, 0, a, uid, delay))
         receptors = SYNAPSES[records.edges[row]["model"]].receptors
         if receptors:
-            links.append((at, 0, a, uid, {**delay, "receptor": receptors[0]}))
+            delay["receptor"] = receptors[0]
             links.append((number[b], 0, b, uid, {"receptor": receptors[1]}))
-        else:
-            links.append((at, 0, a, uid, delay))
         onto.append((uid, b))
     # synapses of a neuron, then its port, as a graph would list them: files keep this order
     for _, _, a, b, data in sorted(links, key=lambda link: link[:2]):

@@ -228,12 +228,9 @@ class Job:
             )
         wishes = dict.fromkeys(choice.wish or 0 for choice in asked.values())
         if len(wishes) > 1:
-            warnings.warn(
-                f"LPUs of one process share a GPU; they wish for {', '.join(map(str, wishes))}, "
-                f"and that of the rank is taken: run them under mpiexec, one a process",
-                CircuitWarning,
-                stacklevel=2,
-            )
+            text = f"LPUs of one process share a GPU; they wish for {', '.join(map(str, wishes))}"
+            advice = "that of the rank is taken: run them under mpiexec, one a process"
+            warnings.warn(f"{text}; {advice}", CircuitWarning, stacklevel=2)
         return next(iter(choices), None)
 
 

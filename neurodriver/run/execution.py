@@ -317,7 +317,7 @@ def recorded_columns(
     RequestError
         For a variable that nothing updates, or uids that do not update it.
     """
-    circuit, memory = program.circuit, program.memory
+    circuit = program.circuit
     mine = circuit.members(scope)
     groups = [
         g
@@ -334,8 +334,32 @@ def recorded_columns(
         warnings.warn(f"{nobody}; nothing of it is recorded", CircuitWarning, stacklevel=2)
         return np.empty(0, np.str_), np.empty(0, np.int64), ""
     unit = circuit.groups[owners[0]].model.units[variable]
+    element = _places(program, variable)
+    element[~mine] = -1
+    if uids is None:
+        shown = element >= 0
+        shown[circuit.holders(variable) >= 0] = False
+        for g, group in enumerate(circuit.groups):
+            if group.model is Port or (group.hidden and not lenient):
+                shown[circuit.starts[g] : circuit.starts[g + 1]] = False
+        own = circuit.numbers(scope)
+        chosen = own[shown[own]]
+    else:
+        chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
+        good = (chosen >= 0) & (element[chosen] >= 0)
+        _check_uids([u for u, g in zip(uids, good, strict=True) if not g], uids, variable, lenient)
+        chosen = chosen[good]
+    if not len(chosen):
+        raise RequestError(f"record: '{variable}' has no component to record; name the uids")
+    names_of = np.concatenate([g.uids for g in circuit.groups])
+    return names_of[chosen], element[chosen], unit
+
+
+def _places(program: Program, variable: str) -> NDArray[np.int64]:
+    """Return for each component where its value of a variable is in a row, -1: nowhere."""
+    circuit = program.circuit
     element = np.full(circuit.count, -1, dtype=np.int64)
-    for owner in memory.rings[variable].segments:
+    for owner in program.memory.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
             if circuit.groups[g].model is Port and not circuit.groups[g].hidden:
@@ -345,31 +369,20 @@ def recorded_columns(
     holder = circuit.holders(variable)
     ports = np.flatnonzero(holder >= 0)
     element[ports] = element[holder[ports]]
-    element[~mine] = -1
-    if uids is None:
-        shown = element >= 0
-        shown[ports] = False
-        for g, group in enumerate(circuit.groups):
-            if group.model is Port or (group.hidden and not lenient):
-                shown[circuit.starts[g] : circuit.starts[g + 1]] = False
-        own = circuit.numbers(scope)
-        chosen = own[shown[own]]
-    else:
-        chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
-        bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
-        if bad:
-            more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-            names = ", ".join(f"'{u}'" for u in bad[:3]) + more
-            text = f"record: {names}: no such component updates '{variable}'"
-            if not lenient or len(bad) == len(chosen):
-                raise RequestError(text)
-            among = f"{len(bad)} of {len(chosen)} uids are left out"
-            warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=2)
-            chosen = chosen[(chosen >= 0) & (element[chosen] >= 0)]
-    if not len(chosen):
-        raise RequestError(f"record: '{variable}' has no component to record; name the uids")
-    names_of = np.concatenate([g.uids for g in circuit.groups])
-    return names_of[chosen], element[chosen], unit
+    return element
+
+
+def _check_uids(bad: Sequence[str], uids: Sequence[str], variable: str, lenient: bool) -> None:
+    """Raise, or warn, where some of the uids asked for do not update a variable."""
+    if not bad:
+        return
+    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    names = ", ".join(f"'{u}'" for u in bad[:3]) + more
+    text = f"record: {names}: no such component updates '{variable}'"
+    if not lenient or len(bad) == len(uids):
+        raise RequestError(text)
+    among = f"{len(bad)} of {len(uids)} uids are left out"
+    warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=3)
 
 
 def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:
