@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections, Port
+from ...circuit.circuit import Circuit, Connections
 from ...circuit.projections import Drawn
 from ...errors import CircuitError
 from ...native.buffers import LANES, Blank, as_aligned, padded
@@ -95,7 +95,7 @@ def spread_accesses(circuit: Circuit, target: Target, slots: Slots) -> Spread:
         return frozenset()
     found = set()
     for number, group in enumerate(circuit.groups):
-        if group.model is Port or group.model.sub_units is not None or needs_instance(group):
+        if group.is_port or group.model.sub_units is not None or needs_instance(group):
             continue
         for access in group.model.accesses:
             if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
@@ -108,7 +108,7 @@ def _from_elsewhere(circuit: Circuit, slots: Slots) -> set[Key]:
     silent = [
         range(int(circuit.starts[g]), int(circuit.starts[g + 1]))
         for g, group in enumerate(circuit.groups)
-        if group.model is Port or group.model.sub_units is not None or needs_instance(group)
+        if group.is_port or group.model.sub_units is not None or needs_instance(group)
     ]
     found: set[Key] = set()
     for links in slots.connections:
@@ -154,7 +154,7 @@ def window(
     many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``. Connections
     that are ``known`` are all ``placed``.
     """
-    if any(g.model is Port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
+    if any(g.is_port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
         return 1
     least = [LONGEST_WINDOW, *(lag + 1 for one in placed.values() for lag in one.lags.values())]
     for links in circuit.connections:
@@ -349,7 +349,7 @@ def _blocks(
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if g.model is not Port}
+    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)
