@@ -26,7 +26,6 @@ from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
 from neurodriver.circuit.circuit import Group, Port
 from neurodriver.codegen.simt.device import LAP_ROWS
-from neurodriver.model.kinds import EVENT_VARIABLES
 from neurodriver.plan.edges import edges_of
 from neurodriver.plan.program import Program
 
@@ -371,7 +370,7 @@ class Kernels:
         rows = self.rows(variable)
         step = np.broadcast_to(k - edges.back, edges.element.shape)
         values = rows[step % len(rows), edges.element].copy()
-        if variable in EVENT_VARIABLES:
+        if self.program.circuit.is_event(variable):
             values[(step > 0) & (self.active(variable)[step % len(rows)] != step)] = 0
         at_place = self.program.layout.positions.get(number, np.arange(group.count))
         total = np.zeros(int(at_place.max()) + 1, self.dtype)
