@@ -27,7 +27,7 @@ def command(**given: Any) -> int:
         return experiments.check(given["file"], given["strict"])
     from ..plan.arrays import Kind
     from ..plan.compile import compile_circuit
-    from ..plan.passes.merge import Recorded
+    from ..plan.passes.draft import Recorded
 
     models = load_models(given["model_files"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])

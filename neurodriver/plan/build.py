@@ -35,7 +35,7 @@ from .edges import edges_of
 from .fusion import Fused
 from .instances import instance_rows, needs_instance
 from .layout import Layout
-from .passes.merge import Merged
+from .passes.draft import Merged
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import Placed

@@ -10,15 +10,14 @@ from ..circuit.circuit import Circuit
 from ..circuit.seconds import doubt_step
 from ..model.kinds import VariableKind
 from ..profiling.phases import phased
+from . import passes
 from .build import ProgramBuilder
 from .delays import longest
 from .fusion import find_fusions
-from .injection import make_slots
 from .instances import needs_instance
 from .layout import Layout, rings_of
 from .ordering import by_rows, by_target
-from .passes.aggregate import insert_aggregators
-from .passes.merge import Merged, Recorded, merge
+from .passes.draft import Draft, Merged, Recorded
 from .program import Program
 from .spikes.drawn import looked_back, place_drawn
 from .spikes.fanout import spread_accesses, window
@@ -62,10 +61,8 @@ def compile_circuit(
         Merge synapses, except where this says; the results differ by rounding.
     """
     doubt_step(circuit, dt)
-    full = insert_aggregators(circuit)
-    slots = make_slots(full, targets)
-    merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
-    full, slots = merged.circuit, merged.slots
+    draft = passes.run(Draft(circuit, dt, targets, merging))
+    full, slots, merged = draft.circuit, draft.slots, draft.merged or Merged(circuit, draft.slots)
     spread = spread_accesses(full, target) if plans else frozenset()
     placed = place_drawn(full, spread, slots, dt, dtype, target.threads)
     known = looked_back(full, placed)

@@ -14,7 +14,7 @@ from .arrays import ArrayTable
 from .delays import Spread
 from .injection import Slots
 from .layout import Layout
-from .passes.merge import Merged
+from .passes.draft import Merged
 from .sums.gather import Gather
 from .target import Target
 from .unit import Delivery, Unit

@@ -21,7 +21,7 @@ from ..errors import NeurodriverError
 from ..inputs.base import Input
 from ..plan.compile import compile_circuit
 from ..plan.edges import element_of
-from ..plan.passes.merge import Recorded
+from ..plan.passes.draft import Recorded
 from ..plan.program import Program
 from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased

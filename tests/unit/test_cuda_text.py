@@ -22,7 +22,7 @@ from neurodriver.model.component import Access, Parameter
 from neurodriver.model.library import shipped
 from neurodriver.native.headers import header
 from neurodriver.plan.compile import compile_circuit
-from neurodriver.plan.passes.merge import Recorded
+from neurodriver.plan.passes.draft import Recorded
 from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 

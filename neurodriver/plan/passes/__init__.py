@@ -1,1 +1,19 @@
-"""Passes: each rewrites a circuit before it is planned."""
+"""The passes: each rewrites a draft of a circuit before memory and sums are planned.
+
+A pass is a module with a function ``apply``, which takes a `Draft` and returns another one. To add
+a pass, write its module and name it in ``PASSES``, which is the order in which they run.
+"""
+
+from __future__ import annotations
+
+from . import aggregate, inject, merge
+from .draft import Draft, Pass
+
+PASSES: tuple[Pass, ...] = (aggregate.apply, inject.apply, merge.apply)
+
+
+def run(draft: Draft) -> Draft:
+    """Return what all passes make of a draft, one after the other."""
+    for one in PASSES:
+        draft = one(draft)
+    return draft

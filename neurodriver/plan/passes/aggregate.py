@@ -14,8 +14,14 @@ from ...circuit.wiring import INSERTED, Inserted, carried, into_current
 from ...errors import CircuitError
 from ...model.component import NDComponent
 from ...model.kinds import POTENTIAL, VariableKind
+from .draft import Draft
 
 _POTENTIAL = VariableKind.POTENTIAL
+
+
+def apply(draft: Draft) -> Draft:
+    """Return a draft with the Aggregators and GapJunctions that its circuit needs."""
+    return replace(draft, circuit=insert_aggregators(draft.circuit))
 
 
 def insert_aggregators(circuit: Circuit) -> Circuit:
