@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Group
 from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
-from ..model.component import Access
 from ..model.language import used
 from ..native.buffers import LANES, padded
+from .access import AccessPlanner
 from .arrays import (
     SEED,
     Array,
@@ -31,7 +31,6 @@ from .arrays import (
     zeros,
 )  # fmt: skip
 from .delays import Spread
-from .edges import edges_of
 from .fusion import Fused
 from .instances import instance_rows, needs_instance
 from .layout import Layout
@@ -39,11 +38,8 @@ from .passes.draft import Merged
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import Placed
-from .spikes.fanout import fan_out, from_senders, narrow
-from .spikes.weights import Units, add_units, is_whole, whole_weights
 from .subunits import place
-from .sums.events import add_events
-from .sums.gather import Edges, Gather, outside, plan
+from .sums.gather import Gather, outside
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
@@ -75,8 +71,8 @@ class ProgramBuilder:
         spread: Spread,
         placed: Mapping[tuple[int, str], Placed],
     ) -> None:
-        self.layout, self.seed, self.plans = layout, seed, plans
-        self.spread, self.placed = spread, placed
+        self.layout, self.seed, self.spread = layout, seed, spread
+        self.planner = AccessPlanner(layout, plans, spread, placed)
         self._rows: list[Array] = [row(SEED, seed & 0xFFFF_FFFF_FFFF_FFFF)]
         self._units: list[Unit] = []
         self._templates: list[Unit] = []
@@ -215,7 +211,7 @@ class ProgramBuilder:
         gathers = dict(given)
         for access in model.accesses:
             if access.name not in gathers:
-                gathers[access.name] = self._gather(number, access, capacity)
+                gathers[access.name] = self.planner.gather(number, access, capacity)
             gather = gathers[access.name]
             gather.place = None
             if gather.outside is not None:
@@ -244,48 +240,6 @@ class ProgramBuilder:
             written = np.ones(ring.depth * slices, np.uint8)
             rows.append(row(Key(owner, Kind.ACTIVITY, "dirty"), written, Role.RING))
         return rows
-
-    def _gather(self, number: int, access: Access, capacity: int) -> Gather:
-        """Choose how one access is summed."""
-        layout = self.layout
-        if (drawn := self.placed.get((number, access.name))) is not None:
-            made = narrow(drawn.gather(layout, access.variable))
-            add_units(made, drawn.units)
-            return made
-        edges = edges_of(layout, number, access.name, access.variable)
-        threads = self.plans and layout.target.threads
-        events = self.plans and not threads and layout.circuit.is_event(access.variable)
-        units = None
-        if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
-            multiple, units = whole_weights(edges, capacity, layout.dtype.name)
-            edges = replace(edges, data={"weight": multiple.astype(np.float64)})
-        if units is not None and (number, access.name) in self.spread:
-            made = self._delivered(number, access, edges, capacity, units)
-        else:
-            zero = layout.rings[access.variable].zero if len(edges.target) else 0
-            made = plan(edges, capacity, zero, lattice=self.plans and not events, threads=threads)
-            if events and made.form == "sliced" and units is None:
-                add_events(made, edges, capacity, zero)
-        if units is not None:
-            add_units(made, units)
-        return made
-
-    def _delivered(
-        self, number: int, access: Access, edges: Edges, capacity: int, units: Units
-    ) -> Gather:
-        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets."""
-        layout, variable = self.layout, access.variable
-        if not layout.target.threads:
-            return narrow(fan_out(layout, edges, capacity, variable, units))
-        own = from_senders(layout, variable, edges.element)
-        zero = layout.rings[variable].zero
-        if not own.any():
-            return plan(edges, capacity, zero, threads=True)
-        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units))
-        if not own.all():
-            made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
-            add_units(made.outside, units)
-        return made
 
     def _stored(self, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:
         """Put a column of a group into storage order; spare places repeat the first value."""

@@ -44,7 +44,7 @@ from neurodriver import (
 from neurodriver.__main__ import main
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import NeurodriverError
-from neurodriver.plan import build as compiling
+from neurodriver.plan import access as compiling
 
 BOUND = {"float64": 1e-12, "float32": 2e-5}
 """Largest difference of a conductance that merging makes, relative to its largest value."""

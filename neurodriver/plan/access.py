@@ -1,0 +1,83 @@
+"""``AccessPlanner``: which plan sums the inputs of an access."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..model.component import Access
+from .delays import Spread
+from .edges import edges_of
+from .layout import Layout
+from .spikes.drawn import Placed
+from .spikes.fanout import fan_out, from_senders, narrow
+from .spikes.weights import Units, add_units, is_whole, whole_weights
+from .sums.events import add_events
+from .sums.gather import Edges, Gather, plan
+
+
+class AccessPlanner:
+    """Chooses a plan for each access of a circuit.
+
+    Parameters
+    ----------
+    layout : Layout
+    plans : bool
+        Whether special plans may be chosen; the results are the same.
+    spread : frozenset of (group number, access)
+        Accesses that spikes reach by their sources.
+    placed : mapping of (group number, access) to Placed
+        Connections that are drawn already, before they have their plan.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        plans: bool,
+        spread: Spread,
+        placed: Mapping[tuple[int, str], Placed],
+    ) -> None:
+        self.layout, self.plans = layout, plans
+        self.spread, self.placed = spread, placed
+
+    def gather(self, number: int, access: Access, capacity: int) -> Gather:
+        """Return how an access of a group is summed, for ``capacity`` storage places."""
+        layout = self.layout
+        if (drawn := self.placed.get((number, access.name))) is not None:
+            made = narrow(drawn.gather(layout, access.variable))
+            add_units(made, drawn.units)
+            return made
+        edges = edges_of(layout, number, access.name, access.variable)
+        threads = self.plans and layout.target.threads
+        events = self.plans and not threads and layout.circuit.is_event(access.variable)
+        units = None
+        if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
+            multiple, units = whole_weights(edges, capacity, layout.dtype.name)
+            edges = replace(edges, data={"weight": multiple.astype(np.float64)})
+        if units is not None and (number, access.name) in self.spread:
+            made = self._delivered(access.variable, edges, capacity, units)
+        else:
+            zero = layout.rings[access.variable].zero if len(edges.target) else 0
+            made = plan(edges, capacity, zero, lattice=self.plans and not events, threads=threads)
+            if events and made.form == "sliced" and units is None:
+                add_events(made, edges, capacity, zero)
+        if units is not None:
+            add_units(made, units)
+        return made
+
+    def _delivered(self, variable: str, edges: Edges, capacity: int, units: Units) -> Gather:
+        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets."""
+        layout = self.layout
+        if not layout.target.threads:
+            return narrow(fan_out(layout, edges, capacity, variable, units))
+        own = from_senders(layout, variable, edges.element)
+        zero = layout.rings[variable].zero
+        if not own.any():
+            return plan(edges, capacity, zero, threads=True)
+        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units))
+        if not own.all():
+            made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
+            add_units(made.outside, units)
+        return made
