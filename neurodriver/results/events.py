@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .variable import TOLERANCE, Labels, Part, Variable, slabs
+from .variable import TOLERANCE, Labels, Part, Times, slabs
 
 Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
@@ -96,12 +96,11 @@ class Events(Part):
         return dict(zip(uids, np.split(time[order], bounds), strict=False))
 
 
-def nonzero(variable: Variable, labels: Labels) -> Events:
-    """Return the elements of rows that are not zero as events, read slab by slab."""
-    times, columns = [np.empty(0)], [np.empty(0, np.int32)]
-    for rows in slabs(0, len(variable), variable.shape[1] * variable.dtype.itemsize):
-        row, column = np.nonzero(variable[rows])
-        times.append(variable.times(rows.start, rows.stop)[row])
+def nonzero(values: Any, times: Times) -> Pair:
+    """Return times and columns of what is not zero in rows, (rows, n), read slab by slab."""
+    when, columns = [np.empty(0)], [np.empty(0, np.int32)]
+    for rows in slabs(0, len(values), values.shape[1] * values.dtype.itemsize):
+        row, column = np.nonzero(values[rows])
+        when.append(times(rows.start, rows.stop)[row])
         columns.append(column.astype(np.int32))
-    time, index = np.concatenate(times), np.concatenate(columns)
-    return Events(time, index, labels, len(time))
+    return np.concatenate(when), np.concatenate(columns)

@@ -228,7 +228,9 @@ class Recording:
         data, group = self.dataset(variable), self._group(variable)
         labels = self._labels(variable)
         if not isinstance(data, h5py.Group):  # older files, and recorded inputs
-            return nonzero(self.data(variable), labels)
+            rows = self.data(variable)
+            time, index = nonzero(rows, rows.times)
+            return Events(time, index, labels, len(time))
         missing = [part for part in ("time", "index") if part not in data]
         if missing:
             raise RecordingError(f"{self.path}: '{variable}/data/{missing[0]}' is missing")
