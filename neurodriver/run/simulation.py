@@ -22,7 +22,8 @@ from ..plan.edges import element_of
 from ..plan.initial import fill_initial
 from ..plan.passes.merge import Recorded
 from ..plan.program import Program, compile_circuit
-from ..profiling.phases import OFF, current, phased
+from ..profiling.kernels import measured
+from ..profiling.phases import OFF, Timed, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
 from .execution import InputFeed, RecorderFeed
@@ -336,7 +337,8 @@ class Simulation:
             last.callback(self.backend.close)
             self.finish()
             profile, self.profile = self.profile, OFF
-            profile.measure(self.backend, self.program, self.step)
+            if profile.on and self.step and isinstance(self.backend, Timed):
+                profile.measure(partial(measured, self.backend, self.program, self.step))
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:
