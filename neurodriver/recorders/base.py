@@ -1,7 +1,7 @@
 """What every recorder has in common: the plan of a recording, its blocks, the checks.
 
-The sampling rule, told once
-----------------------------
+The sampling rule
+-----------------
 Step k of a run computes row k + 1 of a variable from row k; row 0 is the initial state. With
 sample interval ``s`` (steps), row j of a recording is the value at step ``(j + 1) * s - 1``, so a
 run of ``steps`` steps gives ``steps // s`` rows, at the times ``((j + 1) * s - 1) * dt`` seconds.
@@ -10,7 +10,7 @@ The attributes of a recording are ``start_time = (s - 1) * dt``, ``sample_interv
 ``s = 1`` row j is step j.
 
 A recorded input (``from_start``) has rows at the steps 0, s, 2 s ... instead, as in files of older
-programs, and no ``start_time``, by which readers tell it.
+programs, and no ``start_time``, by which readers know it.
 
 Variables in event form (``spike_state``) are scanned at every step, whatever ``s``: an event at
 step k has the time ``k * dt`` and the index of its column.
@@ -94,11 +94,11 @@ class RecordingPlan:
     @property
     def sampling(self) -> dict[str, str | int | float]:
         """The attributes by which readers know the times of the rows."""
-        told: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
-        told["dt"] = self.dt
+        out: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
+        out["dt"] = self.dt
         if not self.from_start:
-            told["start_time"] = (self.sample_interval - 1) * self.dt
-        return told
+            out["start_time"] = (self.sample_interval - 1) * self.dt
+        return out
 
     @property
     def dense(self) -> tuple[Columns, ...]:
@@ -112,10 +112,7 @@ class RecordingPlan:
 
     def time(self, first_row: int, rows: int) -> npt.NDArray[np.float64]:
         """Return the times of some consecutive rows, (rows,) float64, s."""
-        if self.from_start:
-            steps = np.arange(first_row, first_row + rows, dtype=np.int64) * self.sample_interval
-            return np.asarray(steps * self.dt, dtype=np.float64)
-        return sample_times(first_row, rows, self.sample_interval, self.dt)
+        return sample_times(first_row, rows, self.sample_interval, self.dt, self.from_start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,10 +137,12 @@ class Block:
     step: int
 
 
-def sample_times(first_row: int, rows: int, interval: int, dt: float) -> npt.NDArray[np.float64]:
+def sample_times(
+    first_row: int, rows: int, interval: int, dt: float, from_start: bool = False
+) -> npt.NDArray[np.float64]:
     """Return the times of consecutive rows under the sampling rule, (rows,) float64, s."""
-    steps = np.arange(first_row + 1, first_row + rows + 1, dtype=np.int64) * interval - 1
-    return np.asarray(steps * dt, dtype=np.float64)
+    steps = np.arange(first_row, first_row + rows, dtype=np.int64) * interval
+    return np.asarray((steps if from_start else steps + interval - 1) * dt, dtype=np.float64)
 
 
 def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
@@ -161,16 +160,7 @@ def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
 
 
 def room_for_events(count: int, step: int, steps: int | None) -> int:
-    """Return how many events to make room for, once there are more than there is room for.
-
-    Parameters
-    ----------
-    count : int
-        Events in the first ``step`` steps.
-    step : int
-    steps : int or None
-        Length of the run, None if it is not known.
-    """
+    """Return how many events to allocate, once ``count`` in ``step`` of ``steps`` are too many."""
     whole_run = int(1.1 * count * steps / step) if steps and step else 0
     # A burst at the beginning says little about the rest.
     return max(2 * count, min(whole_run, 16 * count))
