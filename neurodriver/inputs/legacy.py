@@ -12,7 +12,7 @@ from ..circuit.circuit import Circuit
 from ..errors import InputError, quoted
 from ..io.legacy_models import CURRENTS
 from .array import ArrayInput
-from .file import FileInput, opened
+from .file import FileInput
 
 
 class LegacyInput(ArrayInput):
@@ -40,9 +40,16 @@ class LegacyInput(ArrayInput):
     """
 
     def __init__(self, filename: str | Path, circuit: Circuit, mode: int = 0) -> None:
+        import h5py
+
         self.filename = Path(filename)
         uids, factors = extern(circuit)
-        self._file = opened(self.filename)
+        try:
+            self._file = h5py.File(self.filename, "r")
+        except FileNotFoundError:
+            raise InputError(f"{filename}: no such file") from None
+        except OSError as error:
+            raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
         try:
             data = self._file.get("array")
             if data is None or hasattr(data, "keys"):
@@ -82,25 +89,27 @@ def extern(circuit: Circuit) -> tuple[list[str], NDArray[np.float64]]:
     InputError
         When there are none, or when they are not of a converted circuit.
     """
-    neurons: list[tuple[int, str, float]] = []
+    found: list[tuple[int, str, float]] = []
     for group in circuit.groups:
         for uid in group.uids[group.labels["extern"]].tolist() if "extern" in group.labels else ():
             if group.name not in CURRENTS or not uid.lstrip("-").isdecimal():
                 say = "a legacy input needs integer ids and the models of the legacy form"
                 raise InputError(f"{circuit.name}: node {quoted(uid)} ({group.name}): {say}")
-            neurons.append((int(uid), uid, CURRENTS[group.name]))
-    if not neurons:
+            found.append((int(uid), uid, CURRENTS[group.name]))
+    if not found:
         raise InputError(f"{circuit.name}: no neuron is 'extern', so a legacy input has no place")
-    neurons.sort()
-    return [uid for _, uid, _ in neurons], np.array([factor for _, _, factor in neurons])
+    found.sort()
+    return [uid for _, uid, _ in found], np.array([factor for _, _, factor in found])
 
 
 def file_input(filename: Path, circuit: Circuit, mode: int = 0) -> FileInput | LegacyInput:
     """Return the input that an HDF5 file holds, in the form of today or the legacy form."""
+    import h5py
+
     legacy = False
     try:
-        with opened(filename) as file:
+        with h5py.File(filename, "r") as file:
             legacy = "array" in file and not any(hasattr(item, "keys") for item in file.values())
-    except InputError:
+    except OSError:
         pass  # FileInput says what is wrong
     return LegacyInput(filename, circuit, mode) if legacy else FileInput(filename, mode)
