@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..custom.arrays import HostArray, host_array
 from ..model.component import NDComponent
+from ..native.addresses import HostArray, host_array
 
 __all__ = [
     "BaseAxonHillockModel",

@@ -148,7 +148,7 @@ time_sync, control_inteface
 
     @cached_property
     def _part(self) -> views.Part:
-        return views.Part(self.program, self._scope)
+        return views.Part(self.backend, self._scope)
 
     # what users read
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Backend
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Connections, Group, Port
 from ..errors import near
 from ..plan.delays import steps_of
 from ..plan.edges import element_of
-from ..plan.program import Program
 from ..ports import PortMapper
 
 
@@ -47,14 +47,14 @@ class CircularArray:
 
     def __init__(self, memory: MemoryView, variable: str) -> None:
         self._memory, self._variable = memory, variable
-        rows = memory.program.memory.get_buffer(variable)
+        rows = memory.part.backend.memory.get_buffer(variable)
         self.parr: HostArray = rows.view(HostArray)
 
     @property
     def current(self) -> int:
         """Row of the current step."""
         step = self._memory.step_number
-        return self._memory.program.memory.access_buffer(self._variable, step).current
+        return self._memory.part.backend.memory.access_buffer(self._variable, step).current
 
     @property
     def buffer_length(self) -> int:
@@ -101,9 +101,9 @@ class Part:
         Number and group of each model that the LPU has, and which components are its own.
     """
 
-    def __init__(self, program: Program, scope: str = "") -> None:
-        self.program, self.scope = program, scope
-        circuit = program.circuit
+    def __init__(self, backend: Backend, scope: str = "") -> None:
+        self.backend, self.program, self.scope = backend, backend.program, scope
+        circuit = self.program.circuit
         mine = np.split(circuit.members(scope), circuit.starts[1:-1])
         self.groups = [(i, g, m) for i, (g, m) in enumerate(zip(circuit.groups, mine, strict=True))]
         self.groups = [entry for entry in self.groups if entry[2].any()]
@@ -145,7 +145,7 @@ class MemoryView:
         element.
         """
         updated = {v for g in self.program.circuit.groups for v in g.model.updates}
-        rings = self.program.memory.rings
+        rings = self.program.layout.rings
         lost = "is not kept, as only its Aggregator reads it; record it"
         return Lazy(list(rings), self._variable, "variable", dict.fromkeys(updated, lost))
 
@@ -160,12 +160,12 @@ class MemoryView:
         return self.variables[variable]["buffer"]  # type: ignore[no-any-return]
 
     def _variable(self, name: str) -> dict[str, Any]:
-        ring = self.program.memory.rings[name]
+        ring = self.program.layout.rings[name]
         groups = self.program.circuit.groups
         uids: dict[str, int] = {}
         for number, group, mine in self.part.groups:
             if str(number) in ring.segments:
-                elements = self.program.elements(number, name)[mine].tolist()
+                elements = self.program.layout.elements(number, name)[mine].tolist()
                 uids.update(zip(group.uids[mine].tolist(), elements, strict=True))
         return {
             "buffer": CircularArray(self, name),
@@ -277,7 +277,7 @@ def port_mappers(part: Part, step: int) -> dict[str, Any]:
     for number, group, mine in part.groups:
         if group.model is Port:
             labels = {name: column[mine] for name, column in group.labels.items()}
-            values = _published(part.program, number, step)[mine]
+            values = _published(part.backend, number, step)[mine]
     out = {}
     for kind in ("gpot", "spike"):
         of_kind = labels["port_type"] == kind
@@ -288,15 +288,15 @@ def port_mappers(part: Part, step: int) -> dict[str, Any]:
     return out
 
 
-def _published(program: Program, number: int, step: int) -> NDArray[np.float64]:
+def _published(backend: Backend, number: int, step: int) -> NDArray[np.float64]:
     """Return what the last step brought to each port of a group, (ports,)."""
-    circuit = program.circuit
+    program, circuit = backend.program, backend.program.circuit
     start, end = circuit.starts[number : number + 2]
     values = np.zeros(end - start)
     for links in circuit.connections if step else ():
         rows = np.flatnonzero((links.target >= start) & (links.target < end))
         if len(rows):
-            buffer = program.memory.get_buffer(links.variable)
-            elements = element_of(program, links.source[rows], links.variable)
+            buffer = backend.memory.get_buffer(links.variable)
+            elements = element_of(program.layout, links.source[rows], links.variable)
             values[links.target[rows] - start] = buffer[(step - 1) % len(buffer)][elements]
     return values

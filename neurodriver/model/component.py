@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..custom.declare import (
+from ..errors import ModelError, near
+from .declare import (
     Listed,
     Names,
     check_old,
@@ -19,8 +20,7 @@ from ..custom.declare import (
     old_params,
     said_by,
 )
-from ..custom.instance import Instance
-from ..errors import ModelError, near
+from .instance import Instance
 from .linear import Linear
 from .subunits import SubUnits
 

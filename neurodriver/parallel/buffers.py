@@ -47,8 +47,9 @@ class _Side:
     """
 
     def __init__(self, blocks: Sequence[Block], backend: Backend, timing: Timing) -> None:
+        program = backend.program
         self.blocks, self.backend, self.timing = list(blocks), backend, timing
-        self.memory, self.dtype = backend.program.memory, backend.program.dtype
+        self.memory, self.layout, self.dtype = backend.memory, program.layout, program.dtype
         self.period = timing.slots
         self.large = [
             i
@@ -147,18 +148,18 @@ class Sends(_Side):
         own = {i: b for i, b in enumerate(self.blocks) if not b.of_modules}
         components = _components(list(own.values()), joined, program.dt)
         self.elements = {
-            i: np.ascontiguousarray(element_of(program, c, b.variable), dtype=np.int32)
+            i: np.ascontiguousarray(element_of(program.layout, c, b.variable), dtype=np.int32)
             for (i, b), c in zip(own.items(), components, strict=True)
         }
         straight = {i: bool((np.diff(e) == 1).all()) for i, e in self.elements.items()}
         for i in self.large:
-            if self.memory.target.hosted and straight[i]:
+            if self.layout.target.hosted and straight[i]:
                 # message 0 takes the rows 1 to window
                 self.put_in_place(i, self.blocks[i].variable, int(self.elements[i][0]), 1)
         self.make_buffers(peers)
         self.probes = []
         for i in self.staged:
-            ring = list(program.memory.rings).index(self.blocks[i].variable)
+            ring = list(program.layout.rings).index(self.blocks[i].variable)
             where = len(self.blocks[i]), self.elements[i].ctypes.data, straight[i]
             self.probes.append(Probe(ring, *where, 1, None, timing.window))
         self._addresses = [
@@ -191,7 +192,7 @@ class Takes(_Side):
     ) -> None:
         super().__init__(routes.incoming, backend, timing)
         self.hosted = [i for i, b in enumerate(self.blocks) if b.to_modules]
-        rings = backend.program.memory.rings
+        rings = self.layout.rings
         self._reads: list[list[tuple[str, int]]] = []
         """Of each block: the variables it is read as, and its first element in their rows."""
         at = 0
@@ -201,7 +202,7 @@ class Takes(_Side):
             where = str(joined.imports)
             self._reads.append([(v, rings[v].segments[where].start + at) for v in sorted(read)])
             at += count
-        for i in self.large if self.memory.target.hosted else []:
+        for i in self.large if self.layout.target.hosted else []:
             if len(self._reads[i]) == 1 and self._reads[i][0][0] not in EVENT_VARIABLES:
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
                 self.put_in_place(i, *self._reads[i][0], 2)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.choice import Choice, gpu_of
-from ..custom.plan import needs_instance
+from ..circuit.circuit import Circuit
 from ..errors import CircuitError, NeurodriverError
+from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import Joined, join
 from ..run.lpu import LPU, managed
@@ -26,6 +27,7 @@ from .job_plan import Plan
 from .module import Module
 from .mpi import World
 from .routes import Routes, make_routes
+from .shared_draws import RandomKeys, random_keys, warn_of_shared
 from .window import Timing, connections_from, least_latency
 
 Error = tuple[str, int, list[str]]
@@ -48,6 +50,7 @@ class _Told:
     dtype: str = "float64"
     seed: int = 0
     gpu: str = ""
+    keys: RandomKeys = field(default_factory=RandomKeys)
 
 
 class Job:
@@ -100,6 +103,7 @@ class Job:
         routes = make_routes(
             tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules
         )
+        warn_of_shared({name: t.keys for name, t in lpus.items()}, "manager", plan.strict)
         gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
         self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
 
@@ -140,7 +144,7 @@ class Job:
                 continue
             self._working = name
             if name not in self.lpus and name not in self.modules:
-                with managed():
+                with managed(name):
                     made = order.make(self.plan)
                 if isinstance(made, LPU):
                     self.lpus[name] = made
@@ -156,7 +160,8 @@ class Job:
             settings = lpu.settings
             own = any(needs_instance(group) for group in lpu.circuit.groups)
             gpu = "" if own else gpu_of(settings.choice)  # own code may run at each step
-            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed, gpu)
+            keys = random_keys(lpu.circuit, lpu.inputs)
+            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed, gpu, keys)
         return out
 
     def _build(
@@ -168,7 +173,7 @@ class Job:
         joined = None
         least = 0
         if self.lpus or self.modules:
-            circuits = {name: insert_aggregators(lpu.circuit) for name, lpu in self.lpus.items()}
+            circuits = {name: _namespaced(lpu) for name, lpu in self.lpus.items()}
             held = _recorded_ports(self.lpus)
             feeds = routes.links, routes.imports
             joined = join(circuits, *feeds, self.dt, routes.imported, held)
@@ -222,6 +227,11 @@ class Job:
                 f"'{second}' for {other.told}; give them the same, or processes of their own"
             )
         return next(iter(asked), None)
+
+
+def _namespaced(lpu: LPU) -> Circuit:
+    """Return the circuit of an LPU with its Aggregators and its namespace of random numbers."""
+    return insert_aggregators(lpu.circuit).in_random_namespace(lpu.random_namespace)
 
 
 def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.int64]]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit, Port
 from ..circuit.projections import Drawn
 from ..model.component import EVENT_VARIABLES, NDComponent
-from .memory import LANES
+from ..native.buffers import LANES
 from .sums.gather import NEAR, in_rows
 
 LOOSE = 1.5

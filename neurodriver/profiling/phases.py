@@ -10,14 +10,12 @@ from contextvars import ContextVar, Token
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import ParamSpec, TypeVar
 
 from . import report, trace
+from .measured import Measured, Timed
 from .report import Spent
 from .trace import Event
-
-if TYPE_CHECKING:
-    from .kernels import Measured
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,46 +25,6 @@ MOST_EVENTS = 500_000
 
 DOMAIN = "neurodriver"
 """NVTX domain of the ranges."""
-
-
-@runtime_checkable
-class Timed(Protocol):
-    """A backend that measures the steps of a profiled run; one without it has no kernel table.
-
-    It asks ``current().on`` when it is made or started, and measures only where that is so.
-
-    Attributes
-    ----------
-    threads : int
-        How many work side by side: by so many the seconds are divided.
-    worker : str
-        What each of them is: ``thread``, ``warp``.
-    peak_by : str
-        What ``peak_bandwidth`` has measured.
-    """
-
-    threads: int
-    worker: str
-    peak_by: str
-
-    def profile_times(self) -> list[tuple[str, float]]:
-        """Return name and seconds of each unit, in the program's order, then of everything else.
-
-        Seconds are those of all threads together, from step 0 to now. Of the rest, ``barrier`` is
-        the time that threads wait for each other.
-        """
-        ...
-
-    def profile_step(self) -> list[tuple[int, str, float, float]]:
-        """Return thread, name, begin and end of the parts of one step of the last call.
-
-        In seconds since that call began; empty where that is not known.
-        """
-        ...
-
-    def peak_bandwidth(self) -> float:
-        """Return the bandwidth of the memory that the kernels use, in bytes a second."""
-        ...
 
 
 class Profile:

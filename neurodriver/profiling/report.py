@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .kernels import Measured, Row
+from .measured import Measured, Row
 
 _SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 

@@ -43,7 +43,7 @@ class InputFeed:
         self.inputs = [one for _, one in inputs]
         self.asking = ""
         self._places = iter(program.slots.places)
-        self._rings = list(program.memory.rings)
+        self._rings = list(program.layout.rings)
         self._targets: list[tuple[Input, int, str]] = []
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
@@ -53,7 +53,7 @@ class InputFeed:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
                 variable, first, count = next(self._places)
-                start = program.memory.rings[variable].segments["inputs"].start
+                start = program.layout.rings[variable].segments["inputs"].start
                 ring = self._rings.index(variable)
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
@@ -213,7 +213,7 @@ class RecorderFeed:
         names, elements, unit = columns
         place = np.ascontiguousarray(elements, dtype=np.int32)
         self._kept.append(place)
-        ring = list(program.memory.rings).index(variable)
+        ring = list(program.layout.rings).index(variable)
         straight = bool((np.diff(place) == 1).all())
         self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
         self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
@@ -314,7 +314,7 @@ def recorded_columns(
     RequestError
         For a variable that nothing updates, or uids that do not update it.
     """
-    circuit, memory = program.circuit, program.memory
+    circuit, layout = program.circuit, program.layout
     mine = circuit.members(scope)
     groups = [
         g
@@ -326,13 +326,13 @@ def recorded_columns(
         raise _nobody(variable, [circuit.groups[g].model for g in groups])
     unit = circuit.groups[owners[0]].model.units[variable]
     element = np.full(circuit.count, -1, dtype=np.int64)
-    for owner in memory.rings[variable].segments:
+    for owner in layout.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
             if circuit.groups[g].model is Port and not circuit.groups[g].hidden:
                 continue  # a port's own place holds nothing; what other ranks send is hidden
             start = int(circuit.starts[g])
-            element[start : start + circuit.groups[g].count] = program.elements(g, variable)
+            element[start : start + circuit.groups[g].count] = layout.elements(g, variable)
     holder = circuit.holders(variable)
     ports = np.flatnonzero(holder >= 0)
     element[ports] = element[holder[ports]]

@@ -25,10 +25,13 @@ from neurodriver import (
 from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.backends.cuda.spike_delivery import mail_of, parts_of
 from neurodriver.circuit.drawing import near_first
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Shape, device_text
 from neurodriver.errors import CompileError
 from neurodriver.model.subunits import Species
-from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 
 DT = 1e-4
@@ -132,7 +135,7 @@ def test_what_kernels_do_not_compute_is_gathered() -> None:
     circuit = columns(1, 9)
     uids = circuit.uids.tolist()[:3]
     program = compiled(circuit, targets=[("spike_state", uids)])
-    assert program.gathers[0, "spike_state"].form != "fanout" and not program.fans
+    assert program.gathers[0, "spike_state"].form != "fanout" and not program.deliveries
     assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].form == "fanout"
 
 
@@ -163,7 +166,7 @@ def test_what_is_done_once_a_chunk() -> None:
     plan = schedule.Plan("grid", 3, Shape(64, holds=True, window=6), (1,) * len(program.units))
     noted = schedule.pieces(schedule.NOTED, 0, N, 4)
     others = schedule.over([noted, schedule.pieces(schedule.SAMPLE, 0, N, 4)], 6)
-    made = schedule.deal(plan, program.units, others)
+    made = schedule.deal(plan, generate(program).tasks, others)
     what = made.items[:, 0]
     assert (what == schedule.NOTED).sum() == len(noted) > 1
     for first, end in zip(made.offsets[:-1], made.offsets[1:], strict=True):
@@ -176,8 +179,8 @@ class _Literal:
     """Stands for a binding: no integer is known."""
 
     @staticmethod
-    def known(unit: Any) -> tuple[None, ...]:
-        return (None,) * len(unit.kernel.integers)
+    def known(kernel: Kernel) -> tuple[None, ...]:
+        return (None,) * len(kernel.integers)
 
 
 class Flashes(NDComponent):
@@ -203,7 +206,7 @@ def test_few_are_sent_by_their_threads() -> None:
         assert mail.window == window and not mail.wanted()
         shape = Shape(256, holds=True, window=window)
         plan = schedule.Plan("grid", 132, shape, (1,) * len(program.units))
-        text = device_text(parts_of(program, plan, binding), "float64", shape)
+        text = device_text(parts_of(generate(program), plan, binding), "float64", shape)
         assert "\n#define ND_LISTS 0\n" in text and "#define ND_MAIL 1\n" in text
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
@@ -218,7 +221,7 @@ def test_where_connections_are_kept() -> None:
         (384, 0, 9, 384, 1), (384, 8, 9, 0, 0), (384, 0, 1, 0, 0),
     ):  # fmt: skip
         shape = Shape(threads, holds=True, window=window)
-        parts = parts_of(program, schedule.Plan("grid", 132, shape, (1,)), binding)
+        parts = parts_of(generate(program), schedule.Plan("grid", 132, shape, (1,)), binding)
         kernel = replace(parts[0].kernel, record=record)
         text = device_text([replace(parts[0], kernel=kernel), *parts[1:]], "float32", shape)
         assert f"\n#define ND_SHELF {shelf}\n" in text
@@ -237,7 +240,7 @@ def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) 
     shape = Shape(size, 1, holds, window=mail_of(program, False).window, marks=False)
     plan = schedule.Plan("grid", 132, shape, (own,))
     binding: Any = _Literal()
-    text = device_text(parts_of(program, plan, binding), dtype, shape)
+    text = device_text(parts_of(generate(program), plan, binding), dtype, shape)
     flags = [*compiler.FLAGS, "--ptxas-options=-v"]
     cubin, said = compiler.find_compiler().compile(text, "sm_90", flags)
     assert cubin.startswith(b"\x7fELF")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...model.component import EVENT_VARIABLES
 from ...model.language import used
-from ...plan.memory import LANES
+from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather
 from ..component import ComponentText
 from ..cpu.sums import SumText
@@ -80,9 +80,9 @@ class ThreadSum:
         self.others = [*self.earlier, *sums[number + 1 :]]
         self.component, self.varied = component, varied
         self.name, self.form = self.s.access.name, self.s.gather.form
-        shape = component.shape
-        self.kept = kept(self.s.gather, shape.count, shape.dtype)
-        degree = inside(self.s.gather, shape.count)
+        spec = component.spec
+        self.kept = kept(self.s.gather, spec.count, spec.dtype)
+        degree = inside(self.s.gather, spec.count)
         self.least, self.most = int(degree.min()), int(degree.max())
         columns = [("element", "int")] if "element" in self.s.gather.arrays else []
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
@@ -93,7 +93,7 @@ class ThreadSum:
     @property
     def record(self) -> int:
         """Bytes of what a thread shares with its warp in each round; 0 where it shares nothing."""
-        word = 4 if self.component.shape.dtype == "float32" else 8
+        word = 4 if self.component.spec.dtype == "float32" else 8
         if self.form == "lattice":
             return 8 + word * len(self.s.varied)
         return 8 if self.together else 0

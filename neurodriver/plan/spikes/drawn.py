@@ -16,9 +16,9 @@ from ...circuit.circuit import Circuit, Connections, Port
 from ...circuit.distributions import Law
 from ...circuit.drawing import near_first
 from ...circuit.projections import Drawn
-from ...native.buffers import aligned
+from ...native.buffers import aligned, padded
 from ..delays import check_longest
-from ..memory import padded
+from ..layout import Layout
 from ..sums.gather import Gather
 from .fanout import add_near, add_slots, per_slice, shared_by, smallest
 from .weights import ALIKE, Bounds, Reals, Units, units_of
@@ -26,7 +26,6 @@ from .weights import ALIKE, Bounds, Reals, Units, units_of
 if TYPE_CHECKING:
     from ..delays import Spread
     from ..injection import Slots
-    from ..program import Program
 
 
 class Placed:
@@ -142,9 +141,9 @@ class Placed:
         self._degree = bounds.degree
         return units
 
-    def gather(self, program: Program, variable: str) -> Gather:
+    def gather(self, layout: Layout, variable: str) -> Gather:
         """Return the arrays of the plan; this object is of no use any more."""
-        ring, width = program.memory.rings[variable], padded(self.count)
+        ring, width = layout.rings[variable], padded(self.count)
         blocks = [
             (self.lags[g], segment.start, segment.start + padded(segment.count), begin, 0)
             for g, begin in zip(self._groups, self._begin, strict=False)
@@ -153,7 +152,7 @@ class Placed:
         made = Gather("fanout", self.edges, {}, None)
         made.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
         made.arrays["code"] = self._code
-        add_slots(made, program, self.first, self.ahead, width, self.units)
+        add_slots(made, layout, self.first, self.ahead, width, self.units)
         multiple = self._multiples(made)
         for rows, source in zip(self._rows, self._sources, strict=True):
             lag = np.ascontiguousarray(self._lag[source])

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Port
 from ...circuit.projections import Drawn
-from ...custom.plan import needs_instance
 from ...errors import CircuitError
-from ...native.buffers import Blank, as_aligned
+from ...native.buffers import LANES, Blank, as_aligned, padded
 from ..delays import Spread, steps_of
-from ..memory import LANES, padded
+from ..instances import needs_instance
+from ..layout import Layout
 from ..sorting import stable_order
 from ..sums.gather import Edges, Gather
 from ..target import Target
@@ -29,7 +29,6 @@ from .weights import MOST_MULTIPLE, Units, is_whole
 
 if TYPE_CHECKING:
     from ..injection import Slots
-    from ..program import Program
     from .drawn import Placed
 
 Key = tuple[int, str]
@@ -168,12 +167,12 @@ def window(
     return min(least)
 
 
-def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Units) -> Gather:
+def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Units) -> Gather:
     """Return the connections of an access, by source.
 
     Parameters
     ----------
-    program : Program
+    layout : Layout
     edges : Edges
         Their weights are multiples.
     count : int
@@ -192,8 +191,8 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
     back = np.broadcast_to(edges.back, edges.element.shape)
-    threads = program.memory.target.threads
-    blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
+    threads = layout.target.threads
+    blocks, listed, source, lag = _blocks(layout, edges.element, back, variable)
     ahead = back if threads else back - lag[source]
     width = padded(count)
     # targets ascend already; on a GPU, first those whose spikes are due at once
@@ -203,7 +202,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
     made = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
     made.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
-    add_slots(made, program, first, int(ahead.max()), width, units)
+    add_slots(made, layout, first, int(ahead.max()), width, units)
     if threads:
         add_near(made, np.bincount(source[back[order] == 0], minlength=len(lag)))
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
@@ -214,7 +213,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
 
 def add_slots(
     made: Gather,
-    program: Program,
+    layout: Layout,
     first: NDArray[np.int64],
     ahead: int,
     width: int,
@@ -225,7 +224,7 @@ def add_slots(
     Parameters
     ----------
     made : Gather
-    program : Program
+    layout : Layout
     first : (sources + 1,) int64
         Where the connections of each source begin.
     ahead : int
@@ -239,8 +238,8 @@ def add_slots(
     CircuitError
         Where places of slots do not fit into 4 bytes.
     """
-    threads = program.memory.target.threads
-    depth = ahead + program.window + threads  # there, a row is read while all others may be written
+    threads = layout.target.threads
+    depth = ahead + layout.window + threads  # there, a row is read while all others may be written
     if depth * width > MOST_PLACES:
         raise CircuitError(
             f"{width:,} components that spikes reach up to {depth:,} steps later need "
@@ -262,9 +261,7 @@ def add_slots(
         if ahead > 1:
             made.limits["postponed"] = min(depth * width, MOST_POSTPONED)
             made.blanks["calendar"] = Blank(made.limits["postponed"], "int64")
-    what = f"the {depth:,} slots of each of {width:,} components that spikes reach"
-    claims = program.memory.claims  # of one access after the other
-    claims[what] = claims.get(what, 0) + sum(blank.nbytes for blank in made.blanks.values())
+    made.claim = f"the {depth:,} slots of each of {width:,} components that spikes reach"
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
 
 
@@ -342,17 +339,17 @@ def _store_multiples(
 
 
 def _blocks(
-    program: Program, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
+    layout: Layout, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
 ) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return blocks, listed elements, each connection's source, and each source's lag.
 
     A block is (lag, first element or place among the listed ones, end, first source, listed).
     """
-    ring = program.memory.rings[variable]
+    ring = layout.rings[variable]
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    computed = {str(n) for n, g in enumerate(program.circuit.groups) if g.model is not Port}
+    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if g.model is not Port}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.component import EVENT_VARIABLES, Access, NDComponent
-from ..memory import padded
+from ...native.buffers import padded
 
 if TYPE_CHECKING:
     from ..sums.gather import Edges, Gather

@@ -14,7 +14,7 @@ from ..errors import ModelError, near
 from .instance import Instance
 
 if TYPE_CHECKING:
-    from ..model.component import NDComponent
+    from .component import NDComponent
 
 BACKENDS = ("cpu", "cuda")
 _MATHEMATICS = ("update", "outputs", "terms", "constants", "reactions")
@@ -87,7 +87,7 @@ def old_params(cls: type[NDComponent], make: type) -> dict[str, Any]:
     if given is None:
         return inherited
     if isinstance(given, Mapping):
-        from ..model.component import _table
+        from .component import _table
 
         return {**inherited, **_table(given, make, f"{cls.__name__}.params")}
     if isinstance(given, str) or len(set(given)) < len(given):

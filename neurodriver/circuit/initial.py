@@ -1,16 +1,11 @@
-"""Values before step 0: states, and row 0 of the variables that are states."""
+"""Values of the states of a group before step 0."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Group
-
-if TYPE_CHECKING:
-    from .program import Program
+from .circuit import Group
 
 
 def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:
@@ -34,21 +29,3 @@ def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:
             column = np.where(np.isnan(given), column, given)
         out[name] = column
     return out
-
-
-def fill_initial(program: Program) -> None:
-    """Write the initial states into the memory of a program whose rings are allocated."""
-    for unit in program.units:
-        for number in unit.groups:
-            group = program.circuit.groups[number]
-            if group.model.in_old_style():
-                continue  # its instance does that
-            prefix = "" if number == unit.groups[0] else "synapse."
-            place = program.positions.get(number, np.arange(group.count))
-            for name, column in initial_states(group).items():
-                key = f"{prefix}state:{name}"
-                if key in unit.values:
-                    unit.values[key][place] = column
-                else:
-                    row = program.memory.get_buffer(name)[0]
-                    row[program.elements(number, name)] = column

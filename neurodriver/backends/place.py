@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from ..codegen.component import Shape
-from ..codegen.kernel import Kernel
-from ..codegen.template import Signature
-from ..plan.memory import AccessBuffer
-
-if TYPE_CHECKING:
-    from ..plan.program import Unit
-
-Arrays = dict[str, Any]
-"""Key of a column (see ``plan.columns_of``) -> array in the backend's memory."""
+from ..plan.arrays import Key
+from .memory import AccessBuffer
 
 
 class Place(Protocol):
-    """The memory of one backend.
+    """The memory of one backend."""
 
-    Attributes
-    ----------
-    held : dict of int to Arrays
-        The arrays of each instance, by the number of its group.
-    """
-
-    held: dict[int, Arrays]
+    def array(self, key: Key) -> Any:
+        """Return an array of the program in the backend's memory, as a user's class knows it."""
+        ...
 
     def current(self) -> AbstractContextManager[None]:
         """Get ready for a user's code; what it has begun is over at the end."""
@@ -40,10 +28,6 @@ class Place(Protocol):
         """Return the addresses of a group's segments in row ``step + 1``."""
         ...
 
-    def state(self, unit: Unit, name: str) -> Any:
-        """Return the array of a hidden state of a unit; None where it has none of that name."""
-        ...
-
     def store(self, address: int, column: Any, count: int) -> None:
         """Copy a column of ``count`` numbers to an address."""
         ...
@@ -54,8 +38,4 @@ class Place(Protocol):
 
     def note(self, number: int, variable: str, step: int) -> None:
         """Note whether row ``step + 1`` of a group holds events: silent rows are not read."""
-        ...
-
-    def template(self, shape: Shape, text: str, signature: Signature) -> Kernel:
-        """Return the kernel around the text of a template."""
         ...

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ..errors import ModelError
-from ..native.buffers import aligned
-from ..plan.memory import padded
+from ..native.buffers import padded
+from .buffers import aligned
 
 
 class DeviceAddress(int):

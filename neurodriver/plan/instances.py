@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..circuit.circuit import Group
+from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
-from ..codegen.component import Shape
 from ..errors import CircuitWarning, ModelError
 from ..model.component import EVENT_VARIABLES
-from ..plan.initial import initial_states
-from .arrays import HostArray, filled
-from .declare import backends_of
-
-if TYPE_CHECKING:
-    from ..plan.program import Program
-
-
-@dataclass
-class Custom:
-    """A group of which there is an instance.
-
-    Attributes
-    ----------
-    number : int
-        Of the group.
-    shape : Shape or None
-        Of the kernel around a template.
-    values : dict
-        Argument key of that kernel -> value.
-    cost : (slices,) float64
-        Estimated work of each ``LANES`` components.
-    stepwise : bool
-        Whether the class has its own ``run_step``.
-    """
-
-    number: int
-    shape: Shape | None = None
-    values: dict[str, Any] = field(default_factory=dict)
-    cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    stepwise: bool = False
+from ..model.declare import backends_of
+from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
+from .edges import edges_of
+from .layout import Layout
 
 
 def needs_instance(group: Group) -> bool:
@@ -76,35 +49,23 @@ def check_backend(group: Group, backend: str) -> None:
         )
 
 
-def columns_of(program: Program, backend: str) -> dict[int, dict[str, HostArray]]:
-    """Return the arrays of every instance: group number -> key -> column.
-
-    Keys: ``param:x``, ``internal:x``, ``input:<access>``, ``pre:<access>``, ``npre:...``,
-    ``cumpre:...`` and ``conn:<access>:<name>``.
-
-    Raises
-    ------
-    ModelError
-        When a class does not run on this backend.
-    """
-    for one in program.custom:
-        check_backend(program.circuit.groups[one.number], backend)
-    return {one.number: _columns(program, one.number) for one in program.custom}
-
-
-def _columns(program: Program, number: int) -> dict[str, HostArray]:
-    group, dtype = program.circuit.groups[number], program.dtype
-    out = {f"param:{name}": column for name, column in parameters(group, dtype).items()}
+def instance_rows(layout: Layout, number: int) -> Iterator[Array]:
+    """Yield the rows of all arrays that the instance of a group holds."""
+    group, dtype = layout.circuit.groups[number], layout.dtype
+    owner = Instance(number)
+    for name, column in parameters(group, dtype).items():
+        unit = group.model.params[name].unit if name in group.model.params else ""
+        yield row(Key(owner, Kind.PARAMETER, name), column, Role.SETTABLE, column.dtype, unit)
     starts = initial_columns(group)
     for name in group.model.internals if group.model.in_old_style() else ():
-        out[f"internal:{name}"] = filled(starts[name], group.count, dtype)
+        yield row(Key(owner, Kind.STATE, name), starts[name], Role.STATE, dtype)
     for access in group.model.accesses:
-        out[f"input:{access.name}"] = filled(0.0, group.count, dtype)
-        out.update(_connections(program, number, access.name, access.variable))
-    return out
+        receptor = InstanceReceptor(number, access.name)
+        yield zeros(Key(receptor, Kind.SUM, "input"), group.count, dtype)
+        yield from _connections(layout, number, access.name, access.variable)
 
 
-def parameters(group: Group, dtype: np.dtype) -> dict[str, HostArray]:
+def parameters(group: Group, dtype: np.dtype) -> dict[str, NDArray[Any]]:
     """Return one array for each parameter that a group has, in the working type.
 
     An optional ``init...`` that some components lack is filled up with the initial value that
@@ -131,9 +92,9 @@ def parameters(group: Group, dtype: np.dtype) -> dict[str, HostArray]:
         if name in model.int_params:
             if (np.asarray(column) % 1 != 0).any():
                 raise ModelError(f"{group.name}.{name}: must be whole numbers (int_params)")
-            out[name] = filled(column, group.count, np.int32)
+            out[name] = np.broadcast_to(column, (group.count,)).astype(np.int32)
         else:
-            out[name] = filled(column, group.count, dtype)
+            out[name] = np.broadcast_to(column, (group.count,)).astype(dtype)
     return out
 
 
@@ -171,35 +132,34 @@ def initial_columns(group: Group) -> dict[str, NDArray[np.float64]]:
     return out
 
 
-def _connections(program: Program, number: int, access: str, variable: str) -> dict[str, HostArray]:
-    """Return the connections of one access: sources, counts, sums of counts, numbers.
+def _connections(layout: Layout, number: int, access: str, variable: str) -> Iterator[Array]:
+    """Yield the rows of the connections of one access: sources, counts, sums of counts, numbers.
 
     A component without an input for a variable reads one element that stays zero.
     """
-    from ..plan.edges import edges_of
-
-    count = program.circuit.groups[number].count
-    edges = edges_of(program, number, access, variable, everything=True)
+    count = layout.circuit.groups[number].count
+    edges = edges_of(layout, number, access, variable, everything=True)
     lost = np.setdiff1d(np.arange(count), edges.target)
     target = np.concatenate([edges.target, lost])
     order = np.argsort(target, kind="stable")
 
-    def column(values: Any, empty: float, kind: Any) -> HostArray:
+    def one(kind: Kind, name: str, values: Any, dtype: DTypeLike) -> Array:
+        key = Key(InstanceReceptor(number, access), kind, name)
+        return row(key, np.ascontiguousarray(values, dtype), real=dtype)
+
+    def column(values: Any, empty: float) -> NDArray[Any]:
         made = np.broadcast_to(values, (len(edges.target),))
-        whole = np.concatenate([made, np.full(len(lost), empty)])
-        return np.ascontiguousarray(whole[order], dtype=kind).view(HostArray)
+        whole: NDArray[Any] = np.concatenate([made, np.full(len(lost), empty)])[order]
+        return whole
 
     degree = np.bincount(target, minlength=count)
-    zero = program.memory.rings[variable].zero
-    out = {
-        f"pre:{access}": column(edges.element, zero, np.int32),
-        f"npre:{access}": degree.astype(np.int32).view(HostArray),
-        f"cumpre:{access}": np.append(0, np.cumsum(degree)).astype(np.int32).view(HostArray),
-    }
+    zero = layout.rings[variable].zero
+    yield one(Kind.INDEX, "pre", column(edges.element, zero), np.int32)
+    yield one(Kind.INDEX, "npre", degree, np.int32)
+    yield one(Kind.INDEX, "cumpre", np.append(0, np.cumsum(degree)), np.int32)
     for name, values in edges.data.items():
-        out[f"conn:{access}:{name}"] = column(values, _neutral(name), program.dtype)
-    out[f"conn:{access}:delay"] = column(edges.back, 0, np.int32)
-    return out
+        yield one(Kind.WEIGHT, name, column(values, _neutral(name)), layout.dtype)
+    yield one(Kind.INDEX, "delay", column(edges.back, 0), np.int32)
 
 
 def _neutral(name: str) -> float:

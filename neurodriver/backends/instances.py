@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import settings
-from ..codegen.simt.threads import spread
 from ..codegen.template import Signature
 from ..errors import ModelError, near
-from ..plan.memory import LANES
+from ..model.instance import Instance
+from ..plan.arrays import Instance as InstanceOwner
+from ..plan.arrays import InstanceReceptor, Key, Kind, Population
+from ..plan.instances import check_backend, events_of, initial_columns
+from ..plan.program import Custom, Program
 from ..profiling.phases import current
-from .instance import Instance
 from .place import Place
-from .plan import Custom, events_of, initial_columns
-
-if TYPE_CHECKING:
-    from ..plan.program import Program, Unit
 
 
 class Clock:
@@ -86,14 +83,18 @@ class Instances:
     Parameters
     ----------
     program : Program
-        Its memory is allocated. The kernels of templates are added to its units.
     place : Place
         The memory of its backend.
+
+    Attributes
+    ----------
+    templates : dict of int to (str, Signature)
+        Texts of kernels, by the number of the group.
 
     Raises
     ------
     ModelError
-        When a class's own code fails.
+        When a class's own code fails, or does not run on this backend.
     """
 
     def __init__(self, program: Program, place: Place) -> None:
@@ -102,10 +103,13 @@ class Instances:
         self.clock = Clock()
         self.made: dict[int, Instance] = {}
         self.links: dict[int, OwnLink] = {}
+        self.templates: dict[int, tuple[str, Signature]] = {}
         for one in program.custom:
+            group = program.circuit.groups[one.number]
+            check_backend(group, program.target.name)
             self._make(one)
-            if one.shape is not None:
-                program.units.append(self._template(one))
+            if group.model.kernel == "template":
+                self.templates[one.number] = self._template(one)
 
     @property
     def stepwise(self) -> bool:
@@ -151,47 +155,43 @@ class Instances:
 
     def _sorted(self, one: Custom) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Return the arrays of a group as an instance knows them: parameters, states, inputs."""
-        connections: dict[str, Any] = {"pre": {}, "npre": {}, "cumpre": {}, "conn_data": {}}
-        columns: dict[str, dict[str, Any]] = {"param": {}, "internal": {}, "input": {}}
-        for key, array in self.place.held[one.number].items():
-            kind, _, name = key.partition(":")
-            if kind in columns:
-                columns[kind][name] = one.values[key] = array
-            elif kind == "conn":
-                access, _, name = name.partition(":")
-                connections["conn_data"].setdefault(access, {})[name] = array
-            else:
-                connections[kind][name] = array
-        return {**columns["param"], **connections}, columns["internal"], columns["input"]
+        params: dict[str, Any] = {"pre": {}, "npre": {}, "cumpre": {}, "conn_data": {}}
+        own: dict[str, Any] = {}
+        states, inputs = {}, {}
+        number = one.number
+        for row in self.program.arrays.select(owner=InstanceOwner(number)):
+            if row.shape and row.key.kind is Kind.PARAMETER:
+                own[row.key.name] = self.place.array(row.key)
+            elif row.shape:
+                states[row.key.name] = self.place.array(row.key)
+        for access in self.program.circuit.groups[number].model.accesses:
+            for row in self.program.arrays.select(owner=InstanceReceptor(number, access.name)):
+                array, name = self.place.array(row.key), row.key.name
+                if row.key.kind is Kind.SUM:
+                    inputs[access.name] = array
+                elif name in ("pre", "npre", "cumpre"):
+                    params[name][access.name] = array
+                else:
+                    params["conn_data"].setdefault(access.name, {})[name] = array
+        return {**own, **params}, states, inputs
 
-    def _template(self, one: Custom) -> Unit:
-        """Return the kernel around the text of a template."""
-        from ..plan.program import Unit, calls_in
-
-        group = self.program.circuit.groups[one.number]
+    def _template(self, one: Custom) -> tuple[str, Signature]:
+        """Return the text of a template, and what it takes."""
+        model = self.program.circuit.groups[one.number].model
         with self._blame(one.number, "get_update_template"):
             text = self.made[one.number].get_update_template()
-        model = group.model
         integers = frozenset(model.int_params)
-        signature = Signature(tuple(model.params), tuple(model.internals), integers)
-        assert one.shape is not None
-        one.cost = one.cost + LANES * one.shape.substeps * 3.0 * calls_in(text)
-        kernel = self.place.template(one.shape, text, signature)
-        if settings.debug() > 1:
-            print(kernel.text, file=sys.stderr)
-        return Unit(
-            kernel, (one.number,), group.count, one.values, one.cost, one.stepwise,
-            spread=spread(one.shape),
-        )  # fmt: skip
+        return text, Signature(tuple(model.params), tuple(model.internals), integers)
 
-    def bind(self, units: dict[int, tuple[Unit, Callable[[int], None]]]) -> None:
-        """Take the compiled kernels of groups with instances: group number -> (unit, launch)."""
-        for number, (unit, launch) in units.items():
+    def bind(self, launches: Mapping[int, Callable[[int], None]]) -> None:
+        """Take what launches the compiled kernels of groups with instances, by group number."""
+        for number, launch in launches.items():
             self.links[number].kernel = launch
             group = self.program.circuit.groups[number]
             for name in group.model.states if group.model.kernel == "text" else ():
-                column = self.place.state(unit, name)
-                if column is not None:
+                key = Key(Population(number), Kind.STATE, name)
+                if key in self.program.arrays:
+                    column = self.place.array(key)[: group.count]
                     self.made[number].internal_states[name] = column
 
     def pre_run(self) -> None:
