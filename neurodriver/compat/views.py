@@ -92,8 +92,8 @@ class Part:
     Parameters
     ----------
     program : Program
-    scope : str
-        Id of the LPU in a joined circuit; empty where it is alone.
+    scope : str, optional
+        Id of the LPU in a joined circuit; None where it is alone.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Part:
         Number and group of each model that the LPU has, and which components are its own.
     """
 
-    def __init__(self, backend: Backend, scope: str = "") -> None:
+    def __init__(self, backend: Backend, scope: str | None = None) -> None:
         self.backend, self.program, self.scope = backend, backend.program, scope
         circuit = self.program.circuit
         mine = np.split(circuit.members(scope), circuit.starts[1:-1])
@@ -117,7 +117,7 @@ class Part:
 
     def find(self, uid: str) -> int:
         """Return the number of a component, -1 for an unknown one."""
-        full = f"{self.scope}/{uid}" if self.scope else uid
+        full = uid if self.scope is None else f"{self.scope}/{uid}"
         return int(self.program.circuit.find([full])[0])
 
 

@@ -94,7 +94,9 @@ class Run:
     def _note(self, error: BaseException) -> None:
         assert self.job.simulation is not None
         lines = traceback.format_exception(error)
-        name = self.job.simulation.culprit or next(iter({**self.job.lpus, **self.job.modules}))
+        name = self.job.simulation.culprit
+        if name is None:
+            name = next(iter({**self.job.lpus, **self.job.modules}))
         self.errors.append((name, self.job.simulation.step, lines))
 
     def _watch(self) -> None:

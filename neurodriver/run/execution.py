@@ -31,24 +31,24 @@ class InputFeed:
     ----------
     program : Program
     inputs : sequence of (scope, Input)
-        Each with the id of its LPU, empty where there is one circuit.
+        Each with the id of its LPU, None where there is one circuit.
 
     Attributes
     ----------
-    asking : str
+    asking : str or None
         Id of the LPU whose input is asked for values.
     """
 
-    def __init__(self, program: Program, inputs: Sequence[tuple[str, Input]]) -> None:
+    def __init__(self, program: Program, inputs: Sequence[tuple[str | None, Input]]) -> None:
         self.inputs = [one for _, one in inputs]
-        self.asking = ""
+        self.asking: str | None = None
         self._places = iter(program.slots.places)
         self._rings = list(program.layout.rings)
-        self._targets: list[tuple[Input, int, str]] = []
+        self._targets: list[tuple[Input, int, str | None]] = []
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
         self._counts: list[SpikeCounts | None] = []
-        passed: dict[tuple[str, str], dict[int, NDArray[np.bool_]]] = {}
+        passed: dict[tuple[str | None, str], dict[int, NDArray[np.bool_]]] = {}
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -103,7 +103,7 @@ class InputFeed:
             table.table = chunk.table.ctypes.data
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
-        self.asking = ""
+        self.asking = None
         for members, sums in self._sums:
             sums.check([self._held[i] for i in members], first)
 
@@ -184,11 +184,11 @@ class RecorderFeed:
     ----------
     program : Program
     recorder : Recorder
-    scope : str
+    scope : str, optional
         Id of the LPU it records, in a joined circuit.
     """
 
-    def __init__(self, program: Program, recorder: Recorder, scope: str = "") -> None:
+    def __init__(self, program: Program, recorder: Recorder, scope: str | None = None) -> None:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
@@ -293,7 +293,7 @@ def recorded_columns(
     program: Program,
     variable: str,
     uids: Sequence[str] | None,
-    scope: str = "",
+    scope: str | None = None,
     lenient: bool = False,
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
     """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
@@ -304,7 +304,7 @@ def recorded_columns(
     variable : str
     uids : sequence of str, optional
         In the order wanted; all that are not hidden when not given.
-    scope : str
+    scope : str, optional
         Id of the LPU in a joined circuit.
     lenient : bool
         Leave uids out that do not update the variable, with a warning that counts them.
@@ -346,7 +346,7 @@ def recorded_columns(
         own = circuit.numbers(scope)
         chosen = own[shown[own]]
     else:
-        chosen = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
+        chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
         bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
         if bad:
             more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""

@@ -141,10 +141,11 @@ class LPU:
                 one.LPU_obj = self
         self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
-        self._scope = ""
+        self._scope: str | None = None
         if manager_id is None:
             settings = vars(self.settings).copy()
-            member = Member("", self.inputs, self.recorders, self.attributes, settings.pop("merge"))
+            merge = settings.pop("merge")
+            member = Member(None, self.inputs, self.recorders, self.attributes, merge)
             self.simulation = Simulation(self.circuit, self.dt, [member], **settings)
 
     def join(self, simulation: Simulation, scope: str) -> None:
