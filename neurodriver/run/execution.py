@@ -202,7 +202,8 @@ class RecorderFeed:
         self._rises: dict[str, bool] = {}
         for variable, uids in recorder.record:
             columns = recorded_columns(program, variable, uids, scope, recorder.lenient)
-            self._add(program, variable, columns)
+            if len(columns[0]):
+                self._add(program, variable, columns)
 
     def _add(
         self,
@@ -307,7 +308,9 @@ def recorded_columns(
     scope : str, optional
         Id of the LPU in a joined circuit.
     lenient : bool
-        Leave uids out that do not update the variable, with a warning that counts them.
+        Leave uids out that do not update the variable, with a warning that counts them; take
+        hidden components, too, where no uids are given, or nothing, where the variable is only
+        read.
 
     Raises
     ------
@@ -323,7 +326,13 @@ def recorded_columns(
     ]
     owners = [g for g in groups if variable in circuit.groups[g].model.updates]
     if not owners:
-        raise _nobody(variable, [circuit.groups[g].model for g in groups])
+        models = [circuit.groups[g].model for g in groups]
+        nobody = _nobody(variable, models)
+        read = any(a.variable == variable for model in models for a in model.accesses)
+        if not lenient or uids is not None or not read:
+            raise nobody
+        warnings.warn(f"{nobody}; nothing of it is recorded", CircuitWarning, stacklevel=2)
+        return np.empty(0, np.str_), np.empty(0, np.int64), ""
     unit = circuit.groups[owners[0]].model.units[variable]
     element = np.full(circuit.count, -1, dtype=np.int64)
     for owner in layout.rings[variable].segments:
@@ -341,7 +350,7 @@ def recorded_columns(
         shown = element >= 0
         shown[ports] = False
         for g, group in enumerate(circuit.groups):
-            if group.hidden or group.model is Port:
+            if group.model is Port or (group.hidden and not lenient):
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
         own = circuit.numbers(scope)
         chosen = own[shown[own]]
