@@ -73,7 +73,7 @@ class Exchange:
         seconds: float,
         host: Host | None = None,
     ) -> None:
-        self.timing, self.seconds = timing, seconds
+        self.timing, self.window, self.seconds = timing, timing.window, seconds
         self.gated = False
         self.spent, self.received = 0.0, 0
         self._world, self._host = world, host
@@ -118,14 +118,13 @@ class Exchange:
 
     def left(self, step: int) -> int:
         """Return how many steps a call may take; gated ones exchange within."""
-        window = self.timing.window
-        if self.gated and step >= self.timing.slots * window:  # imports come from buffers by then
+        if self.gated and step >= self.timing.slots * self.window:  # imports are in buffers by then
             return sys.maxsize
-        return window - step % window
+        return self.window - step % self.window
 
     def stage(self, first: int, steps: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
-        window, row = divmod(first, self.timing.window)
+        window, row = divmod(first, self.window)
         if self._host:
             self._host.step(first, self.sends.of_modules(self.sends.views[0]))
         self.sends.stage(window, 0 if self.gated else row)
