@@ -197,45 +197,39 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
         lost = np.flatnonzero(row < 0)
         texts = (f"{between}: {lpu} has no port '{selectors[i]}'" for i in lost.tolist())
         faults.add_each(texts, len(lost))
-        wrong = np.flatnonzero((row >= 0) & (table.out[row] != out))
-        io = "an output" if out else "an input"
+        wrong = (row >= 0) & (table.out[row] != out)
+        io = "an output port (port_io is 'in')" if out else "an input port (port_io is 'out')"
         texts = (
-            f"{between}: port '{selectors[i]}' of {lpu} must be {io} port (port_io is "
-            f"'{'in' if out else 'out'}')"
-            for i in wrong.tolist()
+            f"{between}: port '{selectors[i]}' of {lpu} must be {io}" for i in np.flatnonzero(wrong)
         )
-        faults.add_each(texts, len(wrong))
-        told = np.broadcast_to(kinds, row.shape)
-        there = np.where(table.spike[row], "spike", "gpot") if len(table.spike) else told
-        other = np.flatnonzero((row >= 0) & (told != "") & (told != there))
+        faults.add_each(texts, int(wrong.sum()))
+        asked = np.broadcast_to(kinds, row.shape)
+        there = _kinds(table, row) if len(table.spike) else asked
+        other = (row >= 0) & (asked != "") & (asked != there)
         texts = (
-            f"{between}: port '{selectors[i]}' is of type {told[i]} in the pattern and of type "
+            f"{between}: port '{selectors[i]}' is of type {asked[i]} in the pattern and of type "
             f"{there[i]} in {lpu}"
-            for i in other.tolist()
+            for i in np.flatnonzero(other)
         )
-        faults.add_each(texts, len(other))
-        row = row.copy()
-        row[wrong] = -1
-        row[other] = -1
-        ends.append(row)
-    steps = np.broadcast_to(one.steps, ends[0].shape)
+        faults.add_each(texts, int(other.sum()))
+        ends.append(np.where(wrong | other, -1, row))
     good = (ends[0] >= 0) & (ends[1] >= 0)
-    out_row, in_row, steps = ends[0][good], ends[1][good], steps[good]
+    steps = np.broadcast_to(one.steps, good.shape)[good]
+    out_row, in_row = ends[0][good], ends[1][good]
     source, target = tables[one.source], tables[one.target]
-    odd = np.flatnonzero(source.spike[out_row] != target.spike[in_row])
-    names = {True: "spike", False: "gpot"}
+    kinds_of = _kinds(source, out_row), _kinds(target, in_row)
+    odd = np.flatnonzero(kinds_of[0] != kinds_of[1])
     texts = (
-        f"{between}: port '{source.selector[out_row[i]]}' is of type "
-        f"{names[bool(source.spike[out_row[i]])]}, port '{target.selector[in_row[i]]}' of type "
-        f"{names[bool(target.spike[in_row[i]])]}; both must be the same"
-        for i in odd.tolist()
+        f"{between}: port '{source.selector[out_row[i]]}' is of type {kinds_of[0][i]}, port "
+        f"'{target.selector[in_row[i]]}' of type {kinds_of[1][i]}; both must be the same"
+        for i in odd
     )
     faults.add_each(texts, len(odd))
     mute = np.flatnonzero(source.variable[out_row] == "")
     texts = (
         f"{between}: no edge leads to the output port '{source.selector[out_row[i]]}' of "
         f"{one.source}, so it has nothing to publish"
-        for i in mute.tolist()
+        for i in mute
     )
     faults.add_each(texts, len(mute))
     if not len(one.out_port):
@@ -243,18 +237,20 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
     return _Resolved(one.source, one.target, out_row, in_row, steps)
 
 
+def _kinds(table: PortTable, rows: Numbers) -> Column:
+    return np.where(table.spike[rows], "spike", "gpot")
+
+
 def _fan_in(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults) -> None:
     """Note input ports that several connections feed, over all patterns."""
     for lpu, table in tables.items():
         fed = [one.in_row for one in resolved if one.target == lpu]
-        if not fed:
-            continue
-        times = np.bincount(np.concatenate(fed), minlength=len(table.selector))
+        times = np.bincount(np.concatenate([*fed, []]).astype(int), minlength=len(table.selector))
         twice = np.flatnonzero(times > 1)
         texts = (
             f"port '{table.selector[i]}' of {lpu} is fed by {times[i]} connections; an input port "
             f"takes one: use several ports, or sum with a component"
-            for i in twice.tolist()
+            for i in twice
         )
         faults.add_each(texts, len(twice))
 
