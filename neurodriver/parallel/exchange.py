@@ -35,24 +35,10 @@ class Left(NeurodriverError):
 
 
 class Exchange:
-    """Buffers and requests of one rank.
-
-    Parameters
-    ----------
-    world : World
-    routes : Routes
-    joined : Joined
-    backend : Backend
-        What advances the compiled joint circuit.
-    timing : Timing
-    seconds : float
-        How long to wait for another rank.
-    host : Host, optional
-        The Modules of this rank.
+    """Buffers and requests of one rank, which waits ``seconds`` for another one.
 
     Attributes
     ----------
-    timing : Timing
     spent : float
         Seconds of exchanging.
     received : int

@@ -56,20 +56,12 @@ class _Told:
 class Job:
     """This rank's share of a run.
 
-    Parameters
-    ----------
-    world : World
-    plan : Plan
-        All LPUs and Modules, the same on every rank.
-
     Attributes
     ----------
-    lpus : dict of str to LPU
+    lpus, modules : dict of str to LPU, to Module
         Those of this rank.
-    modules : dict of str to Module
     ranks : dict of str to int
         Rank of every LPU and Module.
-    errors : list of (id, step, lines)
     simulation : Simulation or None
         None where the rank has nothing to do.
     """

@@ -111,14 +111,8 @@ class World:
 class Channel:
     """Buffers that are exchanged again and again.
 
-    Parameters
-    ----------
-    copies : iterable of (array, array)
-        Buffers of a process that sends to itself: from, to.
-    requests : sequence
-        Persistent requests of MPI.
-    buffers : object
-        What the requests move.
+    Pairs of a process that sends to itself are copied; ``requests``, persistent ones of MPI, move
+    ``buffers`` between ranks.
     """
 
     _lost: ClassVar[list[Any]] = []  # buffers that something may still be written to
@@ -259,18 +253,7 @@ def wait_until(
     """Test until it is so: first without pause, then giving way to other processes.
 
     Ranks that share cores take naps soon: one that spins keeps the core from the one it waits for.
-
-    Parameters
-    ----------
-    ready : callable
-    seconds : float
-        Deadline; 0 waits for ever.
-    whom : str
-        Who is waited for, for the message.
-    listen : callable
-        Called now and then during a long wait; may raise.
-    crowded : bool
-        Whether there are more ranks than cores.
+    A deadline of 0 ``seconds`` waits for ever. ``listen`` is called now and then; it may raise.
     """
     begin = time.perf_counter()
     listened = 0.0

@@ -18,24 +18,12 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signal:
-    """Rows at equal distances in time, read when they are needed.
+    """Rows at equal distances in time, read when they are needed."""
 
-    Parameters
-    ----------
-    values : array-like (rows, n)
-        A `Variable`, an array, anything that gives rows when sliced.
-    start : float
-        Time of the first row, s.
-    step : float
-        Time between rows, s.
-    label : str
-        Name and unit.
-    """
-
-    values: Any
-    start: float
-    step: float
-    label: str = ""
+    values: Any  # (rows, n): a `Variable`, an array, anything that gives rows when sliced
+    start: float  # time of the first row, s
+    step: float  # time between rows, s
+    label: str = ""  # name and unit
 
     @property
     def count(self) -> int:
@@ -69,24 +57,12 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spikes:
-    """Events of some components, in memory.
+    """Events of some components, in memory."""
 
-    Parameters
-    ----------
-    time : ndarray (m,) of float64
-        Ascending, s.
-    index : ndarray (m,) of int32
-        Number of the component, from 0.
-    count : int
-        Components.
-    start, stop : float
-        First and last time of the recording, s.
-    """
-
-    time: Array
-    index: Array
-    count: int
-    start: float
+    time: Array  # (m,), ascending, s
+    index: Array  # (m,), number of the component, from 0
+    count: int  # components
+    start: float  # first and last time of the recording, s
     stop: float
 
 

@@ -15,21 +15,12 @@ _END = None
 
 
 class Writer:
-    """Appends blocks to recorders in its own thread.
+    """Appends blocks to open recorders in its own thread, which ``close`` closes.
 
     The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
     the thread is raised by the next ``put`` or by ``close``, whichever comes first; later blocks
     are then discarded, so that no recording has a gap. Recorders that are ``per_step`` are called
     in the thread of the caller.
-
-    Parameters
-    ----------
-    recorders : iterable of Recorder
-        Open recorders; from here on only the thread uses them, and ``close`` closes them.
-    depth : int
-        Blocks that may wait.
-    profile : Profile, optional
-        Measures what writing takes.
 
     Attributes
     ----------

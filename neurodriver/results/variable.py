@@ -31,24 +31,13 @@ def slabs(first: int, last: int, row_bytes: int, width: int = 1) -> Iterator[sli
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What is known of a variable besides its values.
+    """What is known of a variable besides its values."""
 
-    Parameters
-    ----------
-    source : str
-        The file, for messages.
-    name, unit : str
-    uids : tuple of str
-        The component of each column of the data set.
-    dt : float
-        Time between two rows (of events: resolution of their times), s.
-    """
-
-    source: str
+    source: str  # the file, for messages
     name: str
     unit: str
-    uids: tuple[str, ...]
-    dt: float
+    uids: tuple[str, ...]  # of each column of the data set
+    dt: float  # time between two rows (of events: resolution of their times), s
 
     def columns(
         self, uids: str | Sequence[str], among: npt.NDArray[np.intp] | None = None

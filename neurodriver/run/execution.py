@@ -22,18 +22,9 @@ EventPair = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
 class InputFeed:
-    """Stages the values of all inputs for a chunk of steps.
+    """Stages the values of all inputs, each with the id of its LPU, for a chunk of steps.
 
-    Parameters
-    ----------
-    program : Program
-    inputs : sequence of (scope, Input)
-        Each with the id of its LPU, None where there is one circuit.
-
-    Attributes
-    ----------
-    asking : str or None
-        Id of the LPU whose input is asked for values.
+    ``asking`` is the id of the LPU whose input is asked for values.
     """
 
     def __init__(self, program: Program, inputs: Sequence[tuple[str | None, Input]]) -> None:
@@ -95,24 +86,7 @@ def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
 
 
 class RecorderFeed:
-    """Buffers of one recorder.
-
-    Parameters
-    ----------
-    program : Program
-    recorder : Recorder
-    scope : str, optional
-        Id of the LPU it records, in a joined circuit.
-
-    Attributes
-    ----------
-    columns : list of Columns
-        The variables.
-    probes : list of Probe
-        One entry for each variable of rows.
-    events : list of Events
-        One entry for each variable of events.
-    """
+    """Buffers of one recorder: ``columns``, and a probe or a table of events for each of them."""
 
     def __init__(self, program: Program, recorder: Recorder, scope: str | None = None) -> None:
         self.recorder = recorder
@@ -177,16 +151,7 @@ class RecorderFeed:
         dense: dict[str, NDArray[np.generic]],
         events: Iterable[EventPair],
     ) -> Block:
-        """Return what was recorded in ``done`` steps from ``first``.
-
-        Parameters
-        ----------
-        first, done : int
-        dense : dict of str to array
-            As ``dense`` returns it.
-        events : iterable of (steps, columns)
-            Of each table of ``events``, as the backend gives them.
-        """
+        """Return what was recorded in ``done`` steps from ``first``: rows, events of each table."""
         row = first // self.recorder.sample_interval
         out = {}
         sparse = [c.variable for c in self.columns if c.events]

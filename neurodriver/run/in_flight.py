@@ -18,39 +18,20 @@ from .execution import RecorderFeed
 
 @dataclass
 class _Call:
-    """A call of the backend whose rows are not with the writer yet.
+    """A call of the backend whose rows are not with the writer yet."""
 
-    Attributes
-    ----------
-    number : int
-        Calls of the backend before it.
-    begin : float
-        When it began.
-    rows : list of (variable -> array)
-        Where the rows of each recorder lie, or will.
-    blocks : list of (Recorder, Block), optional
-        What the writer has yet to get; None before the call has completed.
-    """
-
-    number: int
+    number: int  # calls of the backend before it
     first: int
     steps: int
     begin: float
-    rows: list[dict[str, NDArray[np.generic]]]
-    blocks: list[tuple[Recorder, Block]] | None = None
+    rows: list[dict[str, NDArray[np.generic]]]  # where those of each recorder lie, or will
+    blocks: list[tuple[Recorder, Block]] | None = None  # not with the writer; None: not completed
 
 
 class CallsInFlight:
     """Lets a backend advance steps, the next ones before the rows of the last ones are here.
 
-    Parameters
-    ----------
-    backend : Backend
-        Its tables are those of the recorders.
-    feeds : sequence of RecorderFeed
-    waits : bool
-        Whether a user's code or another process waits for the rows of each call.
-    profile : Profile or Off
+    It does not where a user's code or another process ``waits`` for the rows of each call.
 
     Attributes
     ----------

@@ -23,18 +23,9 @@ def recorded_columns(
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
     """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
 
-    Parameters
-    ----------
-    program : Program
-    variable : str
-    uids : sequence of str, optional
-        In the order wanted; all that are not hidden when not given.
-    scope : str, optional
-        Id of the LPU in a joined circuit.
-    lenient : bool
-        Leave uids out that do not update the variable, with a warning that counts them; take
-        hidden components, too, where no uids are given, or nothing, where the variable is only
-        read.
+    The uids are in the order wanted; without any, all that are not hidden are taken. ``lenient``
+    leaves uids out that do not update the variable, with a warning that counts them; where no uids
+    are given it takes hidden components, too, or nothing, where the variable is only read.
 
     Raises
     ------

@@ -45,21 +45,9 @@ Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 @dataclass
 class Member:
-    """One LPU's share of a simulation.
+    """One LPU's share of a simulation; ``attributes`` are those of its recordings."""
 
-    Attributes
-    ----------
-    scope : str or None
-        Its id in a joined circuit; None where there is one circuit.
-    inputs : list of Input
-    recorders : list of Recorder
-    attributes : dict
-        Provenance, for its recordings.
-    merge : bool
-        Whether synapses may be merged.
-    """
-
-    scope: str | None = None
+    scope: str | None = None  # its id in a joined circuit; None where there is one circuit
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)

@@ -26,12 +26,7 @@ class SpikeCounts:
 
     Kernels count `MOST_SPIKES` of a source and step at most, so that sums have a bound. What
     several inputs inject at one place is added up where the component passes spikes on.
-
-    Parameters
-    ----------
-    program : Program
-    targets : sequence of (LPU, Input, number)
-        As the program has slots for them.
+    The ``targets`` are those that the program has slots for, in their order.
     """
 
     def __init__(self, program: Program, targets: Sequence[Target]) -> None:
@@ -127,20 +122,18 @@ class _Shared:
         doubtful = np.flatnonzero((most > MOST_SPIKES) & ~self.limit.reported)
         if not len(doubtful):
             return
-        rows = np.stack([chunks[i].row_of_step for i in self.columns])
-        together, at = np.unique(rows, axis=1, return_index=True)
         for place in doubtful.tolist():
             parts = [
-                np.where(row >= 0, chunks[i].table[row, column], 0.0)
-                for (i, columns), row in zip(self.columns.items(), together, strict=True)
-                for column in columns[self.places[i] == place].tolist()
+                np.append(chunks[i].table[:, c], 0.0)[chunks[i].row_of_step]  # row -1 is zero
+                for i, columns in self.columns.items()
+                for c in columns[self.places[i] == place].tolist()
             ]
             total, alone = np.sum(parts, axis=0), np.abs(parts).max(axis=0)
             # what is too much alone has been reported for its input
             many = np.flatnonzero((np.abs(total) > MOST_SPIKES) & (alone <= MOST_SPIKES))
             if len(many):
-                step, spikes = min((int(at[i]), float(total[i])) for i in many)
-                self.limit.warn(place, f"together {spikes:,.0f} spikes", first + step)
+                step = int(many[0])
+                self.limit.warn(place, f"together {total[step]:,.0f} spikes", first + step)
 
 
 def _counted(
