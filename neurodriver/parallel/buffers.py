@@ -83,17 +83,16 @@ class _Side:
         for _ in range(self.timing.slots):
             buffers = {peer: self.backend.buffer(count) for peer, count in end.items()}
             self.messages.append({p: buffer[: message[p]] for p, buffer in buffers.items()})
-            self.views.append({i: self._view(buffers, i, at) for i, at in begin.items()})
+            views = {}
+            for i, at in begin.items():
+                rank, shape = self.blocks[i].rank, (self.timing.window, len(self.blocks[i]))
+                views[i] = buffers[rank][at : at + shape[0] * shape[1]].reshape(shape)
+            self.views.append(views)
 
     def _lay_out(self, numbers: Sequence[int], begin: dict[int, int], end: dict[int, int]) -> None:
         for i in numbers:
             begin[i] = end[self.blocks[i].rank]
             end[self.blocks[i].rank] += self.timing.window * len(self.blocks[i])
-
-    def _view(self, buffers: Buffers, number: int, begin: int) -> Array:
-        block, window = self.blocks[number], self.timing.window
-        part = buffers[block.rank][begin : begin + window * len(block)]
-        return part.reshape(window, len(block))
 
     def of_modules(self, parts: Mapping[int, Array] | Sequence[Array]) -> list[Array]:
         """Return the first row of each block of Modules, from the parts of all blocks."""

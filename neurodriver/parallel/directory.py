@@ -17,30 +17,14 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PortTable:
-    """Ports of one LPU.
+    """Ports of one LPU: columns with an entry for each."""
 
-    Attributes
-    ----------
-    selector : (n,) str
-        Each as ``/a/b/0``.
-    number : (n,) int64
-        Components in the LPU's circuit.
-    out : (n,) bool
-        Output ports.
-    spike : (n,) bool
-        Spike ports; the others are graded.
-    variable : (n,) str
-        What an output port publishes; empty where no edge leads to it.
-    steps : (n,) int64
-        Latency of that edge.
-    """
-
-    selector: Column
-    number: Numbers
-    out: NDArray[np.bool_]
-    spike: NDArray[np.bool_]
-    variable: Column
-    steps: Numbers
+    selector: Column  # as ``/a/b/0``
+    number: Numbers  # components in the LPU's circuit
+    out: NDArray[np.bool_]  # output ports
+    spike: NDArray[np.bool_]  # spike ports; the others are graded
+    variable: Column  # what an output port publishes; empty where no edge leads to it
+    steps: Numbers  # latency of that edge
 
     def find(self, selectors: Column) -> Numbers:
         """Return the row of each selector, -1 where there is none."""

@@ -54,31 +54,16 @@ def library() -> Any:
 
 
 class World:
-    """This process alone: every collective gives back what it was given.
-
-    Attributes
-    ----------
-    rank, size : int
-    local_rank, local_size : int
-        Among the ranks of its host.
-    engaged : bool
-        Whether other ranks count on this one: its process must not end without an alarm.
-    leading : bool
-        Whether only rank 0 runs the script, and the others serve it.
-    number : int
-        Jobs begun; messages of an earlier one mean nothing to a later one.
-    """
+    """This process alone: every collective gives back what it was given."""
 
     rank = 0
     size = 1
-    local_rank = 0
+    local_rank = 0  # among the ranks of its host
     local_size = 1
-    crowded = False
-    """Whether this host has more ranks than cores."""
-
-    engaged = False
-    leading = False
-    number = 0
+    crowded = False  # whether this host has more ranks than cores
+    engaged = False  # whether others count on this rank: it must not end without an alarm
+    leading = False  # whether only rank 0 runs the script, and the others serve it
+    number = 0  # jobs begun; messages of an earlier one mean nothing to a later one
 
     def gather(self, value: Any, seconds: float = 0.0) -> list[Any]:
         """Return the values of all ranks, in their order, on every rank."""

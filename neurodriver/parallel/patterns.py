@@ -15,18 +15,10 @@ from .routes import Crossing
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """What a pattern connects, in both directions.
+    """What a pattern connects, in both directions."""
 
-    Attributes
-    ----------
-    ends : list of Crossing
-        Without latency.
-    delay : float
-        Seconds on top of the one step that every crossing takes.
-    """
-
-    ends: list[Crossing]
-    delay: float
+    ends: list[Crossing]  # without latency
+    delay: float  # seconds on top of the one step that every crossing takes
 
     def crossings(self, dt: float) -> list[Crossing]:
         """Return them for a step of ``dt`` seconds."""

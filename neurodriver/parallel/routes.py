@@ -18,23 +18,15 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """One direction of a pattern between two LPUs.
+    """One direction of a pattern between two LPUs: columns with an entry for each connection.
 
-    Attributes
-    ----------
-    source, target : str
-        Ids of the LPUs.
-    out_port, in_port : (m,) str
-        Selectors, one pair for each connection.
-    steps : (m,) or () int64
-        Latency beyond the one step of every crossing.
-    out_type, in_type : (m,) or () str
-        'gpot' or 'spike' where the pattern says so; empty where the LPUs' ports decide.
+    ``steps`` is the latency beyond the one step of every crossing. Types are 'gpot' or 'spike' where
+    the pattern says so, and empty where the LPUs' ports decide.
     """
 
-    source: str
+    source: str  # ids of the LPUs
     target: str
-    out_port: Column
+    out_port: Column  # selectors
     in_port: Column
     steps: Numbers = field(default_factory=lambda: np.zeros((), np.int64))
     out_type: Column = field(default_factory=lambda: np.array(""))
@@ -45,24 +37,15 @@ class Crossing:
 class Block:
     """Values of one variable that go from one rank to another in each step.
 
-    Attributes
-    ----------
-    rank : int
-        The other rank; the same one between an LPU and a Module, or two Modules, of one process.
-    variable : str
-        What the sources update.
-    lpus : (n,) str
-    ports : (n,) int64
-        The output ports: LPU, and component number there.
-    of_modules, to_modules : bool
-        Whether Modules are at its ends, and not LPUs.
+    ``rank`` is the other rank; it is the own one between an LPU and a Module, or two Modules, of
+    one process.
     """
 
     rank: int
-    variable: str
-    lpus: Column
-    ports: Numbers
-    of_modules: bool = False
+    variable: str  # what the sources update
+    lpus: Column  # (n,), of the output ports
+    ports: Numbers  # (n,), the output ports: component numbers in the LPUs
+    of_modules: bool = False  # whether Modules are at its ends, and not LPUs
     to_modules: bool = False
 
     def __len__(self) -> int:
@@ -73,18 +56,11 @@ class Block:
 class Routes:
     """What one rank does for the crossings.
 
-    Attributes
-    ----------
-    links : list of PortLinks
-        Between its own LPUs.
-    imports : list of Imports
-        Input ports of its LPUs fed from elsewhere; ``place`` counts through ``incoming``.
-    feeds : list of Imports
-        Input ports of its Modules; ``place`` counts likewise.
-    incoming, outgoing : list of Block
+    ``imports`` are input ports of its LPUs fed from elsewhere, ``feeds`` those of its Modules; their
+    ``place`` counts through ``incoming``.
     """
 
-    links: list[PortLinks] = field(default_factory=list)
+    links: list[PortLinks] = field(default_factory=list)  # between its own LPUs
     imports: list[Imports] = field(default_factory=list)
     feeds: list[Imports] = field(default_factory=list)
     incoming: list[Block] = field(default_factory=list)
@@ -303,7 +279,7 @@ def _imports(
     for block in blocks:
         for lpu in np.unique(block.lpus).tolist():
             mine = np.flatnonzero(block.lpus == lpu)
-            at = place.setdefault(lpu, np.full(_size(tables[lpu]), -1, dtype=np.int64))
+            at = place.setdefault(lpu, np.full(tables[lpu].number.max() + 1, -1))
             at[block.ports[mine]] = first + mine
         first += len(block)
     out = []
@@ -314,7 +290,3 @@ def _imports(
             ports = tables[one.target].number[one.in_row]
             out.append(Imports(one.target, ports, place[one.source][number], steps))
     return out
-
-
-def _size(table: PortTable) -> int:
-    return int(table.number.max()) + 1

@@ -32,18 +32,10 @@ LONGEST = 1024
 
 @dataclass(frozen=True)
 class Timing:
-    """When values go.
+    """When values go."""
 
-    Attributes
-    ----------
-    window : int
-        Steps between exchanges.
-    lag : {0, 1}
-        Windows between an exchange and the first use of what it brings.
-    """
-
-    window: int
-    lag: int
+    window: int  # steps between exchanges
+    lag: int  # 0 or 1: windows between an exchange and the first use of what it brings
 
     @classmethod
     def of(cls, least: int, gates: bool = False) -> Timing:

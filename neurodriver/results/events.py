@@ -18,20 +18,9 @@ class Events(Part):
     """A variable recorded as events; read when it is asked for.
 
     ``events["n0"]`` are the times of one component, ``events[["n0", "n1"]]`` the events of some.
-
-    Attributes
-    ----------
-    name, unit : str
-        ``unit`` is that of the times.
-    uids : list of str
-        The components, in the order of the numbers in ``index``.
-    time : ndarray (m,) of float64
-        Times, s, ascending.
-    index : ndarray (m,) of int32
-        Number of the component in ``uids``.
     """
 
-    unit = "s"
+    unit = "s"  # of the times
 
     def __init__(self, time: Any, index: Any, labels: Labels, count: int) -> None:
         self._data = time, index
@@ -40,12 +29,12 @@ class Events(Part):
 
     @property
     def time(self) -> npt.NDArray[np.float64]:
-        """Times, (m,) float64, s."""
+        """Times, (m,) float64, s, ascending."""
         return self.read()[0]
 
     @property
     def index(self) -> npt.NDArray[np.int32]:
-        """Numbers of the components, (m,) int32."""
+        """Number of the component of each event in ``uids``, (m,) int32."""
         return self.read()[1]
 
     def __len__(self) -> int:

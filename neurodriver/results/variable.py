@@ -97,16 +97,6 @@ class Variable(Part):
     variable of one component, with one axis, and ``variable[["n0", "n1"]]`` that of some. NumPy and
     matplotlib take it for an array.
 
-    Attributes
-    ----------
-    name, unit : str
-    uids : list of str
-        The component of each column.
-    dt : float
-        Time between two rows, s.
-    time : ndarray (rows,) of float64
-        Times of the rows, s.
-
     Examples
     --------
     >>> V = recording["V"]  # doctest: +SKIP
