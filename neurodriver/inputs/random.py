@@ -244,11 +244,11 @@ class NoiseInput(_RandomInput):
 
     def _state(self, step: int) -> NDArray[np.float64]:
         """Return the state that the process brings to a step."""
-        known = max((k for k in self._states if k <= step), default=None)
-        if known is None:
+        nearest = max((k for k in self._states if k <= step), default=None)
+        if nearest is None:
             begin, state = self._begin(), np.zeros(len(self.mean))
         else:
-            begin, state = known, self._states[known].copy()
+            begin, state = nearest, self._states[nearest].copy()
         self._walk(begin, step - begin, state, None)
         return state
 

@@ -70,7 +70,7 @@ class InputRecording:
     def stage(self, number: int, chunk: Chunk, first: int, steps: int) -> None:
         """Take what target ``number`` would inject in the coming steps.
 
-        How many of them were done, the next call tells by its first step.
+        The first step of the next call says how many of them were done.
         """
         if first != self._first or self._staged[number] is not None:
             self._commit(first)
@@ -125,7 +125,7 @@ class RecordedInput(Input):
     source : Input
         Any input.
     filename : path
-        HDF5 file; one of an earlier run is replaced when the run begins. `InputRecording` tells
+        HDF5 file; one of an earlier run is replaced when the run begins. `InputRecording` says
         its layout. `FileInput` can inject it again.
     interval : int
         Steps per row: rows are taken at the steps 0, interval, 2 * interval ...

@@ -20,8 +20,8 @@ Numbers = NDArray[np.int64]
 class Crossing:
     """One direction of a pattern between two LPUs: columns with an entry for each connection.
 
-    ``steps`` is the latency beyond the one step of every crossing. Types are 'gpot' or 'spike' where
-    the pattern says so, and empty where the LPUs' ports decide.
+    ``steps`` is the latency beyond the one step of every crossing. Types are 'gpot' or 'spike'
+    where the pattern says so, and empty where the LPUs' ports decide.
     """
 
     source: str  # ids of the LPUs
@@ -56,8 +56,8 @@ class Block:
 class Routes:
     """What one rank does for the crossings.
 
-    ``imports`` are input ports of its LPUs fed from elsewhere, ``feeds`` those of its Modules; their
-    ``place`` counts through ``incoming``.
+    ``imports`` are input ports of its LPUs fed from elsewhere, ``feeds`` those of its Modules;
+    their ``place`` counts through ``incoming``.
     """
 
     links: list[PortLinks] = field(default_factory=list)  # between its own LPUs

@@ -73,16 +73,16 @@ def choose_codec(path: Path, wanted: str | None, available: set[str]) -> str:
     # An encoder that no table names is the user's own choice.
     if wanted in available and (wanted in fitting or wanted not in known_codecs):
         return str(wanted)
-    found = next((name for name in fitting if name in available), None)
-    if found is None:
+    best = next((name for name in fitting if name in available), None)
+    if best is None:
         raise NeurodriverError(
             f"{path}: this ffmpeg has no encoder for '{kind}' (needed: {', '.join(fitting)}); "
             "choose another kind of file, '.gif' for instance"
         )
     if wanted is not None:
         why = "does not go into this kind of file" if wanted in available else "is not in ffmpeg"
-        warnings.warn(f"{path}: codec '{wanted}' {why}; used: '{found}'", stacklevel=2)
-    return found
+        warnings.warn(f"{path}: codec '{wanted}' {why}; used: '{best}'", stacklevel=2)
+    return best
 
 
 def write_movie(

@@ -222,8 +222,8 @@ class Movie:
     def check(self, refused: list[str]) -> None:
         """Refuse options that nothing takes."""
         if refused:
-            known = {name for kind, _, _ in self._panels for name in kind.takes}
+            taken = {name for kind, _, _ in self._panels for name in kind.takes}
             raise NeurodriverError(
-                f"no panel takes the option '{refused[0]}'{near(refused[0], known)}; "
+                f"no panel takes the option '{refused[0]}'{near(refused[0], taken)}; "
                 "options are those of add() and setters of matplotlib"
             )

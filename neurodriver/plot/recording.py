@@ -130,10 +130,10 @@ def _parts(
     held = {v: recording.uids(v) for v in variables or recording.variables}
     if uids is not None:
         wanted = [uids] if isinstance(uids, str) else list(uids)
-        known = {uid for v in held.values() for uid in v}
+        recorded = {uid for v in held.values() for uid in v}
         for uid in wanted:
-            if uid not in known:
-                among = f"{', '.join(held)}{near(uid, known)}"
+            if uid not in recorded:
+                among = f"{', '.join(held)}{near(uid, recorded)}"
                 raise NeurodriverError(f"{recording.path}: no column '{uid}' in {among}")
         held = {v: [uid for uid in wanted if uid in set(u)] for v, u in held.items()}
     parts: list[Any] = []

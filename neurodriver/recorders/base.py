@@ -55,7 +55,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordingPlan:
-    """All that is known of a recording before its first step.
+    """A recording before its first step.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 
 How a kill is survived: the HDF5 library only ever writes *temporary* files, with all data sets
 allocated (sparse, so they cost no disk) and closed before ``os.replace`` gives them their name.
-From then on HDF5 is out of the game: blocks are written with ``pwrite`` at the known addresses of
+From then on HDF5 takes no part: blocks are written with ``pwrite`` at the known addresses of
 the chunks, and then the counters of valid rows, eight bytes each. No metadata can be half
 written, since none is. Growing and trimming make another temporary file, copy the valid data
 inside the kernel, and replace. A reader may open the file at any time, also during the run.

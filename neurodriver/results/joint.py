@@ -113,28 +113,29 @@ class JointRecording(Recording):
         super().__init__(path, dt=dt)
 
     def _read_header(self) -> None:
-        found: dict[str, Recording] = {}
+        recordings: dict[str, Recording] = {}
         missing = []
         for name in self._root:
             linked = isinstance(self._root.get(name, getlink=True), h5py.ExternalLink)
             if not linked and self._root.get(name, getclass=True) is not h5py.Group:
                 continue
             try:
-                found[name] = Recording(self.path, group=name, dt=self._overrides["dt"])
+                recordings[name] = Recording(self.path, group=name, dt=self._overrides["dt"])
             except RecordingError:
                 missing.append(name)
-        self.lpus, self.missing = found, tuple(missing)
-        if not found:
+        self.lpus, self.missing = recordings, tuple(missing)
+        if not recordings:
             files = [self._root.get(name, getlink=True) for name in missing]
             names = ", ".join(getattr(link, "filename", "?") for link in files)
             raise RecordingError(
                 f"{self.path}: none of the recordings that it links is there: {names}; "
                 "keep them beside it"
             )
-        self.variables = tuple(f"{name}/{v}" for name, one in found.items() for v in one.variables)
+        pairs = ((name, v) for name, one in recordings.items() for v in one.variables)
+        self.variables = tuple(f"{name}/{variable}" for name, variable in pairs)
         self.attributes = self._metadata()
-        self.dt = min(one.dt for one in found.values())
-        self.sample_interval = min(one.sample_interval for one in found.values())
+        self.dt = min(one.dt for one in recordings.values())
+        self.sample_interval = min(one.sample_interval for one in recordings.values())
 
     def __getitem__(self, name: str) -> Any:
         return self.lpus[name] if name in self.lpus else super().__getitem__(name)

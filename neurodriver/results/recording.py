@@ -37,7 +37,7 @@ class Recording:
     group : str
         Where in the file the recording is; links to other files are followed.
     dt : float, optional
-        Time step, s, of a file that does not tell it; told both ways, this one holds.
+        Time step, s, of a file without it; where both have one, this one counts.
     sample_interval : int, optional
         Steps per row, likewise.
     start_time : float, optional

@@ -31,7 +31,7 @@ def slabs(first: int, last: int, row_bytes: int, width: int = 1) -> Iterator[sli
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What is known of a variable besides its values."""
+    """What describes a variable besides its values."""
 
     source: str  # the file, for messages
     name: str

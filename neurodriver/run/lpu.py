@@ -240,7 +240,7 @@ class LPU:
         }
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
-        """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
+        """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         self.simulation.advance(steps, progress)
 
     def run(
@@ -258,7 +258,7 @@ class LPU:
         duration : float
             seconds, rounded to whole steps.
         progress : callable, optional
-            Told the number of steps done by each call into compiled code.
+            Gets the number of steps that each call into compiled code has done.
         """
         steps = whole_steps(steps, duration, self.dt)
         try:
@@ -284,13 +284,13 @@ class LPU:
         self.close()
 
 
-def as_circuit(given: Any, models: Any = ()) -> Circuit:
+def as_circuit(source: Any, models: Any = ()) -> Circuit:
     """Return a circuit from a circuit, the path of a file, or a networkx graph."""
-    if isinstance(given, Circuit):
-        return given
-    if isinstance(given, str | Path):
-        return Circuit.from_file(given, models, lenient=True)
-    return Circuit.from_graph(given, models, lenient=True)
+    if isinstance(source, Circuit):
+        return source
+    if isinstance(source, str | Path):
+        return Circuit.from_file(source, models, lenient=True)
+    return Circuit.from_graph(source, models, lenient=True)
 
 
 def command_line(arguments: list[str]) -> str:
