@@ -49,6 +49,7 @@ CASES = (
     "izhikevich",
     "potjans",
     "fly",
+    "cuts",
 )
 
 TABLE = (
@@ -69,6 +70,7 @@ TABLE = (
     "projections",
     "potjans",
     "exchange",
+    "cuts",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -75,13 +75,3 @@ class Arguments:
     def scalar(self, key: Key) -> str:
         """Return the expression of a number of the working type."""
         return f"((real)nd_a->u[{self._place(self.scalars, key)}])"
-
-
-def indent(lines: list[str], depth: int = 1) -> list[str]:
-    """Return the lines with ``depth`` levels of indentation."""
-    return [("    " * depth + line) if line else line for line in lines]
-
-
-def block(head: str, body: list[str]) -> list[str]:
-    """Return ``head { body }``."""
-    return [f"{head} {{", *indent(body), "}"]

@@ -14,13 +14,14 @@ vectors, and closed up after each round.
 from __future__ import annotations
 
 from ..model.language import Translator, used
+from ..model.text import block
 from ..native.buffers import LANES
 from ..plan.arrays import Kind
 from ..plan.unit import KernelSpec
 from .component import ComponentText
 from .cpu.sums import SumText, tile_sums, variants
 from .cpu.update import TILE, finish, tile_substeps
-from .kernel import Arguments, Kernel, block
+from .kernel import Arguments, Kernel
 
 BATCH = 512
 """Sub-units that share a list: long enough for whole vectors, short enough for the first cache."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.tables import InputTable, Probe
-from ..model.component import EVENT_VARIABLES
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
 from .routes import Block, Routes
@@ -202,7 +201,7 @@ class Takes(_Side):
             self._reads.append([(v, rings[v].segments[where].start + at) for v in sorted(read)])
             at += count
         for i in self.large if self.layout.target.hosted else []:
-            if len(self._reads[i]) == 1 and self._reads[i][0][0] not in EVENT_VARIABLES:
+            if len(self._reads[i]) == 1 and not joined.circuit.is_event(self._reads[i][0][0]):
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
                 self.put_in_place(i, *self._reads[i][0], 2)
         self.make_buffers(peers)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Group
 from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
-from ..model.component import EVENT_VARIABLES, Access
+from ..model.component import Access
 from ..model.language import used
 from ..native.buffers import LANES, padded
 from .arrays import (
@@ -39,11 +39,11 @@ from .passes.merge import Merged
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import Placed
-from .spikes.fanout import fan_out, narrow
-from .spikes.weights import add_units, is_whole, whole_weights
+from .spikes.fanout import fan_out, from_senders, narrow
+from .spikes.weights import Units, add_units, is_whole, whole_weights
 from .subunits import place
 from .sums.events import add_events
-from .sums.gather import Gather, plan
+from .sums.gather import Edges, Gather, outside, plan
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
@@ -129,13 +129,13 @@ class ProgramBuilder:
             self._claims[what] = sum(one.nbytes for one in stored)
             return Unit((spec,), count, cost, grain=grain, spread=threads)
         if threads:
-            idle = all(access.variable in EVENT_VARIABLES for access in spec.model.accesses)
+            idle = all(spec.is_event(access.variable) for access in spec.model.accesses)
             return Unit((spec,), count, cost, spread=spec.shared_by_warp, idle=idle)
         return Unit((spec,), count, cost)
 
     def _fused(self, number: int, fused: Fused) -> None:
         group = self.layout.circuit.groups[number]
-        outer = self._spec(number, group.count, {"g": fused.gather})
+        outer = self._spec(number, group.count, {fused.variable: fused.gather})
         inner = self._spec(fused.synapse, fused.capacity)
         each = _work(inner, fused.capacity)
         entries = np.add.reduceat(
@@ -149,8 +149,8 @@ class ProgramBuilder:
         model, substeps = group.model, group.model.substeps(self.layout.dt)
         gathers, published = self._sums(number, group.count, {})
         spec = KernelSpec(
-            number, model, layout.dtype.name, substeps, frozenset(), published, gathers,
-            layout.kept, group.count,
+            number, model, layout.circuit.kinds, layout.dtype.name, substeps, frozenset(),
+            published, gathers, layout.kept, group.count,
         )  # fmt: skip
         self._rows += [
             row(spec.key(Kind.STEP, "dt"), layout.dt / substeps),
@@ -194,6 +194,7 @@ class ProgramBuilder:
         return KernelSpec(
             number,
             model,
+            layout.circuit.kinds,
             layout.dtype.name,
             substeps,
             frozenset(uniform),
@@ -217,8 +218,12 @@ class ProgramBuilder:
                 gathers[access.name] = self._gather(number, access, capacity)
             gather = gathers[access.name]
             gather.place = None
-            self._rows += gather.rows(Receptor(number, access.name), layout.dtype)
-            self._gathers[number, access.name] = gather
+            if gather.outside is not None:
+                gather.outside.place = None
+            for name, one in ((access.name, gather), (outside(access.name), gather.outside)):
+                if one is not None:
+                    self._rows += one.rows(Receptor(number, name), layout.dtype)
+                    self._gathers[number, name] = gathers[name] = one
         published = frozenset(
             v
             for v in model.updates
@@ -232,7 +237,7 @@ class ProgramBuilder:
         """Return the rows of a group's segment of a variable."""
         owner, ring = Segment(number, variable), self.layout.rings[variable]
         rows = [row(Key(owner, Kind.SIZE, "start"), ring.segments[str(number)].start)]
-        if self.layout.target.threads and variable in EVENT_VARIABLES:
+        if self.layout.target.threads and ring.is_event:
             slices = padded(capacity) // LANES
             rows.append(row(Key(owner, Kind.SIZE, "slices"), slices))
             # which slices of which rows may hold something else than zeros: all, at first
@@ -249,13 +254,13 @@ class ProgramBuilder:
             return made
         edges = edges_of(layout, number, access.name, access.variable)
         threads = self.plans and layout.target.threads
-        events = self.plans and not threads and access.variable in EVENT_VARIABLES
+        events = self.plans and not threads and layout.circuit.is_event(access.variable)
         units = None
         if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
             multiple, units = whole_weights(edges, capacity, layout.dtype.name)
             edges = replace(edges, data={"weight": multiple.astype(np.float64)})
         if units is not None and (number, access.name) in self.spread:
-            made = narrow(fan_out(layout, edges, capacity, access.variable, units))
+            made = self._delivered(number, access, edges, capacity, units)
         else:
             zero = layout.rings[access.variable].zero if len(edges.target) else 0
             made = plan(edges, capacity, zero, lattice=self.plans and not events, threads=threads)
@@ -263,6 +268,23 @@ class ProgramBuilder:
                 add_events(made, edges, capacity, zero)
         if units is not None:
             add_units(made, units)
+        return made
+
+    def _delivered(
+        self, number: int, access: Access, edges: Edges, capacity: int, units: Units
+    ) -> Gather:
+        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets."""
+        layout, variable = self.layout, access.variable
+        if not layout.target.threads:
+            return narrow(fan_out(layout, edges, capacity, variable, units))
+        own = from_senders(layout, variable, edges.element)
+        zero = layout.rings[variable].zero
+        if not own.any():
+            return plan(edges, capacity, zero, threads=True)
+        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units))
+        if not own.all():
+            made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
+            add_units(made.outside, units)
         return made
 
     def _stored(self, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:

@@ -11,7 +11,6 @@ from ..backends.base import Backend
 from ..backends.tables import Events, InputTable, Probe
 from ..errors import InputError
 from ..inputs.base import Chunk, Input
-from ..model.component import EVENT_VARIABLES
 from ..plan.program import Program
 from ..recorders.base import Block, Columns, Recorder
 from .requests import recorded_columns
@@ -102,7 +101,7 @@ class RecorderFeed:
             )
             if not len(names):
                 continue
-            columns = Columns(variable, names, unit, variable in EVENT_VARIABLES)
+            columns = Columns(variable, names, unit, program.circuit.is_event(variable))
             place = np.ascontiguousarray(elements, dtype=np.int32)
             steps, ring = np.diff(place), list(program.layout.rings).index(variable)
             head = ring, len(place), place.ctypes.data, bool((steps == 1).all())

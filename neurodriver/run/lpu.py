@@ -71,7 +71,7 @@ class LPU:
         Worker threads; by the circuit's size when not given. The results do not depend on it.
     seed : int
         Seed of the random numbers that models draw, at least 0.
-    backend : {"cpu", "cuda"}, optional
+    backend : {"cpu", "cuda"} or Choice, optional
         What advances the circuit; ``NEURODRIVER_BACKEND`` when not given.
     models : NDComponent subclass, module, path, or nested sequence of these
         Models beside the shipped ones, for a circuit from a file or a graph.
@@ -117,7 +117,7 @@ class LPU:
         dtype: str = "float64",
         threads: int | None = None,
         seed: int = 0,
-        backend: str | None = None,
+        backend: str | Choice | None = None,
         models: Any = (),
         attributes: dict[str, str | int | float] | None = None,
         plans: bool = True,

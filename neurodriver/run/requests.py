@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Port
 from ..errors import CircuitWarning, RequestError, near
 from ..model.component import NDComponent
 from ..plan.program import Program
@@ -48,38 +47,38 @@ def recorded_columns(
             raise nobody
         warnings.warn(f"{nobody}; nothing of it is recorded", CircuitWarning, stacklevel=2)
         return np.empty(0, np.str_), np.empty(0, np.int64), ""
-    held = [int(g) for g in program.layout.rings[variable].segments if g != "inputs"]
-    # a port's own place holds nothing; what other ranks send is hidden
-    held = [g for g in held if circuit.groups[g].model is not Port or circuit.groups[g].hidden]
-    element = places_in_row(program, variable, held)
-    holder = circuit.holders(variable)
-    ports = np.flatnonzero(holder >= 0)
-    element[ports] = element[holder[ports]]
+    element = _places(program, variable)
     element[~mine] = -1
     if uids is None:
         shown = element >= 0
-        shown[ports] = False
+        shown[circuit.holders(variable) >= 0] = False
         for group, start in zip(circuit.groups, circuit.starts, strict=False):
-            if group.model is Port or (group.hidden and not lenient):
+            if group.is_port or (group.hidden and not lenient):
                 shown[start : start + group.count] = False
         own = circuit.numbers(scope)
         chosen = own[shown[own]]
     else:
         chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
-        bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
-        if bad:
-            more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-            names = ", ".join(f"'{u}'" for u in bad[:3]) + more
-            text = f"record: {names}: no such component updates '{variable}'"
-            if not lenient or len(bad) == len(chosen):
-                raise RequestError(text)
-            among = f"{len(bad)} of {len(chosen)} uids are left out"
-            warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=2)
-            chosen = chosen[(chosen >= 0) & (element[chosen] >= 0)]
+        good = (chosen >= 0) & (element[chosen] >= 0)
+        _check_uids([u for u, g in zip(uids, good, strict=True) if not g], uids, variable, lenient)
+        chosen = chosen[good]
     if not len(chosen):
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     unit = owners[0].model.units[variable]
     return np.concatenate([g.uids for g in circuit.groups])[chosen], element[chosen], unit
+
+
+def _places(program: Program, variable: str) -> NDArray[np.int64]:
+    """Return for each component where its value of a variable is in a row, -1: nowhere."""
+    circuit = program.circuit
+    held = [int(g) for g in program.layout.rings[variable].segments if g != "inputs"]
+    # a port's own place holds nothing; what other ranks send is hidden
+    held = [g for g in held if not circuit.groups[g].is_port or circuit.groups[g].hidden]
+    place = places_in_row(program, variable, held)
+    holder = circuit.holders(variable)
+    ports = np.flatnonzero(holder >= 0)
+    place[ports] = place[holder[ports]]
+    return place
 
 
 def places_in_row(program: Program, variable: str, groups: Iterable[int]) -> NDArray[np.int64]:
@@ -89,6 +88,19 @@ def places_in_row(program: Program, variable: str, groups: Iterable[int]) -> NDA
     for g in groups:
         out[circuit.starts[g] : circuit.starts[g + 1]] = program.layout.elements(g, variable)
     return out
+
+
+def _check_uids(bad: Sequence[str], uids: Sequence[str], variable: str, lenient: bool) -> None:
+    """Raise, or warn, where some of the uids asked for do not update a variable."""
+    if not bad:
+        return
+    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    names = ", ".join(f"'{u}'" for u in bad[:3]) + more
+    text = f"record: {names}: no such component updates '{variable}'"
+    if not lenient or len(bad) == len(uids):
+        raise RequestError(text)
+    among = f"{len(bad)} of {len(uids)} uids are left out"
+    warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=3)
 
 
 def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:

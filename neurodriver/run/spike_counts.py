@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitWarning, InputError, quoted
 from ..inputs.base import Chunk, Input
-from ..model.component import EVENT_VARIABLES
 from ..plan.program import Program
 from ..plan.spikes.weights import MOST_SPIKES
 
@@ -34,7 +33,7 @@ class SpikeCounts:
         passed: dict[tuple[str | None, str], dict[int, Columns]] = {}
         slots = zip(targets, program.slots.places, strict=True)
         for number, ((lpu, source, which), (variable, first, count)) in enumerate(slots):
-            if variable not in EVENT_VARIABLES:
+            if not program.circuit.is_event(variable):
                 continue
             counted, on = _counted(program, variable, first, count)
             uids = source.targets[which][1]

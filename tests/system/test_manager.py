@@ -22,15 +22,7 @@ from support import (
     started,
 )
 
-from neurodriver import (
-    LPU,
-    Circuit,
-    Connections,
-    Manager,
-    MemoryRecorder,
-    StepInput,
-    UserInput,
-)
+from neurodriver import LPU, Circuit, Connections, Manager, MemoryRecorder, StepInput, UserInput
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import LPUExecutionError
 from neurodriver.ports import Pattern
@@ -214,7 +206,7 @@ def test_the_empty_name_is_a_name(names: list[str]) -> None:
         nodes = {"n": node("OrnsteinUhlenbeckCurrent", {"sigma": 1.0, "time_constant": 5.0}),
                  "m": node("LeakyIAF", IAF, initV=-60.0 - i)}  # fmt: skip
         current = StepInput("I", ["m"], 1.0 + i)
-        man.add(LPU, name, build(nodes), DT, [current], [recorder])
+        man.add(LPU, name, build(nodes), DT, [current], [recorder], backend="cpu")
     man.start(steps=3)
     man.wait()
     for i, (name, recorder) in enumerate(zip(names, recorders, strict=True)):

@@ -25,11 +25,7 @@ from neurodriver.plan.instances import check_backend
 from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
-needs_compiler = pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+needs_compiler = pytest.mark.needs("NVRTC")
 
 KERNEL = (
     "__global__ void update(int n, %(dt)s dt, int steps, %(input_I)s *I, %(param_tau)s *tau, "

@@ -18,7 +18,6 @@ from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import device
 from neurodriver.codegen.simt.device import Part, Shape, device_text
-from neurodriver.errors import CompileError
 from neurodriver.model.component import Access, Parameter
 from neurodriver.model.library import shipped
 from neurodriver.native.headers import header
@@ -27,11 +26,7 @@ from neurodriver.plan.passes.merge import Recorded
 from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
-pytestmark = pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+pytestmark = pytest.mark.needs("NVRTC")
 
 ARCHITECTURES = ("sm_80", "sm_90")
 FUNCTION = re.compile(r"^ND_FN (?P<type>[\w ]+?) (?P<name>nd_\w+)\((?P<arguments>[^)]*)\)", re.M)

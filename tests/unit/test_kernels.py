@@ -28,7 +28,7 @@ from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.source import source
-from neurodriver.model.component import FUNCTIONS
+from neurodriver.model.words import FUNCTIONS
 from neurodriver.native.compiler import find_compiler
 from neurodriver.plan.arrays import Kind
 from neurodriver.plan.compile import compile_circuit
@@ -231,15 +231,7 @@ VECTORISED = {
 }
 
 
-def can_blend() -> bool:
-    """Whether this processor's vectors can select and gather."""
-    try:
-        return "avx2" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-
-
-@pytest.mark.skipif(not can_blend(), reason="vectors without gather: nothing is promised")
+@pytest.mark.needs("vectors that gather")
 @pytest.mark.parametrize("name", VECTORISED)
 def test_loops_are_vectorised(name: str, dtype: str, tmp_path: Path) -> None:
     """GCC says of the loop that holds a model's mathematics that it is vectorised."""

@@ -19,6 +19,7 @@ from ...errors import NeurodriverError
 from ...native.addresses import host_array
 from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
+from ...native.headers import header
 from ...plan.arrays import CUTS, THREADS, Key, Receptor
 from ...plan.program import Program
 from ...plan.spikes.fanout import Parts
@@ -139,7 +140,7 @@ class CPUBackend:
         self._numbers = {THREADS: self.threads}
         self._parts = parts_of(program)
         real = "float" if self.dtype == np.float32 else "double"
-        runtime = (Path(__file__).parent / "runtime.cpp").read_text(encoding="utf-8")
+        runtime = header("backends/cpu/runtime.cpp")
         tasks = self.generated.tasks
         texts = [source(task.kernel, self.dtype.name) for task in tasks]
         extra = find_compiler().no_gather if real == "double" else ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...model.component import EVENT_VARIABLES, Access
+from ...model.component import Access
 from ...model.language import used
-from ...plan.arrays import activity, depth, ring, width
+from ...model.text import block
+from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
-from ..kernel import block
 
 
 class SumText:
@@ -25,7 +25,7 @@ class SumText:
         self.component = component
         self.access = access
         self.gather: Gather = component.spec.gathers[access.name]
-        self.symbol = component.inputs[access.name]
+        self.symbol = component.inputs.get(access.name, "")
         self.varied = [n for n in access.connection if n in self.gather.arrays]
         self.silent = False  # set while the text for a silent row is written
 
@@ -33,7 +33,8 @@ class SumText:
     def may_skip(self) -> bool:
         """Whether the row that is read may be known to be all zero."""
         indexed = self.gather.form in ("single", "sliced", "lattice", "rows")
-        return self.access.variable in EVENT_VARIABLES and indexed and self.gather.back is not None
+        event = self.component.spec.is_event(self.access.variable)
+        return event and indexed and self.gather.back is not None
 
     def _pointer(self, array: str, kind: str) -> str:
         key = self.component.spec.connection(self.access.name, array)
@@ -61,7 +62,7 @@ class SumText:
     def _values(self) -> list[str]:
         """Declare where the values of the connections come from."""
         a, name, variable = self.component.arguments, self.access.name, self.access.variable
-        rows = a.pointer(ring(variable), "real")
+        rows = a.pointer(self.component.spec.ring(variable), "real")
         number, length = a.integer(depth(variable)), a.integer(width(variable))
         lines = []
         if self.gather.back is not None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.language import Draw, used
+from ...model.text import block
 from ...native.buffers import LANES, padded
 from ...plan.arrays import Kind, zeros
 from ..component import ComponentText
-from ..kernel import block
 from .sums import SumText
 
 _LOOP = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...model.text import block
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
-from ..kernel import Arguments, Kernel, block
+from ..kernel import Arguments, Kernel
 from .events import dealing, sum_text
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...model.text import block, indent
 from ..cpu.sums import SumText
-from ..kernel import Arguments, Kernel, block, indent
+from ..kernel import Arguments, Kernel
 
 if TYPE_CHECKING:
     from ...plan.sums.gather import Gather

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...model.text import block
 from ...plan.unit import KernelSpec
 from ..cpu.update import finish_with
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..reactions import BATCH, MOST_REACTIONS, TICK_BITS, SubUnitText
 from .thread_events import each
 from .threads import ThreadText

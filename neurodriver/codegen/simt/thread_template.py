@@ -11,13 +11,13 @@ import re
 from dataclasses import replace
 
 from ...errors import ModelError
-from ...model.component import EVENT_VARIABLES
 from ...model.language import used
+from ...model.text import block
 from ...native.headers import header
 from ...plan.arrays import activity, depth
 from ...plan.unit import KernelSpec
 from ..cpu.update import finish_with
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..template import INCLUDE, Signature, ends, given_columns, read, row_of, told
 from .thread_events import each
 from .threads import ThreadText
@@ -168,7 +168,7 @@ class TemplateText(ThreadText):
         given = ", ".join([count, a.scalar(self.component.spec.dt), steps, *columns])
         call += ["nd_user::nd_component() = (unsigned int)nd_at;", f"nd_user::update({given});"]
         lines += each(block("if (nd_live[nd_i])", call))
-        events = [name for name in self.model.updates if name in EVENT_VARIABLES]
+        events = [name for name in self.model.updates if self.component.spec.is_event(name)]
         return lines + each([line for name in events for line in self._mark(name)])
 
     def _mark(self, name: str) -> list[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError
-from ..model.component import NDComponent
-from ..model.language import Translator, texts_of, used
-from .kernel import block, indent
+from .language import Translator, texts_of, used
+from .text import block, indent
+
+if TYPE_CHECKING:
+    from .component import NDComponent
 
 _FUNCTION = re.compile(r"\bnd_([a-z][a-z0-9]*)\(")
 
