@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import CircuitWarning, InputError
 from .array import ArrayInput
+from .base import uid_list
 
 
 class FileInput(ArrayInput):
@@ -57,8 +58,7 @@ class FileInput(ArrayInput):
         if missing:
             raise InputError(f"{where}/{missing[0]}' is missing")
         try:
-            raw = np.asarray(group["uids"][()]).reshape(-1).tolist()
-            uids = [u.decode() if isinstance(u, bytes) else str(u) for u in raw]
+            uids = uid_list(np.asarray(group["uids"][()]).reshape(-1).tolist())
         except UnicodeDecodeError:
             raise InputError(f"{where}/uids' is not UTF-8") from None
         except (TypeError, OSError) as error:

@@ -71,6 +71,13 @@ class _RandomInput(Input):
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
         """Fill the rows from step ``first`` on; return which hold anything but zeros."""
 
+    def _draw_events(
+        self, name: str, first: int, table: NDArray[Any], *arguments: Any
+    ) -> NDArray[np.bool_]:
+        some = np.empty(len(table), dtype=np.uint8)
+        self._draws.call(name, first, table, *arguments, some)
+        return some.astype(np.bool_)
+
 
 class PoissonInput(_RandomInput):
     """Injects independent Poisson spike trains.
@@ -123,13 +130,11 @@ class PoissonInput(_RandomInput):
                 f"{self.name}: rate must be at most {most:g} Hz at dt = {dt:g} s, "
                 f"got {self.rate.max():g}; inject noise of that mean instead"
             )
-        self._at, self._none, self._cumulative = poisson_table(mean)
+        self._tables = poisson_table(mean)
 
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
-        some = np.empty(len(table), dtype=np.uint8)
-        tables = self._at, self._none, self._cumulative
-        self._draws.call("nd_poisson", first, table, *tables, int(not self.counts), some)
-        return some.astype(np.bool_)
+        single = int(not self.counts)
+        return self._draw_events("nd_poisson", first, table, *self._tables, single)
 
 
 class BernoulliInput(_RandomInput):
@@ -165,9 +170,7 @@ class BernoulliInput(_RandomInput):
             raise InputError(f"{self.name}: p must be a probability, 0 to 1, got {bad[0]}")
 
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
-        some = np.empty(len(table), dtype=np.uint8)
-        self._draws.call("nd_bernoulli", first, table, self.p, some)
-        return some.astype(np.bool_)
+        return self._draw_events("nd_bernoulli", first, table, self.p)
 
 
 class NoiseInput(_RandomInput):

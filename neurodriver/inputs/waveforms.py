@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .base import Chunk, Input, active_steps, check_span, values_for
+from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
 
 Array = NDArray[np.float64]
 
@@ -225,10 +225,8 @@ class PulseInput(Input):
 
 def _times(times: ArrayLike, what: str, name: str) -> Array:
     """Return a list of times, (pulses,)."""
-    try:
-        seconds = np.asarray(times, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: {what} must be seconds, got {times!r:.60}") from None
+    text = f"{name}: {what} must be seconds, got {times!r:.60}"
+    seconds = as_numbers(times, InputError(text))
     if seconds.ndim != 1 or np.isnan(seconds).any():
         raise InputError(f"{name}: {what} must be a list of seconds, got {times!r:.60}")
     return seconds
@@ -236,10 +234,8 @@ def _times(times: ArrayLike, what: str, name: str) -> Array:
 
 def _values(numbers: ArrayLike, count: int, n: int, name: str) -> Array:
     """Return the values as (pulses, n)."""
-    try:
-        values = np.asarray(numbers, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: values must be numbers, got {numbers!r:.60}") from None
+    text = f"{name}: values must be numbers, got {numbers!r:.60}"
+    values = as_numbers(numbers, InputError(text))
     if values.shape == (count,):
         values = values[:, None]
     if values.shape not in ((), (count, 1), (count, n)):

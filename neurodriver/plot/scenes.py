@@ -18,23 +18,10 @@ DOME = 60
 
 
 class Scene(ABC):
-    """A panel of a movie.
+    """A panel of a movie: axes that show one signal, or two for ``hsv`` and ``quiver``.
 
-    Parameters
-    ----------
-    axis : Axes
-        An empty panel.
-    sources : sequence
-        What it shows: one signal, or two for ``hsv`` and ``quiver``.
-    options : dict
-        Those named in ``takes`` are taken out; the rest is for the setters of matplotlib.
-
-    Attributes
-    ----------
-    artist
-        The object of matplotlib whose setters options may name; None if there is no single one.
-    start, stop : float
-        First and last time that the panel can show, s.
+    Options named in ``takes`` are taken out; the rest is for the setters of matplotlib. ``start``
+    and ``stop`` are the first and the last time that the panel can show, s.
     """
 
     sources_needed = 1
@@ -42,7 +29,7 @@ class Scene(ABC):
     projection: str | None = None
     over_time = False  # time runs along the horizontal axis
     read: Callable[[Any], Any] = staticmethod(as_signal)
-    artist: Any = None
+    artist: Any = None  # whose setters options may name; None if there is no single one
 
     def __init__(self, axis: Any, sources: Sequence[Any], options: dict[str, Any]) -> None:
         if len(sources) != self.sources_needed:

@@ -33,55 +33,25 @@ Request = tuple[str, tuple[str, ...] | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of one recorded variable, in the order in which they are stored.
+    """The columns of one recorded variable, in the order in which they are stored."""
 
-    Parameters
-    ----------
-    variable : str
-        Name of the variable, ``V`` for instance.
-    uids : ndarray (n,) of str
-        The component of each column.
-    unit : str
-        Unit of the values, ``mV`` for instance; empty for a variable without one.
-    events : bool
-        Stored as times and column indices instead of rows.
-    """
-
-    variable: str
-    uids: npt.NDArray[np.str_]
-    unit: str
-    events: bool
+    variable: str  # ``V`` for instance
+    uids: npt.NDArray[np.str_]  # (n,), the component of each column
+    unit: str  # ``mV`` for instance; empty for a variable without one
+    events: bool  # stored as times and column indices instead of rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordingPlan:
-    """A recording before its first step.
+    """A recording before its first step."""
 
-    Parameters
-    ----------
-    dt : float
-        Time step, s.
-    steps : int or None
-        Length of the run in steps; None if it ends when the caller says so.
-    sample_interval : int
-        Steps per row.
-    dtype : dtype
-        Type of the rows.
-    columns : tuple of Columns
-        The variables.
-    attributes : dict
-        Provenance: software, version, seed, command, digest of the circuit.
-    from_start : bool
-        Rows are taken at steps 0, s, 2 s ... (recorded inputs).
-    """
-
-    dt: float
-    steps: int | None
-    sample_interval: int
-    dtype: np.dtype[np.generic]
-    columns: tuple[Columns, ...]
-    attributes: dict[str, str | int | float]
-    from_start: bool = False
+    dt: float  # s
+    steps: int | None  # length of the run; None if it ends when the caller says so
+    sample_interval: int  # steps per row
+    dtype: np.dtype[np.generic]  # of the rows
+    columns: tuple[Columns, ...]  # the variables
+    attributes: dict[str, str | int | float]  # software, version, seed, digest of the circuit ...
+    from_start: bool = False  # rows are taken at steps 0, s, 2 s ... (recorded inputs)
 
     @property
     def rows(self) -> int | None:
@@ -119,22 +89,14 @@ class RecordingPlan:
 class Block:
     """A stretch of a recording. Its arrays belong to the recorder: pass copies of reused buffers.
 
-    Parameters
-    ----------
-    first_row : int
-        Number of the first row in ``rows``; blocks follow each other without gap.
-    rows : dict of str to ndarray (rows, n)
-        Sampled values of every dense variable; empty if no row fell into the stretch.
-    events : dict of str to (ndarray (m,) float64, ndarray (m,) int32)
-        Times in s, ascending, and column indices.
-    step : int
-        Steps completed when the block was taken.
+    ``rows`` holds the sampled values of every dense variable, (rows, n); it is empty if no row fell
+    into the stretch. ``events`` are times in s, ascending, and column indices.
     """
 
-    first_row: int
+    first_row: int  # number of the first one in ``rows``; blocks follow each other without gap
     rows: dict[str, npt.NDArray[np.generic]]
     events: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
-    step: int
+    step: int  # steps completed when the block was taken
 
 
 def sample_times(
