@@ -76,21 +76,12 @@ class Exchange(Protocol):
 
 
 class Border(Protocol):
-    """Makes what moves values between this process and others.
+    """Makes what moves values between this process and others."""
 
-    Attributes
-    ----------
-    exported : set of str
-        Variables that others read.
-    gates : bool
-        Whether a call may wait for other processes.
-    depth : mapping of str to callable
-        Variable -> rows of a ring, from the rows that it needs.
-    """
-
-    exported: set[str]
-    gates: bool
+    exported: set[str]  # variables that others read
+    gates: bool  # whether a call may wait for other processes
     depth: Mapping[str, Callable[[int], int]]
+    """Variable -> rows of a ring, from the rows that it needs."""
 
     def open(self, backend: Backend) -> Exchange:
         """Return buffers and requests for what a backend runs."""
@@ -98,25 +89,11 @@ class Border(Protocol):
 
 
 class Simulation:
-    """A compiled circuit with its backend, inputs and recorders.
+    """A compiled circuit with its backend, and the inputs and recorders of one or more LPUs.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    dt : float
-        Step in seconds.
-    members : sequence of Member
-    dtype : {"float64", "float32"}
-    threads : int, optional
-    seed : int
-    plans : bool
-        Whether special plans may be chosen.
-    border : Border, optional
-        Where the circuit goes on in other processes.
-    relays : sequence of (variable, components, variable of the sources, sources)
-        Components that start with row 0 of others.
-    choice : Choice, optional
-        What advances the circuit.
+    Arguments are those of `LPU`. ``border`` is where the circuit goes on in other processes;
+    ``relays`` are components that start with row 0 of others: variable, components, variable of the
+    sources, sources.
     """
 
     @phased("make ready")
@@ -170,7 +147,7 @@ class Simulation:
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
         feeds = [feed for _, feed in self._feeds]
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
-        size = sum(feed.row_bytes // feed.recorder.sample_interval for _, feed in self._feeds)
+        size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
