@@ -1,7 +1,5 @@
 """Simulate neural circuits given as graphs."""
 
-__version__ = "0.1.0"
-
 from .circuit import AllToAll as AllToAll
 from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
@@ -52,6 +50,7 @@ from .results import Recording as Recording
 from .results import Variable as Variable
 from .results import open_recording as open_recording
 from .run.lpu import LPU as LPU
+from .version import __version__ as __version__
 
 open = open_recording
 # After `from neurodriver import *`, open() is still Python's own.

@@ -11,6 +11,7 @@ import click
 
 from ..errors import NeurodriverError
 from ..profiling.phases import OFF, Off, Profile
+from ..profiling.trace import check, write
 
 if TYPE_CHECKING:
     from ..parallel.mpi import World
@@ -37,8 +38,6 @@ def check_trace(trace: Path | None, others: Iterable[Path]) -> None:
     """
     if trace is None:
         return
-    from ..profiling.trace import check
-
     if any(trace.resolve() == other.resolve() for other in others):
         message = "the trace would overwrite a file of the run; name another"
         raise NeurodriverError(f"{trace}: {message}")
@@ -49,9 +48,7 @@ def tell(profile: Profile | Off, show: bool, trace: Path | None, here: World | N
     """Print the tables and write the trace; of several ranks, rank 0 does it for all."""
     if isinstance(profile, Off):
         return
-    from ..profiling.trace import events_of, write
-
-    mine = profile.report() if show else "", events_of(profile)
+    mine = profile.report() if show else "", profile.trace_events
     told = [mine] if here is None else here.gather(mine, _GATHER_SECONDS)
     if here is not None and here.rank:
         return

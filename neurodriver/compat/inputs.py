@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..inputs.base import Input, uid_list
-from ..inputs.ramp import RampInput
 from ..inputs.random import BernoulliInput
-from ..inputs.step import StepInput
+from ..inputs.waveforms import RampInput, StepInput
 from .array_inputs import ArrayInputProcessor as ArrayInputProcessor
 from .array_inputs import FileInputProcessor as FileInputProcessor
 from .array_inputs import PresynapticInputProcessor as PresynapticInputProcessor

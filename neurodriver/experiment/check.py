@@ -13,8 +13,8 @@ from ..parallel.patterns import wiring
 from ..parallel.routes import Crossing, make_routes
 from ..parallel.shared_draws import random_keys, warn_of_shared
 from ..plan.compile import compile_circuit
-from ..run.execution import recorded_columns
 from ..run.lpu import LPU, managed
+from ..run.requests import recorded_columns
 from .build import ExperimentLPU
 from .load import Experiment
 from .pattern_files import Wiring, typed_ports

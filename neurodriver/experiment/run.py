@@ -11,7 +11,7 @@ from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
 from ..parallel.manager import Manager
 from ..parallel.mpi import World, world
 from ..profiling.phases import phased
-from ..results.master import write_master
+from ..results.joint import write_master
 from ..run.lpu import command_line
 from .build import ExperimentLPU
 from .load import Experiment

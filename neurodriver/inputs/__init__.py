@@ -5,11 +5,11 @@ from .base import Chunk as Chunk
 from .base import Input as Input
 from .file import FileInput as FileInput
 from .legacy import LegacyInput as LegacyInput
-from .pulse import PulseInput as PulseInput
-from .ramp import RampInput as RampInput
 from .random import BernoulliInput as BernoulliInput
 from .random import NoiseInput as NoiseInput
 from .random import PoissonInput as PoissonInput
 from .recorded import RecordedInput as RecordedInput
-from .step import StepInput as StepInput
 from .user import UserInput as UserInput
+from .waveforms import PulseInput as PulseInput
+from .waveforms import RampInput as RampInput
+from .waveforms import StepInput as StepInput

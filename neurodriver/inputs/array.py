@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError
 from .base import Chunk, Input
@@ -42,14 +41,13 @@ class ArrayInput(Input):
         self._sources: list[_Rows | _Events] = []
         for (variable, uids), (_, data) in zip(self.targets, inputs.values(), strict=True):
             where = f"{self.name}, '{variable}'"
-            make = _Events if isinstance(data, tuple) else _Rows
-            self._sources.append(make(data, len(uids), where))
+            kind = _Events if isinstance(data, tuple) else _Rows
+            self._sources.append(kind(data, len(uids), where))
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
         for source in self._sources:
-            if isinstance(source, _Events):
-                source.forget()
+            source.open(dt, self.dtype)
 
     def contents(self) -> list[Any]:
         """Return the rows (steps, n), or the events as ``time`` and ``index``, of each target."""
@@ -57,10 +55,10 @@ class ArrayInput(Input):
 
     def lengths(self) -> list[int]:
         """Return after how many steps each target has nothing more to give."""
-        return [source.length(self.dt) for source in self._sources]
+        return [source.length() for source in self._sources]
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
-        return self._sources[number].chunk(first, steps, self.dt, self.dtype, self.modes[number])
+        return self._sources[number].chunk(first, steps, self.modes[number])
 
 
 class _Rows:
@@ -78,23 +76,26 @@ class _Rows:
         if self.data.dtype.kind not in "fiub":
             raise InputError(f"{where}: data must be numbers, got {self.data.dtype}")
 
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        self.dtype = dtype
+
     def content(self) -> Any:
         """Return all rows."""
         return np.asarray(self.data)
 
-    def length(self, dt: float) -> int:
+    def length(self) -> int:
         """Return the number of rows."""
         return len(self.data)
 
-    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
+    def chunk(self, first: int, steps: int, mode: int) -> Chunk:
         total = len(self.data)
         begin, end = min(first, total), min(first + steps, total)
         if mode == 1 and total:
             begin = min(begin, total - 1)
             end = max(end, begin + 1)
         try:
-            with np.errstate(over="ignore"):  # told below
-                table = np.ascontiguousarray(self.data[begin:end], dtype=dtype)
+            with np.errstate(over="ignore"):  # an error below
+                table = np.ascontiguousarray(self.data[begin:end], dtype=self.dtype)
         except OSError as error:
             raise InputError(f"{self.where}: row {begin} cannot be read ({error})") from None
         if not np.isfinite(table).all():
@@ -130,33 +131,24 @@ class _Events:
             raise InputError(f"{where}: event index {bad}, allowed are 0 to {count - 1}")
         order = np.argsort(self.time, kind="stable")
         self.time, self.index = self.time[order], self.index[order]
-        self._steps: NDArray[np.int64] | None = None
 
-    def forget(self) -> None:
-        """Let the steps of the events be computed anew, for another dt."""
-        self._steps = None
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        steps = np.floor(self.time / dt * (1 + 4e-16) + 1e-9)
+        self.steps = np.minimum(steps, 2.0**62).astype(np.int64)
 
     def content(self) -> Any:
         """Return all events in the order of time."""
         return {"time": self.time, "index": self.index.astype(np.int32)}
 
-    def length(self, dt: float) -> int:
+    def length(self) -> int:
         """Return the step after the last event."""
-        steps = self._entries(dt)
-        return int(steps[-1]) + 1 if len(steps) else 0
+        return int(self.steps[-1]) + 1 if len(self.steps) else 0
 
-    def _entries(self, dt: float) -> NDArray[np.int64]:
-        """Return the step of each event."""
-        if self._steps is None:
-            steps_of = np.floor(self.time / dt * (1 + 4e-16) + 1e-9)
-            self._steps = np.minimum(steps_of, 2.0**62).astype(np.int64)
-        return self._steps
-
-    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
-        entries = self._entries(dt)
-        a, b = np.searchsorted(entries, [first, first + steps])
-        hit, row = np.unique(entries[a:b], return_inverse=True)
-        table = np.zeros((len(hit), self.count), dtype=dtype)
+    def chunk(self, first: int, steps: int, mode: int) -> Chunk:
+        a, b = np.searchsorted(self.steps, [first, first + steps])
+        hit, row = np.unique(self.steps[a:b], return_inverse=True)
+        table = np.zeros((len(hit), self.count), dtype=self.dtype)
         np.add.at(table, (row, self.index[a:b]), 1)
         rows = np.full(steps, -1, dtype=np.int32)
         rows[hit - first] = np.arange(len(hit))

@@ -112,13 +112,18 @@ def uid_list(uids: Any) -> list[str]:
     return [u.decode() if isinstance(u, bytes) else str(u) for u in uids]
 
 
+def as_numbers(values: ArrayLike, error: InputError) -> NDArray[np.float64]:
+    """Return an array of float64, or raise the error for what is no number."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise error from None
+
+
 def values_for(values: ArrayLike, uids: Sequence[str], name: str) -> NDArray[np.float64]:
     """Return one finite value per uid from a scalar or a sequence, (n,) float64."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        text = f"a number or {len(uids)} of them, got {values!r:.60}"
-        raise TargetError(f"{name}: {text}") from None
+    text = f"a number or {len(uids)} of them, got {values!r:.60}"
+    array = as_numbers(values, TargetError(f"{name}: {text}"))
     if array.shape not in ((), (len(uids),)):
         raise TargetError(f"{name}: a number or {len(uids)} of them, got shape {array.shape}")
     if not np.isfinite(array).all():

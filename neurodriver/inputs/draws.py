@@ -34,15 +34,8 @@ def _library(dtype: str) -> ct.CDLL:
 class Draws:
     """Random rows of one target.
 
-    Parameters
-    ----------
-    uids : sequence of str
-    seed : int
-        Seed of the input.
-    purpose : str
-        Kind of input and variable: inputs of different purpose draw independent numbers.
-    namespace : str
-        Equal uids of different namespaces draw independent numbers.
+    Inputs of different ``purpose``, their kind and variable, draw independent numbers; so do equal
+    uids of different namespaces.
     """
 
     def __init__(self, uids: Sequence[str], seed: int, purpose: str, namespace: str = "") -> None:
@@ -61,35 +54,25 @@ class Draws:
     ) -> None:
         """Let function ``name`` fill ``out`` (steps, n) with the rows from step ``first`` on.
 
-        Parameters
-        ----------
-        arguments : arrays, int or float
-            As the function takes them after its rows.
-        steps : int, optional
-            Steps to draw, where ``out`` has no row for them.
+        ``steps`` are drawn where ``out`` has no row for them; ``arguments`` follow the rows.
         """
         count = len(out) if steps is None else steps
         rows = _Rows(self._key.ctypes.data, self._seed, len(self._key), first, count,
                      out.ctypes.data)  # fmt: skip
-        given: list[Any] = []
-        for value in arguments:
-            if isinstance(value, np.ndarray):
-                given.append(ct.c_void_p(value.ctypes.data))
-            else:
-                kind = ct.c_double if isinstance(value, float) else ct.c_longlong
-                given.append(kind(value))
-        getattr(_library(out.dtype.name), name)(ct.byref(rows), *given)
+        numbers = {float: ct.c_double, int: ct.c_longlong}
+        converted = [
+            ct.c_void_p(value.ctypes.data)
+            if isinstance(value, np.ndarray)
+            else numbers[type(value)](value)
+            for value in arguments
+        ]
+        getattr(_library(out.dtype.name), name)(ct.byref(rows), *converted)
 
 
 def poisson_table(
     mean: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the cumulative probabilities of Poisson counts.
-
-    Parameters
-    ----------
-    mean : (n,) float64
-        At most 500, where exp(-mean) is still a normal number.
+    """Return the cumulative probabilities of Poisson counts of means, (n,), 500 at most.
 
     Returns
     -------

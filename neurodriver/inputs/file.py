@@ -7,10 +7,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from ..errors import CircuitWarning, InputError
 from .array import ArrayInput
+from .base import uid_list
 
 
 class FileInput(ArrayInput):
@@ -34,22 +36,15 @@ class FileInput(ArrayInput):
     """
 
     def __init__(self, filename: str | Path, mode: int = 0, preload: bool = False) -> None:
-        import h5py
-
         self.filename = Path(filename)
-        try:
-            self._file = h5py.File(self.filename, "r")
-        except FileNotFoundError:
-            raise InputError(f"{filename}: no such file") from None
-        except OSError as error:
-            raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
+        self._file = opened(self.filename)
         try:
             groups = {v: g for v, g in self._file.items() if isinstance(g, h5py.Group)}
             inputs = {v: self._read(v, g, preload) for v, g in groups.items()}
             if not inputs:
                 raise InputError(f"{filename}: no group '<variable>' with 'uids' and 'data'")
             self._rows = [v for v, (_, data) in inputs.items() if not isinstance(data, tuple)]
-            self._taken = _sampling(self._file)
+            self._dt, self._interval = _sampling(self._file)
             super().__init__(inputs, mode, name=str(filename))
         except BaseException:
             self._file.close()
@@ -63,8 +58,7 @@ class FileInput(ArrayInput):
         if missing:
             raise InputError(f"{where}/{missing[0]}' is missing")
         try:
-            raw = np.asarray(group["uids"][()]).reshape(-1).tolist()
-            uids = [u.decode() if isinstance(u, bytes) else str(u) for u in raw]
+            uids = uid_list(np.asarray(group["uids"][()]).reshape(-1).tolist())
         except UnicodeDecodeError:
             raise InputError(f"{where}/uids' is not UTF-8") from None
         except (TypeError, OSError) as error:
@@ -86,15 +80,15 @@ class FileInput(ArrayInput):
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
-        taken, interval = self._taken
-        if not self._rows or taken is None:
+        if not self._rows or self._dt is None:
             return
-        names = ", ".join(f"'{v}'" for v in self._rows)
-        if not math.isclose(taken * interval, dt, rel_tol=1e-6):
+        names, distance = ", ".join(f"'{v}'" for v in self._rows), self._dt * self._interval
+        if not math.isclose(distance, dt, rel_tol=1e-6):
             warnings.warn(
-                f"{self.filename}: the rows of {names} were taken every {taken * interval:g} s "
-                f"(dt {taken:g} s, sample_interval {interval}); here one enters at each step of "
-                f"{dt:g} s. Record with sample_interval 1 and run with the same dt to replay them",
+                f"{self.filename}: the rows of {names} were taken every {distance:g} s "
+                f"(dt {self._dt:g} s, sample_interval {self._interval}); here one enters at each "
+                f"step of {dt:g} s. Record with sample_interval 1 and run with the same dt to "
+                f"replay them",
                 CircuitWarning,
                 stacklevel=2,
             )
@@ -103,11 +97,21 @@ class FileInput(ArrayInput):
         self._file.close()
 
 
-def _sampling(file: Any) -> tuple[float | None, int]:
-    """Return dt and sample interval of a recording; dt None where the file does not tell."""
-    told = file["metadata"].attrs if "metadata" in file else {}
+def opened(filename: Path) -> h5py.File:
+    """Return an HDF5 file opened for reading."""
     try:
-        return float(told["dt"]), int(told.get("sample_interval", 1))
+        return h5py.File(filename, "r")
+    except FileNotFoundError:
+        raise InputError(f"{filename}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
+
+
+def _sampling(file: Any) -> tuple[float | None, int]:
+    """Return dt and sample interval of a recording; a dt of None where the file has none."""
+    attributes = file["metadata"].attrs if "metadata" in file else {}
+    try:
+        return float(attributes["dt"]), int(attributes.get("sample_interval", 1))
     except (KeyError, TypeError, ValueError):
         return None, 1
 

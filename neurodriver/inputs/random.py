@@ -71,6 +71,13 @@ class _RandomInput(Input):
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
         """Fill the rows from step ``first`` on; return which hold anything but zeros."""
 
+    def _draw_events(
+        self, name: str, first: int, table: NDArray[Any], *arguments: Any
+    ) -> NDArray[np.bool_]:
+        some = np.empty(len(table), dtype=np.uint8)
+        self._draws.call(name, first, table, *arguments, some)
+        return some.astype(np.bool_)
+
 
 class PoissonInput(_RandomInput):
     """Injects independent Poisson spike trains.
@@ -123,13 +130,11 @@ class PoissonInput(_RandomInput):
                 f"{self.name}: rate must be at most {most:g} Hz at dt = {dt:g} s, "
                 f"got {self.rate.max():g}; inject noise of that mean instead"
             )
-        self._at, self._none, self._cumulative = poisson_table(mean)
+        self._tables = poisson_table(mean)
 
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
-        some = np.empty(len(table), dtype=np.uint8)
-        tables = self._at, self._none, self._cumulative
-        self._draws.call("nd_poisson", first, table, *tables, int(not self.counts), some)
-        return some.astype(np.bool_)
+        single = int(not self.counts)
+        return self._draw_events("nd_poisson", first, table, *self._tables, single)
 
 
 class BernoulliInput(_RandomInput):
@@ -165,9 +170,7 @@ class BernoulliInput(_RandomInput):
             raise InputError(f"{self.name}: p must be a probability, 0 to 1, got {bad[0]}")
 
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
-        some = np.empty(len(table), dtype=np.uint8)
-        self._draws.call("nd_bernoulli", first, table, self.p, some)
-        return some.astype(np.bool_)
+        return self._draw_events("nd_bernoulli", first, table, self.p)
 
 
 class NoiseInput(_RandomInput):
@@ -244,11 +247,11 @@ class NoiseInput(_RandomInput):
 
     def _state(self, step: int) -> NDArray[np.float64]:
         """Return the state that the process brings to a step."""
-        known = max((k for k in self._states if k <= step), default=None)
-        if known is None:
+        nearest = max((k for k in self._states if k <= step), default=None)
+        if nearest is None:
             begin, state = self._begin(), np.zeros(len(self.mean))
         else:
-            begin, state = known, self._states[known].copy()
+            begin, state = nearest, self._states[nearest].copy()
         self._walk(begin, step - begin, state, None)
         return state
 

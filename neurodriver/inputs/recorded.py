@@ -50,27 +50,27 @@ class InputRecording:
         self, targets: Sequence[Target], dt: float, dtype: np.dtype, steps: int | None
     ) -> None:
         """Make the file for a run of ``steps`` steps, or of unknown length."""
-        self._variables = [variable for variable, _ in targets]
         uids: dict[str, list[str]] = {}
+        self._places: list[tuple[str, slice]] = []
         for variable, names in targets:
-            uids.setdefault(variable, []).extend(names)
-        columns = tuple(
-            Columns(v, np.array(names, dtype=np.str_), "", events=False)
-            for v, names in uids.items()
-        )
+            held = uids.setdefault(variable, [])
+            self._places.append((variable, slice(len(held), len(held) + len(names))))
+            held += names
+        columns = tuple(Columns(v, np.array(u, dtype=np.str_), "", False) for v, u in uids.items())
         interval = self._recorder.sample_interval
         self._recorder.open(
             RecordingPlan(dt, steps, interval, dtype, columns, self.attributes, from_start=True)
         )
         self._staged: list[Chunk | None] = [None] * len(targets)
         self._first = self._steps = 0
-        self._waiting: list[list[NDArray[Any]]] = [[] for _ in targets]
+        self._waiting: dict[str, list[NDArray[Any]]] = {v: [] for v in uids}
+        self._widths, self._dtype = {v: len(u) for v, u in uids.items()}, dtype
         self._bytes, self._rows, self._flushed = 0, 0, time.monotonic()
 
     def stage(self, number: int, chunk: Chunk, first: int, steps: int) -> None:
         """Take what target ``number`` would inject in the coming steps.
 
-        How many of them were done, the next call tells by its first step.
+        The first step of the next call says how many of them were done.
         """
         if first != self._first or self._staged[number] is not None:
             self._commit(first)
@@ -92,26 +92,23 @@ class InputRecording:
         done = min(step - self._first, self._steps)
         interval = self._recorder.sample_interval
         picked = slice(-self._first % interval, max(done, 0), interval)
-        for number, chunk in enumerate(self._staged):
-            if chunk is None:
-                continue
-            row = chunk.row_of_step[picked]
-            values = np.zeros((len(row), chunk.table.shape[1]), dtype=chunk.table.dtype)
-            some = row >= 0
-            values[some] = chunk.table[row[some]]
-            self._waiting[number].append(values)
+        count = len(range(self._steps)[picked])
+        rows = {v: np.zeros((count, n), self._dtype) for v, n in self._widths.items()}
+        for (variable, columns), chunk in zip(self._places, self._staged, strict=True):
+            if chunk is not None:
+                row = chunk.row_of_step[picked]
+                rows[variable][row >= 0, columns] = chunk.table[row[row >= 0]]
+        for variable, values in rows.items():
+            self._waiting[variable].append(values)
             self._bytes += values.nbytes
         self._staged = [None] * len(self._staged)
         if self._bytes >= _WAIT_BYTES or time.monotonic() - self._flushed > _WAIT_SECONDS:
             self._write(step)
 
     def _write(self, step: int) -> None:
-        rows: dict[str, list[NDArray[Any]]] = {}
-        for variable, waiting in zip(self._variables, self._waiting, strict=True):
-            if waiting:
-                rows.setdefault(variable, []).append(np.concatenate(waiting))
-            waiting.clear()
-        block = {v: np.hstack(parts) for v, parts in rows.items()}
+        block = {v: np.concatenate(rows) for v, rows in self._waiting.items() if rows}
+        for rows in self._waiting.values():
+            rows.clear()
         self._recorder.append(Block(self._rows, block, {}, step))
         self._rows += max((len(b) for b in block.values()), default=0)
         self._bytes, self._flushed = 0, time.monotonic()
@@ -125,7 +122,7 @@ class RecordedInput(Input):
     source : Input
         Any input.
     filename : path
-        HDF5 file; one of an earlier run is replaced when the run begins. `InputRecording` tells
+        HDF5 file; one of an earlier run is replaced when the run begins. `InputRecording` says
         its layout. `FileInput` can inject it again.
     interval : int
         Steps per row: rows are taken at the steps 0, interval, 2 * interval ...

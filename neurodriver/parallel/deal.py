@@ -8,16 +8,7 @@ from ..errors import CircuitError
 
 
 def deal(costs: Mapping[str, float], asked: Mapping[str, int], size: int) -> dict[str, int]:
-    """Return the rank of each LPU.
-
-    Parameters
-    ----------
-    costs : mapping of id to float
-        Work of one step, in any unit.
-    asked : mapping of id to int
-        Ranks that the user chose.
-    size : int
-        Number of ranks.
+    """Return the rank of each LPU from the costs of its steps and the ranks that were asked for.
 
     Raises
     ------

@@ -3,51 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Column
 from ..plan.passes.join import port_sources
+from ..ports import Selector
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class PortTable:
-    """Ports of one LPU.
+    """Ports of one LPU: columns with an entry for each."""
 
-    Attributes
-    ----------
-    selector : (n,) str
-        Each as ``/a/b/0``.
-    number : (n,) int64
-        Components in the LPU's circuit.
-    out : (n,) bool
-        Output ports.
-    spike : (n,) bool
-        Spike ports; the others are graded.
-    variable : (n,) str
-        What an output port publishes; empty where no edge leads to it.
-    steps : (n,) int64
-        Latency of that edge.
-    """
-
-    selector: Column
-    number: Numbers
-    out: NDArray[np.bool_]
-    spike: NDArray[np.bool_]
-    variable: Column
-    steps: Numbers
+    selector: Column  # as ``/a/b/0``
+    number: Numbers  # components in the LPU's circuit
+    out: NDArray[np.bool_]  # output ports
+    spike: NDArray[np.bool_]  # spike ports; the others are graded
+    variable: Column  # what an output port publishes; empty where no edge leads to it
+    steps: Numbers  # latency of that edge
 
     def find(self, selectors: Column) -> Numbers:
         """Return the row of each selector, -1 where there is none."""
-        if not len(self.selector):
-            return np.full(len(selectors), -1, dtype=np.int64)
         order = np.argsort(self.selector, kind="stable")
-        known = self.selector[order]
-        at = np.minimum(np.searchsorted(known, selectors), len(known) - 1)
-        return np.where(known[at] == selectors, order[at], -1)
+        at = _places(self.selector[order], selectors)
+        return np.where(at < 0, at, np.append(order, -1)[at])
 
 
 def port_table(circuit: Circuit, dt: float) -> PortTable:
@@ -66,16 +49,22 @@ def port_table(circuit: Circuit, dt: float) -> PortTable:
         for name in ("selector", "port_io", "port_type")
     }
     number = np.concatenate([n for _, n in rows])
-    known = port_sources(circuit, dt)
-    variable = np.full(len(number), "", dtype=known.variable.dtype)
+    source = port_sources(circuit, dt)
+    variable = np.full(len(number), "", dtype=source.variable.dtype)
     steps = np.ones(len(number), dtype=np.int64)
-    if len(known.port):
-        at = np.minimum(np.searchsorted(known.port, number), len(known.port) - 1)
-        fed = known.port[at] == number
-        variable[fed] = known.variable[at[fed]]
-        steps[fed] = known.steps[at[fed]]
+    at = _places(source.port, number)
+    variable[at >= 0] = source.variable[at[at >= 0]]
+    steps[at >= 0] = source.steps[at[at >= 0]]
     out, spike = labels["port_io"] == "out", labels["port_type"] == "spike"
     return PortTable(canonical(labels["selector"]), number, out, spike, variable, steps)
+
+
+def _places(ascending: NDArray[Any], values: NDArray[Any]) -> Numbers:
+    """Return the place of each value in an ascending array, -1 where it is not there."""
+    if not len(ascending):
+        return np.full(len(values), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.where(ascending[at] == values, at, -1)
 
 
 def canonical(selectors: Column) -> Column:
@@ -83,8 +72,6 @@ def canonical(selectors: Column) -> Column:
     odd = np.flatnonzero(np.strings.find(selectors, "[") >= 0)
     if not len(odd):
         return selectors
-    from ..ports import Selector
-
     plain = [Selector(selectors[i]).identifiers[0] for i in odd.tolist()]
     out = selectors.astype(f"U{max(selectors.dtype.itemsize // 4, *map(len, plain))}")
     out[odd] = plain

@@ -21,13 +21,14 @@ from ..run.lpu import LPU, managed
 from ..run.simulation import Member, Simulation
 from .deal import deal
 from .directory import PortTable, port_table
-from .exchange import Exchange, Timing, imported_variables, least_latency
+from .exchange import Exchange
 from .hosting import Host
 from .job_plan import Plan
 from .module import Module
 from .mpi import World
 from .routes import Routes, make_routes
 from .shared_draws import RandomKeys, random_keys, warn_of_shared
+from .window import Timing, connections_from, least_latency
 
 Error = tuple[str, int, list[str]]
 """Id of the LPU, step, lines of the traceback."""
@@ -55,20 +56,12 @@ class _Told:
 class Job:
     """This rank's share of a run.
 
-    Parameters
-    ----------
-    world : World
-    plan : Plan
-        All LPUs and Modules, the same on every rank.
-
     Attributes
     ----------
-    lpus : dict of str to LPU
+    lpus, modules : dict of str to LPU, to Module
         Those of this rank.
-    modules : dict of str to Module
     ranks : dict of str to int
         Rank of every LPU and Module.
-    errors : list of (id, step, lines)
     simulation : Simulation or None
         None where the rank has nothing to do.
     """
@@ -276,7 +269,7 @@ class _Border:
 
     def __post_init__(self) -> None:
         self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
-        read = imported_variables(self.joined)
+        read = {links.variable for links, _ in connections_from(self.joined)}
         self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
 
     def open(self, backend: Backend) -> Exchange:

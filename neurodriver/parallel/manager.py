@@ -11,7 +11,7 @@ from ..errors import CircuitError, LPUExecutionError, NeurodriverError
 from ..ports import RoutingTable
 from ..profiling.phases import phased
 from ..run.lpu import LPU
-from . import service, timing
+from . import leader, timing
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
 from .job_plan import Both, Order, Plan
 from .module import Module
@@ -199,7 +199,7 @@ class Manager:
             raise CircuitError("Manager.spawn: there are no LPUs; add some first")
         if self._job is not None:
             raise NeurodriverError("Manager.spawn: spawned already; make a new Manager")
-        service.send_plan(self._world, self.plan)
+        leader.send_plan(self._world, self.plan)
         self._world.engaged = True
         try:
             self._job = Job(self._world, self.plan)
@@ -229,7 +229,7 @@ class Manager:
             message = f"steps must be a whole number, got {steps!r}"
             raise NeurodriverError(f"Manager.start: {message}")
         count = None if steps == float("inf") else int(steps)
-        service.send_steps(self._world, count)
+        leader.send_steps(self._world, count)
         self._run = Run(self._job, count, progress)
 
     def stop(self) -> None:

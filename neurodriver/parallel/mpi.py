@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 from types import TracebackType
@@ -54,31 +54,16 @@ def library() -> Any:
 
 
 class World:
-    """This process alone: every collective gives back what it was given.
-
-    Attributes
-    ----------
-    rank, size : int
-    local_rank, local_size : int
-        Among the ranks of its host.
-    engaged : bool
-        Whether other ranks count on this one: its process must not end without telling them.
-    leading : bool
-        Whether only rank 0 runs the script, and tells the others what to do.
-    number : int
-        Jobs begun; messages of an earlier one mean nothing to a later one.
-    """
+    """This process alone: every collective gives back what it was given."""
 
     rank = 0
     size = 1
-    local_rank = 0
+    local_rank = 0  # among the ranks of its host
     local_size = 1
-    crowded = False
-    """Whether this host has more ranks than cores."""
-
-    engaged = False
-    leading = False
-    number = 0
+    crowded = False  # whether this host has more ranks than cores
+    engaged = False  # whether others count on this rank: it must not end without an alarm
+    leading = False  # whether only rank 0 runs the script, and the others serve it
+    number = 0  # jobs begun; messages of an earlier one mean nothing to a later one
 
     def gather(self, value: Any, seconds: float = 0.0) -> list[Any]:
         """Return the values of all ranks, in their order, on every rank."""
@@ -92,7 +77,7 @@ class World:
         """Alarm all other ranks, whatever they are doing: this job goes no further."""
 
     def alarm(self) -> bool:
-        """Whether another rank has told so."""
+        """Whether another rank has given the alarm."""
         return False
 
     def channel(
@@ -101,7 +86,7 @@ class World:
         """Return buffers that are exchanged with a rank again and again."""
         if peer != self.rank:
             raise NeurodriverError("this process runs alone: there is no other rank")
-        return Channel(out, into)
+        return Channel(copies=zip(out, into, strict=True))
 
     def abort(self) -> None:
         """End all ranks at once; the last resort."""
@@ -109,104 +94,49 @@ class World:
 
 
 class Channel:
-    """Buffers of a process that sends to itself.
+    """Buffers that are exchanged again and again.
 
-    Parameters
-    ----------
-    out, into : sequence of array
-    """
-
-    busy = False
-    """Whether the buffers are under way."""
-
-    def __init__(self, out: Sequence[NDArray[Any]], into: Sequence[NDArray[Any]]) -> None:
-        self._out, self._into = out, into
-
-    def start(self) -> None:
-        """Begin to exchange the buffers; they must not be touched until ``done``."""
-        for out, into in zip(self._out, self._into, strict=True):
-            into[:] = out
-
-    def done(self) -> bool:
-        """Whether all buffers have arrived."""
-        return True
-
-    def free(self) -> None:
-        """Let go of what is held."""
-
-
-class MPIChannel(Channel):
-    """Persistent requests for buffers between two ranks.
-
-    Parameters
-    ----------
-    mpi : module
-    requests : sequence
-        Of MPI.
-    out, into : sequence of array
+    Pairs of a process that sends to itself are copied; ``requests``, persistent ones of MPI, move
+    ``buffers`` between ranks.
     """
 
     _lost: ClassVar[list[Any]] = []  # buffers that something may still be written to
 
     def __init__(
         self,
-        mpi: Any,
-        requests: Sequence[Any],
-        out: Sequence[NDArray[Any]],
-        into: Sequence[NDArray[Any]],
+        copies: Iterable[tuple[NDArray[Any], NDArray[Any]]] = (),
+        requests: Sequence[Any] = (),
+        buffers: Any = None,
     ) -> None:
-        super().__init__(out, into)
-        self.mpi = mpi
-        self.requests = list(requests)
+        self._copies, self._requests, self._buffers = list(copies), list(requests), buffers
+        self._mpi = library() if self._requests else None
+
+    @classmethod
+    def together(cls, channels: Sequence[Channel]) -> Channel:
+        """Return channels as one: they begin and end with one call of MPI."""
+        copies = [pair for channel in channels for pair in channel._copies]
+        requests = [request for channel in channels for request in channel._requests]
+        return cls(copies, requests, [channel._buffers for channel in channels])
 
     def start(self) -> None:
-        self.busy = True
-        self.mpi.Prequest.Startall(self.requests)
+        """Begin to exchange the buffers; they must not be touched until ``done``."""
+        for out, into in self._copies:
+            into[:] = out
+        if self._mpi is not None:
+            self._mpi.Prequest.Startall(self._requests)
 
     def done(self) -> bool:
-        if self.busy:
-            self.busy = not self.mpi.Request.Testall(self.requests)
-        return not self.busy
+        """Whether all buffers have arrived; so they have before the first ``start``."""
+        return self._mpi is None or bool(self._mpi.Request.Testall(self._requests))
 
     def free(self) -> None:
-        """Let go of the requests, cancelling what is under way."""
+        """Let go of the requests, cancelling those in flight."""
         if not self.done():
-            self._lost.append((self._out, self._into))
-        for request in self.requests:
-            if self.busy and not request.Test():
+            self._lost.append(self._buffers)
+        for request in self._requests:
+            if not request.Test():
                 request.Cancel()
             request.Free()
-
-
-class Together(Channel):
-    """Channels that begin and end together: one call of MPI for all of them.
-
-    Parameters
-    ----------
-    channels : sequence of Channel
-    """
-
-    def __init__(self, channels: Sequence[Channel]) -> None:
-        super().__init__([], [])
-        self._distant = [c for c in channels if isinstance(c, MPIChannel)]
-        self._own = [c for c in channels if not isinstance(c, MPIChannel)]
-        self._requests = [request for c in self._distant for request in c.requests]
-
-    def start(self) -> None:
-        for channel in self._own:
-            channel.start()
-        if self._distant:
-            for channel in self._distant:
-                channel.busy = True
-            self.busy = True
-            self._distant[0].mpi.Prequest.Startall(self._requests)
-
-    def done(self) -> bool:
-        if self.busy and self._distant[0].mpi.Request.Testall(self._requests):
-            self.busy = False
-            for channel in self._distant:
-                channel.busy = False
-        return not self.busy
 
 
 class MPIWorld(World):
@@ -216,13 +146,13 @@ class MPIWorld(World):
         MPI = library()
         self._mpi = MPI
         self._comm = MPI.COMM_WORLD.Dup()
-        self._notes = MPI.COMM_WORLD.Dup()
+        self._alarms = MPI.COMM_WORLD.Dup()
         self.rank, self.size = self._comm.rank, self._comm.size
         here = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.local_rank, self.local_size = here.rank, here.size
         self.crowded = self.local_size > len(os.sched_getaffinity(0))
-        self._told: list[Any] = []
-        self._heard: set[int] = set()
+        self._sent: list[Any] = []
+        self._alarmed: set[int] = set()  # numbers of jobs
         self._gone: set[int] = set()
         if self.size > 1:
             _abort_on_uncaught(self)
@@ -263,34 +193,34 @@ class MPIWorld(World):
     def tell(self) -> None:
         self._send(self.number)
 
-    def _send(self, note: int) -> None:
-        for rank in range(self.size):
-            if rank != self.rank:
-                self._told.append(self._notes.isend(note, rank, tag=1))
+    def _send(self, job: int) -> None:
+        """Alarm the other ranks of a job, or of having left the script (-1)."""
+        others = (rank for rank in range(self.size) if rank != self.rank)
+        self._sent += [self._alarms.isend(job, rank, tag=1) for rank in others]
 
     def _listen(self) -> None:
         status = self._mpi.Status()
-        while self._notes.Iprobe(self._mpi.ANY_SOURCE, 1, status):
-            note = self._notes.recv(source=status.source, tag=1)
-            if note < 0:
+        while self._alarms.Iprobe(self._mpi.ANY_SOURCE, 1, status):
+            job = self._alarms.recv(source=status.source, tag=1)
+            if job < 0:
                 self._gone.add(status.source)
             else:
-                self._heard.add(note)
+                self._alarmed.add(job)
 
     def alarm(self) -> bool:
         self._listen()
-        return self.number in self._heard
+        return self.number in self._alarmed
 
     def channel(
         self, peer: int, out: Sequence[NDArray[Any]], into: Sequence[NDArray[Any]]
     ) -> Channel:
         if peer == self.rank:
-            return Channel(out, into)
+            return super().channel(peer, out, into)
         # messages of one tag arrive in the order in which they were sent
         tag = _TAG + self.number % 1000
         requests = [self._comm.Recv_init(buffer, peer, tag) for buffer in into]
         requests += [self._comm.Send_init(buffer, peer, tag) for buffer in out]
-        return MPIChannel(self._mpi, requests, out, into)
+        return Channel(requests=requests, buffers=(out, into))
 
     def abort(self) -> None:
         sys.stdout.flush()
@@ -308,23 +238,7 @@ def wait_until(
     """Test until it is so: first without pause, then giving way to other processes.
 
     Ranks that share cores take naps soon: one that spins keeps the core from the one it waits for.
-
-    Parameters
-    ----------
-    ready : callable
-    seconds : float
-        Deadline; 0 waits for ever.
-    whom : str
-        Who is waited for, for the message.
-    listen : callable
-        Called now and then during a long wait; may raise.
-    crowded : bool
-        Whether there are more ranks than cores.
-
-    Raises
-    ------
-    NeurodriverError
-        When the deadline has passed.
+    A deadline of 0 ``seconds`` waits for ever. ``listen`` is called now and then; it may raise.
     """
     begin = time.perf_counter()
     listened = 0.0
@@ -348,10 +262,10 @@ def world() -> World:
     if not any(name in os.environ for name in _LAUNCHED):
         return World()
     try:
-        found = MPIWorld()
+        ranks = MPIWorld()
     except NeurodriverError as error:
         raise NeurodriverError(f"started by an MPI launcher, but {error}") from error
-    return found if found.size > 1 else World()
+    return ranks if ranks.size > 1 else World()
 
 
 def _abort_on_uncaught(own: MPIWorld) -> None:

@@ -9,23 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import CircuitError
+from ..ports import Pattern
 from .routes import Crossing
 
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """What a pattern connects, in both directions.
+    """What a pattern connects, in both directions."""
 
-    Attributes
-    ----------
-    ends : list of Crossing
-        Without latency.
-    delay : float
-        Seconds on top of the one step that every crossing takes.
-    """
-
-    ends: list[Crossing]
-    delay: float
+    ends: list[Crossing]  # without latency
+    delay: float  # seconds on top of the one step that every crossing takes
 
     def crossings(self, dt: float) -> list[Crossing]:
         """Return them for a step of ``dt`` seconds."""
@@ -34,32 +27,20 @@ class Wiring:
 
 
 def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float) -> Wiring:
-    """Return what a pattern connects.
-
-    Parameters
-    ----------
-    pattern : Pattern
-    ids : (str, str)
-        The LPUs.
-    interfaces : (int, int)
-        The interfaces of the pattern that stand for them.
-    delay : float
-        Seconds on top of the one step that every crossing takes.
+    """Return what a pattern connects; its ``interfaces`` stand for the LPUs ``ids``.
 
     Raises
     ------
     CircuitError
         For something else than a pattern, or interfaces that it does not have.
     """
-    from ..ports import Pattern
-
     if not isinstance(pattern, Pattern):
         kind = type(pattern).__name__
         raise CircuitError(f"Manager.connect: the third argument must be a Pattern, got {kind}")
-    known = sorted(pattern.interface.interface_ids)
-    bad = [i for i in interfaces if i not in known]
+    there = sorted(pattern.interface.interface_ids)
+    bad = [i for i in interfaces if i not in there]
     if bad or interfaces[0] == interfaces[1]:
-        want = f"two different ones of {', '.join(map(str, known))}"
+        want = f"two different ones of {', '.join(map(str, there))}"
         got = f"{interfaces[0]} and {interfaces[1]}"
         raise CircuitError(f"Manager.connect: the interfaces must be {want}, got {got}")
     if not (math.isfinite(delay) and delay >= 0):

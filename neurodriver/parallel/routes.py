@@ -18,23 +18,15 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """One direction of a pattern between two LPUs.
+    """One direction of a pattern between two LPUs: columns with an entry for each connection.
 
-    Attributes
-    ----------
-    source, target : str
-        Ids of the LPUs.
-    out_port, in_port : (m,) str
-        Selectors, one pair for each connection.
-    steps : (m,) or () int64
-        Latency beyond the one step of every crossing.
-    out_type, in_type : (m,) or () str
-        'gpot' or 'spike' where the pattern says so; empty where the LPUs' ports decide.
+    ``steps`` is the latency beyond the one step of every crossing. Types are 'gpot' or 'spike'
+    where the pattern says so, and empty where the LPUs' ports decide.
     """
 
-    source: str
+    source: str  # ids of the LPUs
     target: str
-    out_port: Column
+    out_port: Column  # selectors
     in_port: Column
     steps: Numbers = field(default_factory=lambda: np.zeros((), np.int64))
     out_type: Column = field(default_factory=lambda: np.array(""))
@@ -45,24 +37,15 @@ class Crossing:
 class Block:
     """Values of one variable that go from one rank to another in each step.
 
-    Attributes
-    ----------
-    rank : int
-        The other rank; the same one between an LPU and a Module, or two Modules, of one process.
-    variable : str
-        What the sources update.
-    lpus : (n,) str
-    ports : (n,) int64
-        The output ports: LPU, and component number there.
-    of_modules, to_modules : bool
-        Whether Modules are at its ends, and not LPUs.
+    ``rank`` is the other rank; it is the own one between an LPU and a Module, or two Modules, of
+    one process.
     """
 
     rank: int
-    variable: str
-    lpus: Column
-    ports: Numbers
-    of_modules: bool = False
+    variable: str  # what the sources update
+    lpus: Column  # (n,), of the output ports
+    ports: Numbers  # (n,), the output ports: component numbers in the LPUs
+    of_modules: bool = False  # whether Modules are at its ends, and not LPUs
     to_modules: bool = False
 
     def __len__(self) -> int:
@@ -73,18 +56,11 @@ class Block:
 class Routes:
     """What one rank does for the crossings.
 
-    Attributes
-    ----------
-    links : list of PortLinks
-        Between its own LPUs.
-    imports : list of Imports
-        Input ports of its LPUs fed from elsewhere; ``place`` counts through ``incoming``.
-    feeds : list of Imports
-        Input ports of its Modules; ``place`` counts likewise.
-    incoming, outgoing : list of Block
+    ``imports`` are input ports of its LPUs fed from elsewhere, ``feeds`` those of its Modules;
+    their ``place`` counts through ``incoming``.
     """
 
-    links: list[PortLinks] = field(default_factory=list)
+    links: list[PortLinks] = field(default_factory=list)  # between its own LPUs
     imports: list[Imports] = field(default_factory=list)
     feeds: list[Imports] = field(default_factory=list)
     incoming: list[Block] = field(default_factory=list)
@@ -203,45 +179,39 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
         lost = np.flatnonzero(row < 0)
         texts = (f"{between}: {lpu} has no port '{selectors[i]}'" for i in lost.tolist())
         faults.add_each(texts, len(lost))
-        wrong = np.flatnonzero((row >= 0) & (table.out[row] != out))
-        io = "an output" if out else "an input"
+        wrong = (row >= 0) & (table.out[row] != out)
+        io = "an output port (port_io is 'in')" if out else "an input port (port_io is 'out')"
         texts = (
-            f"{between}: port '{selectors[i]}' of {lpu} must be {io} port (port_io is "
-            f"'{'in' if out else 'out'}')"
-            for i in wrong.tolist()
+            f"{between}: port '{selectors[i]}' of {lpu} must be {io}" for i in np.flatnonzero(wrong)
         )
-        faults.add_each(texts, len(wrong))
-        told = np.broadcast_to(kinds, row.shape)
-        there = np.where(table.spike[row], "spike", "gpot") if len(table.spike) else told
-        other = np.flatnonzero((row >= 0) & (told != "") & (told != there))
+        faults.add_each(texts, int(wrong.sum()))
+        asked = np.broadcast_to(kinds, row.shape)
+        there = _kinds(table, row) if len(table.spike) else asked
+        other = (row >= 0) & (asked != "") & (asked != there)
         texts = (
-            f"{between}: port '{selectors[i]}' is of type {told[i]} in the pattern and of type "
+            f"{between}: port '{selectors[i]}' is of type {asked[i]} in the pattern and of type "
             f"{there[i]} in {lpu}"
-            for i in other.tolist()
+            for i in np.flatnonzero(other)
         )
-        faults.add_each(texts, len(other))
-        row = row.copy()
-        row[wrong] = -1
-        row[other] = -1
-        ends.append(row)
-    steps = np.broadcast_to(one.steps, ends[0].shape)
+        faults.add_each(texts, int(other.sum()))
+        ends.append(np.where(wrong | other, -1, row))
     good = (ends[0] >= 0) & (ends[1] >= 0)
-    out_row, in_row, steps = ends[0][good], ends[1][good], steps[good]
+    steps = np.broadcast_to(one.steps, good.shape)[good]
+    out_row, in_row = ends[0][good], ends[1][good]
     source, target = tables[one.source], tables[one.target]
-    odd = np.flatnonzero(source.spike[out_row] != target.spike[in_row])
-    names = {True: "spike", False: "gpot"}
+    kinds_of = _kinds(source, out_row), _kinds(target, in_row)
+    odd = np.flatnonzero(kinds_of[0] != kinds_of[1])
     texts = (
-        f"{between}: port '{source.selector[out_row[i]]}' is of type "
-        f"{names[bool(source.spike[out_row[i]])]}, port '{target.selector[in_row[i]]}' of type "
-        f"{names[bool(target.spike[in_row[i]])]}; both must be the same"
-        for i in odd.tolist()
+        f"{between}: port '{source.selector[out_row[i]]}' is of type {kinds_of[0][i]}, port "
+        f"'{target.selector[in_row[i]]}' of type {kinds_of[1][i]}; both must be the same"
+        for i in odd
     )
     faults.add_each(texts, len(odd))
     mute = np.flatnonzero(source.variable[out_row] == "")
     texts = (
         f"{between}: no edge leads to the output port '{source.selector[out_row[i]]}' of "
         f"{one.source}, so it has nothing to publish"
-        for i in mute.tolist()
+        for i in mute
     )
     faults.add_each(texts, len(mute))
     if not len(one.out_port):
@@ -249,18 +219,20 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
     return _Resolved(one.source, one.target, out_row, in_row, steps)
 
 
+def _kinds(table: PortTable, rows: Numbers) -> Column:
+    return np.where(table.spike[rows], "spike", "gpot")
+
+
 def _fan_in(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults) -> None:
     """Note input ports that several connections feed, over all patterns."""
     for lpu, table in tables.items():
         fed = [one.in_row for one in resolved if one.target == lpu]
-        if not fed:
-            continue
-        times = np.bincount(np.concatenate(fed), minlength=len(table.selector))
+        times = np.bincount(np.concatenate([*fed, []]).astype(int), minlength=len(table.selector))
         twice = np.flatnonzero(times > 1)
         texts = (
             f"port '{table.selector[i]}' of {lpu} is fed by {times[i]} connections; an input port "
             f"takes one: use several ports, or sum with a component"
-            for i in twice.tolist()
+            for i in twice
         )
         faults.add_each(texts, len(twice))
 
@@ -338,7 +310,7 @@ def _imports(
     for block in blocks:
         for lpu in np.unique(block.lpus).tolist():
             mine = np.flatnonzero(block.lpus == lpu)
-            at = place.setdefault(lpu, np.full(_size(tables[lpu]), -1, dtype=np.int64))
+            at = place.setdefault(lpu, np.full(tables[lpu].number.max() + 1, -1))
             at[block.ports[mine]] = first + mine
         first += len(block)
     out = []
@@ -349,7 +321,3 @@ def _imports(
             ports = tables[one.target].number[one.in_row]
             out.append(Imports(one.target, ports, place[one.source][number], steps))
     return out
-
-
-def _size(table: PortTable) -> int:
-    return int(table.number.max()) + 1

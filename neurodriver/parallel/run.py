@@ -16,21 +16,10 @@ _WATCH_SECONDS = 0.02
 
 
 class Run:
-    """Advances a job in the background.
+    """Advances a job in the background, by some steps or until ``stop`` is called.
 
-    Parameters
-    ----------
-    job : Job
-    steps : int or None
-        None: until it is told to stop.
-    progress : callable, optional
-        Told the number of steps done by each call into compiled code.
-
-    Attributes
-    ----------
-    errors : list of (id, step, lines)
-    seconds : float
-        Time that the steps took.
+    ``progress`` gets the number of steps that each call into compiled code has done; ``seconds`` is
+    the time that the steps took.
     """
 
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -10,15 +9,12 @@ import subprocess
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import NeurodriverError, near
-from .style import matplotlib
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .style import matplotlib, writing
 
 H264 = ("libx264", "libopenh264", "h264", "mpeg4")
 CODECS = {
@@ -33,9 +29,6 @@ CODECS = {
     ".gif": ("gif",),
 }
 """Encoders that fit a kind of file, the preferred ones first."""
-
-SAID = 12
-"""Lines of ffmpeg that an error shows."""
 
 
 def find_ffmpeg() -> str | None:
@@ -55,10 +48,10 @@ def encoders(ffmpeg: str) -> set[str]:
     """Return the names of the video encoders of an ffmpeg."""
     words = [ffmpeg, "-hide_banner", "-encoders"]
     try:
-        said = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
         raise NeurodriverError(f"{ffmpeg}: does not answer: {error}") from error
-    return set(re.findall(r"^ V\S{5} (\S+)", said.stdout, re.M))
+    return set(re.findall(r"^ V\S{5} (\S+)", answer.stdout, re.M))
 
 
 def choose_codec(path: Path, wanted: str | None, available: set[str]) -> str:
@@ -80,21 +73,21 @@ def choose_codec(path: Path, wanted: str | None, available: set[str]) -> str:
     # An encoder that no table names is the user's own choice.
     if wanted in available and (wanted in fitting or wanted not in known_codecs):
         return str(wanted)
-    found = next((name for name in fitting if name in available), None)
-    if found is None:
+    best = next((name for name in fitting if name in available), None)
+    if best is None:
         raise NeurodriverError(
             f"{path}: this ffmpeg has no encoder for '{kind}' (needed: {', '.join(fitting)}); "
             "choose another kind of file, '.gif' for instance"
         )
     if wanted is not None:
         why = "does not go into this kind of file" if wanted in available else "is not in ffmpeg"
-        warnings.warn(f"{path}: codec '{wanted}' {why}; used: '{found}'", stacklevel=2)
-    return found
+        warnings.warn(f"{path}: codec '{wanted}' {why}; used: '{best}'", stacklevel=2)
+    return best
 
 
 def write_movie(
     path: str | os.PathLike[str],
-    figure: Figure,
+    figure: Any,
     frames: Iterable[Any],
     fps: float,
     dpi: float,
@@ -102,56 +95,30 @@ def write_movie(
 ) -> int:
     """Write a movie; ``figure`` is taken after each item of ``frames``. Return their number.
 
-    Parameters
-    ----------
-    path : path
-        Its ending chooses the kind of file.
-    figure : Figure
-    frames : iterable
-        Changes the figure as it is gone through.
-    fps : float
-        Frames a second.
-    dpi : float
-    codec : str, optional
-        Name of an encoder of ffmpeg; by default one that fits the kind of file.
-
     Raises
     ------
     NeurodriverError
         When no writer can make this kind of file, or writing fails.
     """
     target = Path(path)
-    ffmpeg = find_ffmpeg()
     if target.suffix.lower() == ".gif":
         return _write_gif(target, figure, frames, fps, dpi)
+    ffmpeg = find_ffmpeg()
     if ffmpeg is None:
         raise NeurodriverError(
             f"{target}: ffmpeg is not found, and without it only '.gif' can be written; "
             'name a .gif, install ffmpeg, or pip install "neurodriver[movie]"'
         )
     name = choose_codec(target, codec, encoders(ffmpeg))
-    return _write_ffmpeg(target, figure, frames, fps, dpi, name, ffmpeg)
-
-
-def _write_ffmpeg(
-    target: Path,
-    figure: Figure,
-    frames: Iterable[Any],
-    fps: float,
-    dpi: float,
-    codec: str,
-    ffmpeg: str,
-) -> int:
-    """Send each frame to ffmpeg; none is kept."""
     from matplotlib.animation import FFMpegWriter
 
     count = 0
     # Two colours share a value in most players: sizes have to be even.
     pixels = np.maximum(2, 2 * np.ceil(figure.get_size_inches() * dpi / 2 - 1e-6))
     figure.set_size_inches(*(pixels / dpi))
-    extra = ["-pix_fmt", "yuv420p"] if codec != "mjpeg" else ["-pix_fmt", "yuvj420p"]
-    with matplotlib().rc_context({"animation.ffmpeg_path": ffmpeg}), _told(target):
-        writer = FFMpegWriter(fps=fps, codec=codec, extra_args=extra)  # type: ignore[arg-type]
+    extra = ["-pix_fmt", "yuvj420p" if name == "mjpeg" else "yuv420p"]
+    with matplotlib().rc_context({"animation.ffmpeg_path": ffmpeg}), writing(target):
+        writer = FFMpegWriter(fps=fps, codec=name, extra_args=extra)  # type: ignore[arg-type]
         with writer.saving(figure, str(target), dpi):
             for _ in frames:
                 writer.grab_frame()
@@ -159,7 +126,7 @@ def _write_ffmpeg(
     return count
 
 
-def _write_gif(target: Path, figure: Figure, frames: Iterable[Any], fps: float, dpi: float) -> int:
+def _write_gif(target: Path, figure: Any, frames: Iterable[Any], fps: float, dpi: float) -> int:
     """Write a GIF with Pillow, which keeps a byte per pixel of each frame until the end."""
     try:
         from PIL import Image
@@ -169,36 +136,17 @@ def _write_gif(target: Path, figure: Figure, frames: Iterable[Any], fps: float, 
 
     def images() -> Iterator[Any]:
         nonlocal count
-        canvas: Any = figure.canvas
         for _ in frames:
-            canvas.draw()
+            figure.canvas.draw()
             count += 1
-            picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+            picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
             yield picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
     figure.set_dpi(dpi)
-    taken = images()
-    with _told(target):
-        first = next(taken)
+    pictures = images()
+    with writing(target):
+        first = next(pictures)
         # A frame's duration is a whole number of hundredths.
-        duration = max(10 * round(100 / fps), 10)
-        first.save(
-            target, save_all=True, append_images=taken, duration=duration, loop=0, optimize=False
-        )
+        options = {"duration": max(10 * round(100 / fps), 10), "loop": 0, "optimize": False}
+        first.save(target, save_all=True, append_images=pictures, **options)
     return count
-
-
-@contextlib.contextmanager
-def _told(target: Path) -> Iterator[None]:
-    """Turn what writers raise into an error that names the file."""
-    try:
-        yield
-    except subprocess.CalledProcessError as error:
-        said = error.stderr or error.output or b""
-        text = said.decode(errors="replace") if isinstance(said, bytes) else said
-        lines = "\n".join(text.strip().splitlines()[-SAID:])
-        raise NeurodriverError(f"{target}: ffmpeg failed:\n{lines}") from error
-    except (OSError, ValueError, KeyError) as error:
-        if isinstance(error, NeurodriverError):
-            raise
-        raise NeurodriverError(f"{target}: cannot be written: {error}") from error

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,25 +12,16 @@ import numpy.typing as npt
 from ..errors import NeurodriverError, near
 from .encode import write_movie
 from .scenes import Scene, apply, kind_of
-from .style import STYLE, matplotlib
+from .style import STYLE, matplotlib, new_figure, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FRAMES = 100
-"""Frames of a movie whose interval is not told."""
+"""Frames of a movie without an interval."""
 
 CLOSE = 1e-6
 """A last frame may lie this part of an interval behind the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One panel as it was asked for."""
-
-    kind: type[Scene]
-    sources: tuple[Any, ...]
-    options: dict[str, Any]
 
 
 class Movie:
@@ -75,8 +64,8 @@ class Movie:
         self.title = title
         self.clock = clock
         self.refused: list[str] = []
-        self._requests: list[_Request] = []
-        self._made: tuple[Figure, list[Scene]] | None = None
+        self._panels: list[tuple[type[Scene], tuple[Any, ...], dict[str, Any]]] = []
+        self._drawn: tuple[Figure, list[Scene]] | None = None
 
     def add(self, source: Any, kind: str = "waveform", **options: Any) -> None:
         """Add a panel.
@@ -97,21 +86,21 @@ class Movie:
         Raises
         ------
         NeurodriverError
-            For a kind that does not exist. What does not fit is told when the figure is made.
+            For a kind that does not exist; when the figure is made, for what does not fit.
         """
         sources = tuple(source) if isinstance(source, (tuple, list)) else (source,)
-        self._requests.append(_Request(kind_of(kind), sources, dict(options)))
-        self._made = None
+        self._panels.append((kind_of(kind), sources, options))
+        self._drawn = None
 
     @property
     def figure(self) -> Figure:
         """The figure of matplotlib, made when it is first asked for."""
-        return self._make()[0]
+        return self._draw()[0]
 
     @property
     def scenes(self) -> list[Scene]:
         """The panels in the order in which they were added."""
-        return self._make()[1]
+        return self._draw()[1]
 
     def times(
         self, interval: float | None = None, start: float | None = None, stop: float | None = None
@@ -137,7 +126,7 @@ class Movie:
 
     def show(self, time: float) -> Figure:
         """Let all panels show a time, s; return the figure."""
-        figure, scenes = self._make()
+        figure, scenes = self._draw()
         for scene in scenes:
             scene.show(time)
         if self._clock is not None:
@@ -174,18 +163,16 @@ class Movie:
         """
         if not 0 < fps < np.inf:
             raise NeurodriverError(f"fps has to be positive, got {fps:g}")
-        times = self.times(interval, start, stop)
-        return write_movie(path, self.figure, self._frames(times), fps, dpi, codec)
+        frames = map(self.show, self.times(interval, start, stop).tolist())
+        return write_movie(path, self.figure, frames, fps, dpi, codec)
 
     def save_frame(
         self, path: str | os.PathLike[str], time: float | None = None, dpi: float = 150.0
     ) -> Path:
         """Write one frame as a picture: that of a time, s, or the last."""
         figure = self.show(self.end if time is None else time)
-        try:
+        with writing(path):
             figure.savefig(path, dpi=dpi)
-        except (OSError, ValueError) as error:
-            raise NeurodriverError(f"{path}: cannot be written: {error}") from error
         return Path(path)
 
     @property
@@ -193,14 +180,9 @@ class Movie:
         """Last time that a panel can show, s."""
         return max((s.stop for s in self.scenes), default=0.0)
 
-    def _frames(self, times: Sequence[float] | npt.NDArray[np.float64]) -> Iterator[float]:
-        for time in times:
-            self.show(float(time))
-            yield float(time)
-
     def layout(self) -> tuple[int, int]:
         """Return rows and columns of the grid of panels."""
-        count = len(self._requests)
+        count = len(self._panels)
         if self.rows and self.cols and self.rows * self.cols >= count:
             return self.rows, self.cols
         if self.rows and not self.cols:
@@ -208,47 +190,40 @@ class Movie:
         columns = self.cols if self.cols and not self.rows else int(np.ceil(np.sqrt(count)))
         return -(-count // columns), columns
 
-    def _make(self) -> tuple[Figure, list[Scene]]:
-        if self._made is None:
-            if not self._requests:
+    def _draw(self) -> tuple[Figure, list[Scene]]:
+        """Return the figure and its panels, made when they are first asked for."""
+        if self._drawn is None:
+            if not self._panels:
                 raise NeurodriverError("a movie needs a panel: add(variable, kind)")
             with matplotlib().rc_context(STYLE):
-                self._made = self._draw()
-        return self._made
+                figure = new_figure(*self.figsize, self.title, self.fontsize + 1)
+                self._drawn = figure, self._fill(figure)
+        return self._drawn
 
-    def _draw(self) -> tuple[Figure, list[Scene]]:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=self.figsize, layout="constrained")
-        FigureCanvasAgg(figure)
-        rows, columns = self.layout()
-        made: list[tuple[Scene, dict[str, Any]]] = []
-        for i, request in enumerate(self._requests):
-            axis = figure.add_subplot(rows, columns, i + 1, projection=request.kind.projection)
-            options = dict(request.options)
-            made.append((request.kind(axis, request.sources, options), options))
-        scenes = [scene for scene, _ in made]
+    def _fill(self, figure: Figure) -> list[Scene]:
+        scenes, left = [], []
+        for i, (kind, sources, options) in enumerate(self._panels, 1):
+            axis = figure.add_subplot(*self.layout(), i, projection=kind.projection)
+            left.append(dict(options))  # a scene takes its own out
+            scenes.append(kind(axis, sources, left[-1]))
         begin, end = min(s.start for s in scenes), max(s.stop for s in scenes)
         self.refused = []
-        for scene, options in made:
+        for scene, options in zip(scenes, left, strict=True):
             if scene.over_time:
                 scene.axis.set_xlim(begin, end if end > begin else begin + 1.0)
             self.refused += apply(scene.axis, scene.artist, options, self.fontsize)
-        if self.title:
-            figure.suptitle(self.title, fontsize=self.fontsize + 1, fontweight="bold")
         self._clock = figure.text(0.005, 0.005, "", fontsize=8) if self.clock else None
         self.check(self.refused)
         # Panels stay where they are: laying out each frame takes longer than drawing it.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
-        return figure, scenes
+        return scenes
 
     def check(self, refused: list[str]) -> None:
         """Refuse options that nothing takes."""
         if refused:
-            known = {name for r in self._requests for name in r.kind.takes}
+            taken = {name for kind, _, _ in self._panels for name in kind.takes}
             raise NeurodriverError(
-                f"no panel takes the option '{refused[0]}'{near(refused[0], known)}; "
+                f"no panel takes the option '{refused[0]}'{near(refused[0], taken)}; "
                 "options are those of add() and setters of matplotlib"
             )

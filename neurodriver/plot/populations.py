@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import NeurodriverError
 from ..results.firing import Activity
-from .style import COLOURS, STYLE, matplotlib
+from .style import COLOURS, STYLE, matplotlib, new_figure, writing
 
 SHOWN = 1_000
 """Neurons of the raster; each population has its share of them, at least `FEWEST`."""
@@ -56,28 +55,18 @@ def plot_populations(
         Without matplotlib, and when the file cannot be written.
     """
     with matplotlib().rc_context(STYLE):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(9.0, 4.2), layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = new_figure(9.0, 4.2, title)
         raster, *bars = figure.subplots(1, 4, width_ratios=[4, 1, 1, 1])
         _raster(raster, np.asarray(spikes["time"]), np.asarray(spikes["index"]), populations)
-        for axis, (name, label) in zip(bars, _SHOWN_OF_EACH.items(), strict=True):
-            values = [getattr(a, name) for a in found]
+        labels = {"rate": "rate (Hz)", "cv": "CV", "synchrony": "synchrony"}
+        for axis, (name, label) in zip(bars, labels.items(), strict=True):
+            values = [getattr(one, name) for one in found]
             axis.barh(range(len(found)), values, color=_colours(len(found)))
             axis.set(ylim=(len(found) - 0.5, -0.5), yticks=[], title=label)
-        if title:
-            figure.suptitle(title, fontsize=12, fontweight="bold")
-        try:
+        with writing(figure_path):
             Path(figure_path).parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(figure_path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise NeurodriverError(f"{figure_path}: cannot be written: {error}") from error
     return Path(figure_path)
-
-
-_SHOWN_OF_EACH = {"rate": "rate (Hz)", "cv": "CV", "synchrony": "synchrony"}
 
 
 def _colours(count: int) -> list[str]:
@@ -86,12 +75,12 @@ def _colours(count: int) -> list[str]:
 
 def _raster(axis: Any, time: Any, index: Any, populations: Mapping[str, ArrayLike]) -> None:
     """Draw the spikes of the first neurons of each population, the first population on top."""
-    members = {name: np.asarray(given) for name, given in populations.items()}
-    total = sum(m.size for m in members.values())
+    members = [np.asarray(numbers) for numbers in populations.values()]
+    total = sum(m.size for m in members)
     late = time >= time.max(initial=0.0) - LAST
     time, index = time[late], index[late]
     row, ticks = 0, []
-    for neurons, colour in zip(members.values(), _colours(len(members)), strict=True):
+    for neurons, colour in zip(members, _colours(len(members)), strict=True):
         shown = np.sort(neurons[: max(FEWEST, SHOWN * neurons.size // total)])
         mine = np.isin(index, shown)
         height = row + np.searchsorted(shown, index[mine])

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from ..model.kinds import usually_event
 from ..results import Events, Recording, Variable, open_recording
 from .movie import Movie
 from .panels import MOST_TRACES, Panel
-from .style import STYLE, matplotlib
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .style import STYLE, matplotlib, new_figure, writing
 
 
 def plot_recording(
@@ -62,10 +59,8 @@ def plot_recording(
         window = _window(opened, between)
         parts = _parts(opened, variables, uids, between)
         figure = _draw(parts, window, title)
-        try:
+        with writing(figure_path):
             figure.savefig(figure_path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise NeurodriverError(f"{figure_path}: cannot be written: {error}") from error
     return Path(figure_path)
 
 
@@ -136,10 +131,10 @@ def _parts(
     held = {v: recording.uids(v) for v in variables or recording.variables}
     if uids is not None:
         wanted = [uids] if isinstance(uids, str) else list(uids)
-        known = {uid for v in held.values() for uid in v}
+        recorded = {uid for v in held.values() for uid in v}
         for uid in wanted:
-            if uid not in known:
-                among = f"{', '.join(held)}{near(uid, known)}"
+            if uid not in recorded:
+                among = f"{', '.join(held)}{near(uid, recorded)}"
                 raise NeurodriverError(f"{recording.path}: no column '{uid}' in {among}")
         held = {v: [uid for uid in wanted if uid in set(u)] for v, u in held.items()}
     parts: list[Any] = []
@@ -156,20 +151,14 @@ def _parts(
     return parts
 
 
-def _draw(parts: list[Variable | Events], window: tuple[float, float], title: str | None) -> Figure:
+def _draw(parts: list[Variable | Events], window: tuple[float, float], title: str | None) -> Any:
     """Lay out the panels and fill them."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     unit, scale = ("s", 1.0) if window[1] - window[0] >= 2 else ("ms", 1e3)
-    figure = Figure(figsize=(9.0, 0.8 + 2.1 * len(parts)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.0, 0.8 + 2.1 * len(parts), title)
     axes = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
     colours: dict[str, str] = {}
     for axis, part in zip(axes, parts, strict=True):
         Panel(axis, part, scale, colours).draw()
     axes[-1].set_xlabel(f"time ({unit})")
     axes[-1].set_xlim(window[0] * scale, window[1] * scale)
-    if title:
-        figure.suptitle(title, fontsize=12, fontweight="bold")
     return figure

@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import NeurodriverError, near
-from .signals import Array, Signal, as_signal, as_spikes
+from .signals import Array, Signal, Spikes, as_signal, as_spikes
 from .style import COLOURS
-from .thinning import MOST_POINTS
+from .thinning import MOST_POINTS, extremes
 
 DOME = 60
 """Points of a dome along each of its two angles."""
 
 
 class Scene(ABC):
-    """A panel of a movie.
+    """A panel of a movie: axes that show one signal, or two for ``hsv`` and ``quiver``.
 
-    Parameters
-    ----------
-    axis : Axes
-        An empty panel.
-    sources : sequence
-        What it shows: one signal, or two for ``hsv`` and ``quiver``.
-    options : dict
-        Those named in ``takes`` are taken out; the rest is for the setters of matplotlib.
-
-    Attributes
-    ----------
-    artist
-        The object of matplotlib whose setters options may name; None if there is no single one.
-    start, stop : float
-        First and last time that the panel can show, s.
+    Options named in ``takes`` are taken out; the rest is for the setters of matplotlib. ``start``
+    and ``stop`` are the first and the last time that the panel can show, s.
     """
 
     sources_needed = 1
     takes: tuple[str, ...] = ()
     projection: str | None = None
     over_time = False  # time runs along the horizontal axis
-    start = 0.0
-    stop = 0.0
-    artist: Any = None
+    read: Callable[[Any], Any] = staticmethod(as_signal)
+    artist: Any = None  # whose setters options may name; None if there is no single one
 
     def __init__(self, axis: Any, sources: Sequence[Any], options: dict[str, Any]) -> None:
         if len(sources) != self.sources_needed:
@@ -53,15 +39,31 @@ class Scene(ABC):
             )
         self.axis = axis
         self.options = {name: options.pop(name) for name in self.takes if name in options}
-        self.prepare(sources)
+        self.sources = [self.read(source) for source in sources]
+        self.start = min(source.start for source in self.sources)
+        self.stop = max(source.stop for source in self.sources)
+        self.make()
+
+    @property
+    def signal(self) -> Signal:
+        """The first source."""
+        signal: Signal = self.sources[0]
+        return signal
 
     @abstractmethod
-    def prepare(self, sources: Sequence[Any]) -> None:
+    def make(self) -> None:
         """Make the artists."""
 
     @abstractmethod
     def show(self, time: float) -> None:
         """Show a time, s; times come in ascending order or anew from the beginning."""
+
+    def values_upwards(self, xlabel: str) -> None:
+        """Let the vertical axis hold all values of the signal."""
+        low, high = self.signal.limits()
+        margin = 0.05 * (high - low) or 1.0
+        self.axis.set_ylim(low - margin, high + margin)
+        self.axis.set(xlabel=xlabel, ylabel=self.signal.label)
 
 
 class Waveform(Scene):
@@ -73,25 +75,20 @@ class Waveform(Scene):
     takes = ("fmt",)
     over_time = True
 
-    def prepare(self, sources: Sequence[Any]) -> None:
-        self.signal = signal = as_signal(sources[0])
-        self.start, self.stop = signal.start, signal.stop
-        self.width = max(1, -(-2 * len(signal.values) // MOST_POINTS))
+    def make(self) -> None:
+        self.width = max(1, -(-2 * len(self.signal.values) // MOST_POINTS))
         self.lines = []
-        for i in range(signal.values.shape[1]):
+        for i in range(self.signal.count):
             style = [self.options["fmt"]] if self.options.get("fmt") else []
             colour = {} if style else {"color": COLOURS[i % len(COLOURS)]}
             self.lines += self.axis.plot([], [], *style, linewidth=1.1, **colour)
         self.artist = self.lines[0] if len(self.lines) == 1 else None
-        low, high = signal.limits()
-        margin = 0.05 * (high - low) or 1.0
-        self.axis.set_ylim(low - margin, high + margin)
-        self.axis.set(xlabel="time (s)", ylabel=signal.label)
+        self.values_upwards("time (s)")
         self._begin()
 
     def _begin(self) -> None:
         self.rows = 0
-        self.done: list[tuple[Array, Array]] = []
+        self.thinned: list[Array] = [np.empty((0, self.signal.count))]
 
     def show(self, time: float) -> None:
         signal, width = self.signal, self.width
@@ -100,29 +97,14 @@ class Waveform(Scene):
             self._begin()
         whole = end - end % width
         if whole > self.rows:
-            self.done += self._thinned(self.rows, whole)
+            self.thinned.append(extremes(signal.values, width, self.rows, whole))
             self.rows = whole
-        rest = self._thinned(whole, end) if end > whole else []
-        shown = self.done + rest
-        times = np.concatenate([t for t, _ in shown]) if shown else np.empty(0)
-        values = np.concatenate([v for _, v in shown]) if shown else np.empty((0, len(self.lines)))
+        rest = [extremes(signal.values, width, whole, end)] if end > whole else []
+        values = np.concatenate(self.thinned + rest)
+        stretch = np.arange(len(values)) // min(width, 2)  # of two values, where it is thinned
+        times = signal.start + stretch * width * signal.step
         for column, line in enumerate(self.lines):
             line.set_data(times, values[:, column])
-
-    def _thinned(self, first: int, last: int) -> list[tuple[Array, Array]]:
-        """Return times and values of rows, thinned; read slab by slab."""
-        signal, width, parts = self.signal, self.width, []
-        slab = width * max(1, 1_000_000 // (width * len(self.lines)))
-        for begin in range(first, last, slab):
-            rows = np.asarray(signal.values[begin : min(begin + slab, last)], np.float64)
-            at = np.arange(0, len(rows), width)
-            time = signal.start + (begin + at) * signal.step
-            if width == 1:
-                parts.append((time, rows))
-                continue
-            both = np.stack([np.minimum.reduceat(rows, at), np.maximum.reduceat(rows, at)], 1)
-            parts.append((np.repeat(time, 2), both.reshape(-1, rows.shape[1])))
-        return parts
 
 
 class Profile(Scene):
@@ -130,16 +112,11 @@ class Profile(Scene):
 
     takes = ("fmt",)
 
-    def prepare(self, sources: Sequence[Any]) -> None:
-        self.signal = signal = as_signal(sources[0])
-        self.start, self.stop = signal.start, signal.stop
+    def make(self) -> None:
         style = [self.options["fmt"]] if self.options.get("fmt") else []
-        count = signal.values.shape[1]
+        count = self.signal.count
         (self.artist,) = self.axis.plot(np.arange(count), np.zeros(count), *style)
-        low, high = signal.limits()
-        margin = 0.05 * (high - low) or 1.0
-        self.axis.set_ylim(low - margin, high + margin)
-        self.axis.set(xlabel="component", ylabel=signal.label)
+        self.values_upwards("component")
 
     def show(self, time: float) -> None:
         self.artist.set_ydata(self.signal.at(time))
@@ -149,23 +126,23 @@ class Raster(Scene):
     """A mark per spike up to the time shown; component i lies at height i + 1."""
 
     over_time = True
+    read = staticmethod(as_spikes)
 
-    def prepare(self, sources: Sequence[Any]) -> None:
-        self.spikes = spikes = as_spikes(sources[0])
-        self.start, self.stop = spikes.start, spikes.stop
+    def make(self) -> None:
+        count = self.signal.count
         height = 0.55 * 72 * self.axis.get_position().height
-        height *= self.axis.figure.get_size_inches()[1] / max(1, spikes.count)
-        (self.artist,) = self.axis.plot(
-            [], [], "|", color="#222222", markersize=float(np.clip(height, 0.8, 14))
-        )
-        self.axis.set_ylim(0.5, spikes.count + 0.5)
+        height *= self.axis.figure.get_size_inches()[1] / max(1, count)
+        size = float(np.clip(height, 0.8, 14))
+        (self.artist,) = self.axis.plot([], [], "|", color="#222222", markersize=size)
+        self.axis.set_ylim(0.5, count + 0.5)
         self.axis.set_yticks([])
         self.axis.set(xlabel="time (s)", ylabel="components")
 
     def show(self, time: float) -> None:
+        spikes: Spikes = self.sources[0]
         # Times are multiples of dt with rounding errors.
-        end = np.searchsorted(self.spikes.time, time + 1e-9 * (1 + abs(time)), side="right")
-        self.artist.set_data(self.spikes.time[:end], self.spikes.index[:end] + 1)
+        end = np.searchsorted(spikes.time, time + 1e-9 * (1 + abs(time)), side="right")
+        self.artist.set_data(spikes.time[:end], spikes.index[:end] + 1)
 
 
 class Grid(Scene):
@@ -173,9 +150,18 @@ class Grid(Scene):
 
     takes: tuple[str, ...] = ("shape",)
 
-    def grid(self, signal: Signal) -> tuple[int, int]:
-        """Return rows and columns of the grid: as told, or nearly square."""
-        count = signal.values.shape[1]
+    def make(self) -> None:
+        self.shape = self._shape()
+        counts = [signal.count for signal in self.sources]
+        if len(set(counts)) > 1:
+            raise NeurodriverError(f"as many components in both lists needed, got {counts}")
+        self.axis.set_xticks([])
+        self.axis.set_yticks([])
+        self.draw()
+
+    def _shape(self) -> tuple[int, int]:
+        """Return rows and columns of the grid: those of the option, or nearly square."""
+        count = self.signal.count
         if "shape" in self.options:
             rows, columns = (int(n) for n in self.options["shape"])
             if rows * columns != count:
@@ -186,79 +172,63 @@ class Grid(Scene):
         rows = int(np.ceil(np.sqrt(count)))
         return rows, -(-count // rows)
 
-    def placed(self, values: Array) -> Array:
-        """Put values on the grid, row by row; places left over are not a number."""
-        rows, columns = self.shape
-        full = np.full(rows * columns, np.nan)
-        full[: len(values)] = values
-        return full.reshape(rows, columns)
-
-    def prepare(self, sources: Sequence[Any]) -> None:
-        self.signals = [as_signal(source) for source in sources]
-        self.start = min(s.start for s in self.signals)
-        self.stop = max(s.stop for s in self.signals)
-        self.shape = self.grid(self.signals[0])
-        counts = [s.values.shape[1] for s in self.signals]
-        if len(set(counts)) > 1:
-            raise NeurodriverError(f"as many components in both lists needed, got {counts}")
-        self.axis.set_xticks([])
-        self.axis.set_yticks([])
-        self.make()
-
     @abstractmethod
-    def make(self) -> None:
+    def draw(self) -> None:
         """Make the artist."""
+
+    def grids(self, time: float) -> list[Array]:
+        """Return the values of each source at a time, row by row; NaN in places left over."""
+        rows, columns = self.shape
+        out = []
+        for signal in self.sources:
+            full = np.full(rows * columns, np.nan)
+            full[: signal.count] = signal.at(time)
+            out.append(full.reshape(rows, columns))
+        return out
 
     def largest(self) -> float:
         """Return a bound of the magnitude of two components, 1 if all is zero."""
-        x, y = (max(abs(end) for end in signal.limits()) for signal in self.signals)
+        x, y = (max(abs(end) for end in signal.limits()) for signal in self.sources)
         return float(np.hypot(x, y)) or 1.0
 
 
 class Image(Grid):
     """A pixel per component, its value in grey; ``trans`` swaps rows and columns."""
 
-    takes = ("shape", "clim", "trans")
+    takes: tuple[str, ...] = ("shape", "clim", "trans")
 
-    def make(self) -> None:
-        low, high = self.options.get("clim") or self.signals[0].limits()
-        self.artist = self.axis.imshow(
-            self._picture(self.start),
-            cmap="gist_gray",
-            vmin=low,
-            vmax=high,
-            interpolation="nearest",
-        )
+    def draw(self) -> None:
+        low, high = self.options.get("clim") or self.signal.limits()
+        picture, style = self.picture(self.start), {"cmap": "gist_gray", "interpolation": "nearest"}
+        self.artist = self.axis.imshow(picture, vmin=low, vmax=high, **style)
 
-    def _picture(self, time: float) -> Array:
-        picture = self.placed(self.signals[0].at(time))
-        return picture.T if self.options.get("trans") else picture
+    def picture(self, time: float) -> Array:
+        """Return the pixels of a time."""
+        (values,) = self.grids(time)
+        return values.T if self.options.get("trans") else values
 
     def show(self, time: float) -> None:
-        self.artist.set_data(self._picture(time))
+        self.artist.set_data(self.picture(time))
 
 
-class HSV(Grid):
+class HSV(Image):
     """A pixel per pair (x, y): hue is the angle, brightness the magnitude over ``top``."""
 
     sources_needed = 2
     takes = ("shape", "top")
 
-    def make(self) -> None:
+    def draw(self) -> None:
         self.top = float(self.options.get("top") or self.largest())
-        self.artist = self.axis.imshow(self._picture(self.start), interpolation="nearest")
+        self.artist = self.axis.imshow(self.picture(self.start), interpolation="nearest")
 
-    def _picture(self, time: float) -> Array:
+    def picture(self, time: float) -> Array:
         from matplotlib.colors import hsv_to_rgb
 
-        x, y = (self.placed(signal.at(time)) for signal in self.signals)
+        x, y = self.grids(time)
         hue = (np.arctan2(x, y) + np.pi) / (2 * np.pi)
         value = np.clip(np.hypot(x, y) / self.top, 0, 1)
         picture = np.stack([hue, np.ones_like(hue), value], axis=2)
         return np.asarray(hsv_to_rgb(np.nan_to_num(picture)))
-
-    def show(self, time: float) -> None:
-        self.artist.set_data(self._picture(time))
 
 
 class Quiver(Grid):
@@ -267,19 +237,16 @@ class Quiver(Grid):
     sources_needed = 2
     takes = ("shape", "scale")
 
-    def make(self) -> None:
+    def draw(self) -> None:
         scale = self.options.get("scale") or self.largest()
         rows, columns = self.shape
         self.axis.set_xlim(-1, columns)
         self.axis.set_ylim(-1, rows)
         self.axis.set_aspect("equal")
-        self.artist = self.axis.quiver(*self._arrows(self.start), scale=scale, scale_units="x")
-
-    def _arrows(self, time: float) -> list[Array]:
-        return [self.placed(signal.at(time)) for signal in self.signals]
+        self.artist = self.axis.quiver(*self.grids(self.start), scale=scale, scale_units="x")
 
     def show(self, time: float) -> None:
-        self.artist.set_UVC(*self._arrows(time))
+        self.artist.set_UVC(*self.grids(time))
 
 
 class Dome(Scene):
@@ -292,12 +259,10 @@ class Dome(Scene):
     takes = ("lat", "long", "norm")
     projection = "3d"
 
-    def prepare(self, sources: Sequence[Any]) -> None:
-        self.signal = signal = as_signal(sources[0])
-        self.start, self.stop = signal.start, signal.stop
+    def make(self) -> None:
         if missing := [name for name in ("lat", "long") if name not in self.options]:
             raise NeurodriverError(f"dome: '{missing[0]}' is missing, an angle per component")
-        places = self._places(signal.values.shape[1])
+        places = self._places(self.signal.count)
         polar, around = np.meshgrid(
             np.linspace(0, np.pi / 2, DOME), np.linspace(0, 2 * np.pi, DOME), indexing="ij"
         )
@@ -344,7 +309,9 @@ class Dome(Scene):
 class Blank(Scene):
     """Nothing; keeps a place."""
 
-    def prepare(self, sources: Sequence[Any]) -> None:
+    read = staticmethod(lambda source: Spikes(np.empty(0), np.empty(0), 0, 0.0, 0.0))
+
+    def make(self) -> None:
         pass
 
     def show(self, time: float) -> None:
@@ -385,17 +352,12 @@ def apply(axis: Any, artist: Any, options: dict[str, Any], fontsize: float) -> l
     refused = []
     # The labels of ticks belong to ticks that are set.
     for name in sorted(options, key=lambda name: name.lower().endswith("ticklabels")):
-        taken = False
-        for target in (axis, artist):
-            setter = getattr(target, f"set_{name.lower()}", None)
-            if setter is None:
-                continue
-            taken = True
-            if name.lower() in ("title", "xlabel", "ylabel"):
-                setter(options[name], fontsize=fontsize)
-            else:
-                setter(options[name])
-            break
-        if not taken:
+        small = name.lower()
+        setters = (getattr(target, f"set_{small}", None) for target in (axis, artist))
+        setter = next((one for one in setters if one is not None), None)
+        if setter is None:
             refused.append(name)
+        else:
+            size = {"fontsize": fontsize} if small in ("title", "xlabel", "ylabel") else {}
+            setter(options[name], **size)
     return refused

@@ -10,33 +10,25 @@ import numpy.typing as npt
 
 from ..errors import NeurodriverError
 from ..results import Events, Variable
-
-SLAB = 2_000_000
-"""Values that are read at once."""
+from ..results.events import nonzero
+from ..results.variable import slabs
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signal:
-    """Rows at equal distances in time, read when they are needed.
+    """Rows at equal distances in time, read when they are needed."""
 
-    Parameters
-    ----------
-    values : array-like (rows, n)
-        A `Variable`, an array, anything that gives rows when sliced.
-    start : float
-        Time of the first row, s.
-    step : float
-        Time between rows, s.
-    label : str
-        Name and unit.
-    """
+    values: Any  # (rows, n): a `Variable`, an array, anything that gives rows when sliced
+    start: float  # time of the first row, s
+    step: float  # time between rows, s
+    label: str = ""  # name and unit
 
-    values: Any
-    start: float
-    step: float
-    label: str = ""
+    @property
+    def count(self) -> int:
+        """Number of components."""
+        return int(self.values.shape[1])
 
     @property
     def stop(self) -> float:
@@ -55,9 +47,8 @@ class Signal:
     def limits(self, first: int = 0) -> tuple[float, float]:
         """Return the least and the largest finite value from a row on, read slab by slab."""
         low, high = np.inf, -np.inf
-        slab = max(1, SLAB // max(1, self.values.shape[1]))
-        for begin in range(first, len(self.values), slab):
-            part = np.asarray(self.values[begin : begin + slab], np.float64)
+        for rows in slabs(first, len(self.values), 8 * self.count):
+            part = np.asarray(self.values[rows], np.float64)
             part = part[np.isfinite(part)]
             if part.size:
                 low, high = min(low, float(part.min())), max(high, float(part.max()))
@@ -66,24 +57,12 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spikes:
-    """Events of some components, in memory.
+    """Events of some components, in memory."""
 
-    Parameters
-    ----------
-    time : ndarray (m,) of float64
-        Ascending, s.
-    index : ndarray (m,) of int32
-        Number of the component, from 0.
-    count : int
-        Components.
-    start, stop : float
-        First and last time of the recording, s.
-    """
-
-    time: Array
-    index: Array
-    count: int
-    start: float
+    time: Array  # (m,), ascending, s
+    index: Array  # (m,), number of the component, from 0
+    count: int  # components
+    start: float  # first and last time of the recording, s
     stop: float
 
 
@@ -115,12 +94,9 @@ def as_spikes(part: Any) -> Spikes:
         ends = (float(time[0]), float(time[-1])) if len(time) else (0.0, 0.0)
         return Spikes(time, index, len(part.uids), min(0.0, ends[0]), ends[1])
     signal = as_signal(part)
-    times: list[Array] = [np.empty(0)]
-    columns: list[Array] = [np.empty(0, np.int32)]
-    slab = max(1, SLAB // max(1, signal.values.shape[1]))
-    for first in range(0, len(signal.values), slab):
-        row, column = np.nonzero(signal.values[first : first + slab])
-        times.append(signal.start + (first + row) * signal.step)
-        columns.append(column.astype(np.int32))
-    time, index = np.concatenate(times), np.concatenate(columns)
-    return Spikes(time, index, signal.values.shape[1], signal.start, signal.stop)
+
+    def times(low: int, high: int) -> npt.NDArray[np.float64]:
+        return signal.start + np.arange(low, high, dtype=np.float64) * signal.step
+
+    time, index = nonzero(signal.values, times)
+    return Spikes(time, index, signal.count, signal.start, signal.stop)

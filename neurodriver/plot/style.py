@@ -1,7 +1,11 @@
-"""Colours and sizes that all figures share, and the import of matplotlib."""
+"""What all figures share: colours and sizes, the import of matplotlib, errors of writing."""
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from os import PathLike
 from typing import Any
 
 from ..errors import NeurodriverError
@@ -21,6 +25,9 @@ STYLE: dict[str, Any] = {
     "xtick.color": "#555555", "ytick.color": "#555555",
 }  # fmt: skip
 
+FFMPEG_LINES = 12
+"""Lines of ffmpeg's messages that an error shows."""
+
 
 def matplotlib() -> Any:
     """Import matplotlib, or say how to get it."""
@@ -29,6 +36,34 @@ def matplotlib() -> Any:
     except ImportError as error:
         raise NeurodriverError('figures need pip install "neurodriver[plot]"') from error
     return matplotlib
+
+
+def new_figure(width: float, height: float, title: str | None = None, fontsize: float = 12) -> Any:
+    """Return an empty figure of some inches, which no window shows."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    if title:
+        figure.suptitle(title, fontsize=fontsize, fontweight="bold")
+    return figure
+
+
+@contextlib.contextmanager
+def writing(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn what matplotlib, Pillow and ffmpeg raise into an error that names the file."""
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        output = error.stderr or error.output or b""
+        text = output.decode(errors="replace") if isinstance(output, bytes) else output
+        lines = "\n".join(text.strip().splitlines()[-FFMPEG_LINES:])
+        raise NeurodriverError(f"{path}: ffmpeg failed:\n{lines}") from error
+    except NeurodriverError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        raise NeurodriverError(f"{path}: cannot be written: {error}") from error
 
 
 def short(uid: str) -> str:

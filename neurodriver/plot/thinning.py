@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..results.variable import slabs
+
 MOST_POINTS = 4000
 MOST_ROWS = 800
 """Points per trace, and pixels of a heat map: along time and across components."""
@@ -19,31 +21,35 @@ def thin(time: Floats, data: Any) -> tuple[Floats, npt.NDArray[Any]]:
     width = -(-2 * len(time) // MOST_POINTS)
     if width <= 1:
         return time, data[:]
-    low = reduced(data, width, np.minimum)
-    high = reduced(data, width, np.maximum)
-    values = np.stack([low, high], axis=1).reshape(-1, low.shape[1])
-    return np.repeat(time[::width], 2), values
+    return np.repeat(time[::width], 2), extremes(data, width, 0, len(data))
 
 
-def averaged(data: Any) -> npt.NDArray[Any]:
+def extremes(data: Any, width: int, first: int, last: int) -> Floats:
+    """Return minimum and maximum of each ``width`` rows, in turn; the rows for a width of 1."""
+    parts = []
+    for rows in slabs(first, last, 8 * data.shape[1], width):
+        part = np.asarray(data[rows], np.float64)
+        if width > 1:
+            at = np.arange(0, len(part), width)
+            both = np.minimum.reduceat(part, at), np.maximum.reduceat(part, at)
+            part = np.stack(both, axis=1).reshape(-1, part.shape[1])
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def averaged(data: Any) -> Floats:
     """Return means over stretches of rows and over neighbouring columns: the pixels."""
     rows, columns = data.shape
     width, depth = -(-rows // MOST_POINTS), -(-columns // MOST_ROWS)
-    sums = reduced(data, width, np.add, depth)
-    per_row = np.diff(np.append(np.arange(0, rows, width), rows))
-    per_column = np.diff(np.append(np.arange(0, columns, depth), columns))
-    return np.asarray(sums / (per_row[:, None] * per_column))
-
-
-def reduced(data: Any, width: int, how: np.ufunc, depth: int = 1) -> npt.NDArray[Any]:
-    """Reduce each ``width`` rows and ``depth`` columns to one, reading slab by slab."""
-    slab = width * max(1, 4_000_000 // (width * max(1, data.shape[1])))
+    across = np.arange(0, columns, depth)
     parts = []
-    for first in range(0, len(data), slab):
-        part = data[first : first + slab].astype(np.float64)
-        part = how.reduceat(part, np.arange(0, len(part), width), axis=0)
-        parts.append(how.reduceat(part, np.arange(0, part.shape[1], depth), axis=1))
-    return np.concatenate(parts)
+    for some in slabs(0, rows, 8 * columns, width):
+        part = np.asarray(data[some], np.float64)
+        part = np.add.reduceat(part, np.arange(0, len(part), width), axis=0)
+        parts.append(np.add.reduceat(part, across, axis=1))
+    per_row = np.diff(np.append(np.arange(0, rows, width), rows))
+    per_column = np.diff(np.append(across, columns))
+    return np.asarray(np.concatenate(parts) / (per_row[:, None] * per_column))
 
 
 def spread(heights: Floats, gap: float) -> Floats:

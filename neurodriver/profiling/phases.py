@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
+from . import report, trace
 from .measured import Measured, Timed
+from .report import Spent
+from .trace import Event
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,33 +25,6 @@ MOST_EVENTS = 500_000
 
 DOMAIN = "neurodriver"
 """NVTX domain of the ranges."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """One stretch of time; seconds of ``time.perf_counter``."""
-
-    name: str
-    thread: str
-    begin: float
-    end: float
-
-
-@dataclass
-class Spent:
-    """What all passes of one phase took.
-
-    Attributes
-    ----------
-    seconds : float
-    passes : int
-    beside : bool
-        Whether another thread goes on meanwhile.
-    """
-
-    seconds: float = 0.0
-    passes: int = 0
-    beside: bool = False
 
 
 class Profile:
@@ -106,8 +78,9 @@ class Profile:
         self.total += time.perf_counter() - self._begin
         _CURRENT.reset(self._tokens.pop())
 
-    def phase(self, name: str, beside: bool = False) -> AbstractContextManager[object]:
-        """Return what measures its ``with`` block; phases may stand inside each other.
+    @contextmanager
+    def phase(self, name: str, beside: bool = False) -> Iterator[None]:
+        """Measure a ``with`` block; phases may stand inside each other.
 
         Parameters
         ----------
@@ -115,7 +88,25 @@ class Profile:
         beside : bool
             Whether the block runs in a thread of its own, beside the phases of the others.
         """
-        return _Phase(self, name, beside)
+        stack: list[str] = vars(self._open).setdefault("stack", [])
+        stack.append(name)
+        path = tuple(stack)
+        with self._lock:  # entered now, so that the outer ones come first
+            spent = self.spent.setdefault(path, Spent(beside=beside))
+        if self._nvtx is not None:
+            self._nvtx.push_range(name, domain=DOMAIN)
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            end = time.perf_counter()
+            if self._nvtx is not None:
+                self._nvtx.pop_range(domain=DOMAIN)
+            stack.pop()
+            with self._lock:
+                spent.seconds += end - begin
+                spent.passes += 1
+                self.add(Event(name, threading.current_thread().name, begin, end))
 
     def add(self, event: Event) -> None:
         """Keep an event for the trace, if there is to be one."""
@@ -141,19 +132,23 @@ class Profile:
                 self.add(Event(part, name, begin + first, begin + last))
 
     def measure(self, measured: Callable[[], Measured]) -> None:
-        """Take what a backend knows of its steps, before it is closed."""
+        """Keep what a backend has measured of its steps; asking for it takes none of the time."""
         begin, token = time.perf_counter(), _CURRENT.set(OFF)
         try:
             self.measured.append(measured())
         finally:
             _CURRENT.reset(token)
-            self._begin += time.perf_counter() - begin  # no part of what it measures
+            self._begin += time.perf_counter() - begin
 
     def report(self) -> str:
         """Return the table of phases and kernels; the LPUs must have been closed."""
-        from .report import report
+        tables = [report.phases(self.spent, self.total), *map(report.steps, self.measured)]
+        return "\n\n".join(tables)
 
-        return report(self)
+    @property
+    def trace_events(self) -> trace.Events:
+        """What this process adds to a trace."""
+        return trace.Events(self.epoch, self.events, self.lost)
 
     def write_trace(self, path: str | Path) -> None:
         """Write the events as a Chrome trace, for chrome://tracing or Perfetto.
@@ -163,45 +158,7 @@ class Profile:
         NeurodriverError
             When the file cannot be written.
         """
-        from .trace import events_of, write
-
-        write(path, [events_of(self)])
-
-
-class _Phase:
-    """One pass of a phase."""
-
-    __slots__ = ("_begin", "_beside", "_name", "_path", "_profile", "_stack")
-
-    def __init__(self, profile: Profile, name: str, beside: bool) -> None:
-        self._profile, self._name, self._beside = profile, name, beside
-
-    def __enter__(self) -> None:
-        profile = self._profile
-        stack: list[str] | None = getattr(profile._open, "stack", None)
-        if stack is None:
-            stack = profile._open.stack = []
-        self._stack = stack
-        stack.append(self._name)
-        self._path = tuple(stack)
-        if self._path not in profile.spent:  # here, so that the outer ones come first
-            with profile._lock:
-                profile.spent.setdefault(self._path, Spent(beside=self._beside))
-        if profile._nvtx is not None:
-            profile._nvtx.push_range(self._name, domain=DOMAIN)
-        self._begin = time.perf_counter()
-
-    def __exit__(self, *error: object) -> None:
-        end = time.perf_counter()
-        profile = self._profile
-        if profile._nvtx is not None:
-            profile._nvtx.pop_range(domain=DOMAIN)
-        self._stack.pop()
-        with profile._lock:
-            spent = profile.spent[self._path]
-            spent.seconds += end - self._begin
-            spent.passes += 1
-            profile.add(Event(self._name, threading.current_thread().name, self._begin, end))
+        trace.write(path, [self.trace_events])
 
 
 class Off:
@@ -217,7 +174,7 @@ class Off:
         """Keep nothing."""
 
     def measure(self, measured: Callable[[], Measured]) -> None:
-        """Take nothing."""
+        """Keep nothing."""
 
 
 _NOTHING: AbstractContextManager[object] = nullcontext()
@@ -235,9 +192,9 @@ def phased(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def around(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
-        def call(*given: P.args, **named: P.kwargs) -> R:
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
             with current().phase(name):
-                return function(*given, **named)
+                return function(*args, **kwargs)
 
         return call
 
@@ -250,5 +207,5 @@ def _nvtx() -> ModuleType | None:
         import nvtx
     except ImportError:
         return None
-    found: ModuleType = nvtx
-    return found
+    module: ModuleType = nvtx
+    return module

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from .measured import Measured, Row
-    from .phases import Profile
+from .measured import Measured, Row
 
 _SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def report(profile: Profile) -> str:
-    """Return two tables: the phases, and the kernels of each simulation."""
-    parts = [phases(profile), *(steps(one) for one in profile.measured)]
-    return "\n\n".join(parts)
+@dataclass
+class Spent:
+    """What all passes of one phase took.
+
+    Attributes
+    ----------
+    seconds : float
+    passes : int
+    beside : bool
+        Whether another thread goes on meanwhile.
+    """
+
+    seconds: float = 0.0
+    passes: int = 0
+    beside: bool = False
 
 
-def phases(profile: Profile) -> str:
+def phases(phases: Mapping[tuple[str, ...], Spent], total: float) -> str:
     """Return the table of the phases; a phase inside another is indented."""
-    total = profile.total
     rows = [("phase", "time", "share", "times")]
     top = 0.0
-    entered = {path: place for place, path in enumerate(profile.spent)}
+    entered = {path: place for place, path in enumerate(phases)}
     for path in sorted(entered, key=lambda p: [entered[p[: i + 1]] for i in range(len(p))]):
-        spent = profile.spent[path]
+        spent = phases[path]
         name = "  " * (len(path) - 1) + path[-1] + (" (beside)" if spent.beside else "")
         rows.append(
             (name, duration(spent.seconds), share(spent.seconds, total), f"{spent.passes:,}")

@@ -13,12 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import NeurodriverError
-from .phases import Event, Profile
+
+
+@dataclass(frozen=True)
+class Event:
+    """One stretch of time; seconds of ``time.perf_counter``."""
+
+    name: str
+    thread: str
+    begin: float
+    end: float
 
 
 @dataclass(frozen=True)
 class Events:
-    """What one process has to show.
+    """What one process adds to a trace.
 
     Attributes
     ----------
@@ -32,11 +41,6 @@ class Events:
     epoch: float
     events: list[Event]
     lost: int
-
-
-def events_of(profile: Profile) -> Events:
-    """Return the events of this process."""
-    return Events(profile.epoch, profile.events, profile.lost)
 
 
 def check(path: str | Path) -> None:
@@ -56,7 +60,7 @@ def check(path: str | Path) -> None:
 
 
 def write(path: str | Path, processes: Sequence[Events]) -> None:
-    """Write what all ranks have to show; times count from the first event of any.
+    """Write the events of all ranks; times count from the first event of any.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """What every recorder has in common: the plan of a recording, its blocks, the checks.
 
-The sampling rule, told once
-----------------------------
+The sampling rule
+-----------------
 Step k of a run computes row k + 1 of a variable from row k; row 0 is the initial state. With
 sample interval ``s`` (steps), row j of a recording is the value at step ``(j + 1) * s - 1``, so a
 run of ``steps`` steps gives ``steps // s`` rows, at the times ``((j + 1) * s - 1) * dt`` seconds.
@@ -10,7 +10,7 @@ The attributes of a recording are ``start_time = (s - 1) * dt``, ``sample_interv
 ``s = 1`` row j is step j.
 
 A recorded input (``from_start``) has rows at the steps 0, s, 2 s ... instead, as in files of older
-programs, and no ``start_time``, by which readers tell it.
+programs, and no ``start_time``, by which readers know it.
 
 Variables in event form (``spike_state``) are scanned at every step, whatever ``s``: an event at
 step k has the time ``k * dt`` and the index of its column.
@@ -33,55 +33,25 @@ Request = tuple[str, tuple[str, ...] | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of one recorded variable, in the order in which they are stored.
+    """The columns of one recorded variable, in the order in which they are stored."""
 
-    Parameters
-    ----------
-    variable : str
-        Name of the variable, ``V`` for instance.
-    uids : ndarray (n,) of str
-        The component of each column.
-    unit : str
-        Unit of the values, ``mV`` for instance; empty for a variable without one.
-    events : bool
-        Stored as times and column indices instead of rows.
-    """
-
-    variable: str
-    uids: npt.NDArray[np.str_]
-    unit: str
-    events: bool
+    variable: str  # ``V`` for instance
+    uids: npt.NDArray[np.str_]  # (n,), the component of each column
+    unit: str  # ``mV`` for instance; empty for a variable without one
+    events: bool  # stored as times and column indices instead of rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordingPlan:
-    """All that is known of a recording before its first step.
+    """A recording before its first step."""
 
-    Parameters
-    ----------
-    dt : float
-        Time step, s.
-    steps : int or None
-        Length of the run in steps; None if it ends when the caller says so.
-    sample_interval : int
-        Steps per row.
-    dtype : dtype
-        Type of the rows.
-    columns : tuple of Columns
-        The variables.
-    attributes : dict
-        Provenance: software, version, seed, command, digest of the circuit.
-    from_start : bool
-        Rows are taken at steps 0, s, 2 s ... (recorded inputs).
-    """
-
-    dt: float
-    steps: int | None
-    sample_interval: int
-    dtype: np.dtype[np.generic]
-    columns: tuple[Columns, ...]
-    attributes: dict[str, str | int | float]
-    from_start: bool = False
+    dt: float  # s
+    steps: int | None  # length of the run; None if it ends when the caller says so
+    sample_interval: int  # steps per row
+    dtype: np.dtype[np.generic]  # of the rows
+    columns: tuple[Columns, ...]  # the variables
+    attributes: dict[str, str | int | float]  # software, version, seed, digest of the circuit ...
+    from_start: bool = False  # rows are taken at steps 0, s, 2 s ... (recorded inputs)
 
     @property
     def rows(self) -> int | None:
@@ -94,11 +64,11 @@ class RecordingPlan:
     @property
     def sampling(self) -> dict[str, str | int | float]:
         """The attributes by which readers know the times of the rows."""
-        told: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
-        told["dt"] = self.dt
+        out: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
+        out["dt"] = self.dt
         if not self.from_start:
-            told["start_time"] = (self.sample_interval - 1) * self.dt
-        return told
+            out["start_time"] = (self.sample_interval - 1) * self.dt
+        return out
 
     @property
     def dense(self) -> tuple[Columns, ...]:
@@ -112,38 +82,29 @@ class RecordingPlan:
 
     def time(self, first_row: int, rows: int) -> npt.NDArray[np.float64]:
         """Return the times of some consecutive rows, (rows,) float64, s."""
-        if self.from_start:
-            steps = np.arange(first_row, first_row + rows, dtype=np.int64) * self.sample_interval
-            return np.asarray(steps * self.dt, dtype=np.float64)
-        return sample_times(first_row, rows, self.sample_interval, self.dt)
+        return sample_times(first_row, rows, self.sample_interval, self.dt, self.from_start)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A stretch of a recording. Its arrays belong to the recorder: pass copies of reused buffers.
 
-    Parameters
-    ----------
-    first_row : int
-        Number of the first row in ``rows``; blocks follow each other without gap.
-    rows : dict of str to ndarray (rows, n)
-        Sampled values of every dense variable; empty if no row fell into the stretch.
-    events : dict of str to (ndarray (m,) float64, ndarray (m,) int32)
-        Times in s, ascending, and column indices.
-    step : int
-        Steps completed when the block was taken.
+    ``rows`` holds the sampled values of every dense variable, (rows, n); it is empty if no row fell
+    into the stretch. ``events`` are times in s, ascending, and column indices.
     """
 
-    first_row: int
+    first_row: int  # number of the first one in ``rows``; blocks follow each other without gap
     rows: dict[str, npt.NDArray[np.generic]]
     events: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
-    step: int
+    step: int  # steps completed when the block was taken
 
 
-def sample_times(first_row: int, rows: int, interval: int, dt: float) -> npt.NDArray[np.float64]:
+def sample_times(
+    first_row: int, rows: int, interval: int, dt: float, from_start: bool = False
+) -> npt.NDArray[np.float64]:
     """Return the times of consecutive rows under the sampling rule, (rows,) float64, s."""
-    steps = np.arange(first_row + 1, first_row + rows + 1, dtype=np.int64) * interval - 1
-    return np.asarray(steps * dt, dtype=np.float64)
+    steps = np.arange(first_row, first_row + rows, dtype=np.int64) * interval
+    return np.asarray((steps if from_start else steps + interval - 1) * dt, dtype=np.float64)
 
 
 def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
@@ -161,16 +122,7 @@ def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
 
 
 def room_for_events(count: int, step: int, steps: int | None) -> int:
-    """Return how many events to make room for, once there are more than there is room for.
-
-    Parameters
-    ----------
-    count : int
-        Events in the first ``step`` steps.
-    step : int
-    steps : int or None
-        Length of the run, None if it is not known.
-    """
+    """Return how many events to allocate, once ``count`` in ``step`` of ``steps`` are too many."""
     whole_run = int(1.1 * count * steps / step) if steps and step else 0
     # A burst at the beginning says little about the rest.
     return max(2 * count, min(whole_run, 16 * count))

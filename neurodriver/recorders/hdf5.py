@@ -10,7 +10,7 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 
 How a kill is survived: the HDF5 library only ever writes *temporary* files, with all data sets
 allocated (sparse, so they cost no disk) and closed before ``os.replace`` gives them their name.
-From then on HDF5 is out of the game: blocks are written with ``pwrite`` at the known addresses of
+From then on HDF5 takes no part: blocks are written with ``pwrite`` at the known addresses of
 the chunks, and then the counters of valid rows, eight bytes each. No metadata can be half
 written, since none is. Growing and trimming make another temporary file, copy the valid data
 inside the kernel, and replace. A reader may open the file at any time, also during the run.
@@ -29,7 +29,7 @@ from pathlib import Path
 
 from ..errors import RecordingError
 from .base import Block, Recorder, RecordingPlan, room_for_events
-from .preallocated import Lengths, PreallocatedFile
+from .preallocated import ROWS, Counts, PreallocatedFile
 
 UNKNOWN_BYTES = 2**28
 """First allocation of the rows when the length of the run is not known."""
@@ -67,7 +67,7 @@ class HDF5Recorder(Recorder):
         self.path = Path(filename)
         self._target = self.path
         self._file = PreallocatedFile()
-        self._valid = Lengths(0, {})
+        self._valid: Counts = {}
 
     def _open(self, plan: RecordingPlan) -> None:
         with self._errors("create"):
@@ -76,27 +76,26 @@ class HDF5Recorder(Recorder):
             if self._target.exists() and not stat.S_ISREG(self._target.stat().st_mode):
                 raise RecordingError("not a regular file; choose another file name")
             _remove_stale(self._target)
-            self._file, self._valid = (
-                PreallocatedFile(),
-                Lengths(0, {c.variable: 0 for c in plan.events}),
-            )
+            self._file = PreallocatedFile()
+            self._valid = {ROWS: 0, **{c.variable: 0 for c in plan.events}}
             self._replace(plan, _first_capacity(plan))
 
     def _append(self, block: Block, rows: int) -> None:
         plan, valid = self.plan, self._valid
         with self._errors("write"):
             self._file.check_ours()
-            new = {v: len(time) for v, (time, _) in block.events.items()}
-            events = {v: n + new.get(v, 0) for v, n in valid.events.items()}
-            needed = Lengths(valid.rows + rows, events)
+            needed = dict(valid)
+            needed[ROWS] += rows
+            for variable, (time, _) in block.events.items():
+                needed[variable] += len(time)
             self._make_room(needed, block.step)
             if rows:
                 for variable, values in block.rows.items():
-                    self._file.write(f"{variable}/data", valid.rows, values)
-                self._file.write("time", valid.rows, plan.time(valid.rows, rows))
+                    self._file.write(f"{variable}/data", valid[ROWS], values)
+                self._file.write("time", valid[ROWS], plan.time(valid[ROWS], rows))
             for variable, (time, index) in block.events.items():
-                self._file.write(f"{variable}/time", valid.events[variable], time)
-                self._file.write(f"{variable}/index", valid.events[variable], index)
+                self._file.write(f"{variable}/time", valid[variable], time)
+                self._file.write(f"{variable}/index", valid[variable], index)
             # Only now are the data there; a kill before this line leaves the counters before.
             self._file.write_counters(needed, block.step)
             self._valid = needed
@@ -114,21 +113,18 @@ class HDF5Recorder(Recorder):
             with self._errors("finish"):
                 self._file.close()
 
-    def _make_room(self, needed: Lengths, step: int) -> None:
+    def _make_room(self, needed: Counts, step: int) -> None:
         """Grow what is too small, by a factor that makes one growth the usual number."""
-        plan, capacity = self.plan, self._file.capacity
-        if needed.fits(capacity):
-            return
-        rows = capacity.rows
-        if needed.rows > rows:
-            rows = max(2 * rows, needed.rows)
-        events = dict(capacity.events)
-        for variable, count in needed.events.items():
-            if count > events[variable]:
-                events[variable] = room_for_events(count, step, plan.steps)
-        self._replace(plan, Lengths(rows, events))
+        capacity = dict(self._file.capacity)
+        for name, count in needed.items():
+            if count > capacity[name] and name == ROWS:
+                capacity[name] = max(2 * capacity[name], count)
+            elif count > capacity[name]:
+                capacity[name] = room_for_events(count, step, self.plan.steps)
+        if capacity != self._file.capacity:
+            self._replace(self.plan, capacity)
 
-    def _replace(self, plan: RecordingPlan, capacity: Lengths, complete: bool = False) -> None:
+    def _replace(self, plan: RecordingPlan, capacity: Counts, complete: bool = False) -> None:
         """Put a file of another capacity, with the valid data, in the place of the present one."""
         temporary = self._target.with_name(f"{_temporary_prefix(self._target)}{os.getpid()}.tmp")
         new = PreallocatedFile()
@@ -163,17 +159,17 @@ class HDF5Recorder(Recorder):
             ) from error
 
 
-def _first_capacity(plan: RecordingPlan) -> Lengths:
+def _first_capacity(plan: RecordingPlan) -> Counts:
     """Return what to allocate before the first step."""
     if plan.steps is None or plan.rows is None:
         widest = max((len(c.uids) for c in plan.dense), default=1) or 1
         rows = max(1024, UNKNOWN_BYTES // (widest * plan.dtype.itemsize))
-        return Lengths(rows, {c.variable: EVENTS_LEAST for c in plan.events})
-    events = {}
+        return {ROWS: rows, **{c.variable: EVENTS_LEAST for c in plan.events}}
+    capacity = {ROWS: plan.rows if plan.dense else 0}
     for c in plan.events:
         most = plan.steps * len(c.uids)
-        events[c.variable] = min(most, EVENTS_MOST, max(EVENTS_LEAST, most // EVENTS_SHARE))
-    return Lengths(plan.rows if plan.dense else 0, events)
+        capacity[c.variable] = min(most, EVENTS_MOST, max(EVENTS_LEAST, most // EVENTS_SHARE))
+    return capacity
 
 
 def _temporary_prefix(target: Path) -> str:

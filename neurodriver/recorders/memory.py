@@ -15,15 +15,7 @@ Array = npt.NDArray[Any]
 
 
 class _Rows:
-    """An array that grows at its end.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Expected rows, then the shape of a row; exceeding the expectation costs a copy.
-    dtype : dtype
-        Type of the elements.
-    """
+    """An array that grows at its end; exceeding the rows that its shape expects costs a copy."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
         # Pages of np.empty take memory only when they are written.
@@ -99,13 +91,15 @@ class MemoryRecorder(Recorder):
 
     def time(self) -> npt.NDArray[np.float64]:
         """Return the times of the rows, (rows,) float64, s."""
+        return self._recorded().time(0, self._progress.rows)
+
+    def _recorded(self) -> RecordingPlan:
         if self._closed_plan is None:
             raise RecordingError("MemoryRecorder: nothing recorded yet; run and close first")
-        return self._closed_plan.time(0, self._progress.rows)
+        return self._closed_plan
 
     def _entry(self, variable: str) -> dict[str, Any]:
-        if self._closed_plan is None:
-            raise RecordingError("MemoryRecorder: nothing recorded yet; run and close first")
+        self._recorded()
         if variable not in self.output:
             raise RecordingError(
                 f"MemoryRecorder: {variable!r} was not recorded{near(variable, self.output)}; "
@@ -123,8 +117,8 @@ class MemoryRecorder(Recorder):
 
     def place(self, variable: str, first_row: int, rows: int) -> Array | None:
         # without a known length the array grows, in the writer's thread
-        known = self._plan is not None and self._plan.rows is not None
-        return self._dense[variable].place(first_row, rows) if known else None
+        fixed = self._plan is not None and self._plan.rows is not None
+        return self._dense[variable].place(first_row, rows) if fixed else None
 
     def _append(self, block: Block, rows: int) -> None:
         for variable, values in block.rows.items():

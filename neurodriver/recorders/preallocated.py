@@ -25,16 +25,9 @@ COPY_BYTES = 2**26
 """Most that one call copies, so that a signal need not wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """Rows, and events per variable: capacities or valid numbers."""
-
-    rows: int
-    events: dict[str, int]
-
-    def fits(self, other: Lengths) -> bool:
-        """Tell whether ``other`` is large enough."""
-        return self.rows <= other.rows and all(n <= other.events[v] for v, n in self.events.items())
+ROWS = ""
+Counts = dict[str, int]
+"""Variable -> events, `ROWS` -> rows: room in a file, or what is valid of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +37,7 @@ class _Extent:
     dtype: np.dtype[Any]
     row_bytes: int
     runs: list[tuple[int, int, int]]
+    counted: str | None  # which of the counts says how long it is; None: one element
 
     def pieces(self, first: int, rows: int) -> Iterator[tuple[int, int, int]]:
         """Cut rows into stretches without gap: (first row, rows, byte offset)."""
@@ -60,10 +54,10 @@ class PreallocatedFile:
 
     def __init__(self) -> None:
         self.fd = -1
-        self.capacity = Lengths(0, {})
+        self.capacity: Counts = {}
         self.extents: dict[str, _Extent] = {}
 
-    def create(self, path: Path, plan: RecordingPlan, capacity: Lengths) -> None:
+    def create(self, path: Path, plan: RecordingPlan, capacity: Counts) -> None:
         """Make the file; afterwards HDF5 has nothing more to write."""
         # Before HDF5, whose errors do not always say what the system said.
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
@@ -83,10 +77,12 @@ class PreallocatedFile:
             begin = (row - first) * extent.row_bytes
             _write_all(self.fd, data[begin : begin + rows * extent.row_bytes], offset)
 
-    def write_counters(self, valid: Lengths, step: int) -> None:
+    def write_counters(self, valid: Counts, step: int) -> None:
         """Declare data valid."""
-        counters = {f"{v}/valid_events": n for v, n in valid.events.items()}
-        for name, n in (counters | {"valid_steps": step, "valid_rows": valid.rows}).items():
+        counters = {"valid_steps": step} | {
+            "valid_rows" if v == ROWS else f"{v}/valid_events": n for v, n in valid.items()
+        }
+        for name, n in counters.items():
             if name in self.extents:
                 self.write(name, 0, np.array([n]))
 
@@ -94,17 +90,12 @@ class PreallocatedFile:
         """Note that the recording was closed."""
         self.write("metadata", 0, np.array([1]))
 
-    def copy_valid(self, source: PreallocatedFile, valid: Lengths) -> None:
+    def copy_valid(self, source: PreallocatedFile, valid: Counts) -> None:
         """Copy the valid data of another file of the same plan."""
         for name, extent in self.extents.items() if source.extents else ():
-            variable, _, part = name.rpartition("/")
-            if name == "time" or part == "data":
-                count = valid.rows
-            elif part in ("time", "index"):
-                count = valid.events[variable]
-            else:
+            if extent.counted is None:
                 continue
-            for row, rows, offset in extent.pieces(0, count):
+            for row, rows, offset in extent.pieces(0, valid[extent.counted]):
                 for first, n, origin in source.extents[name].pieces(row, rows):
                     target = offset + (first - row) * extent.row_bytes
                     _copy(source.fd, self.fd, origin, target, n * extent.row_bytes)
@@ -124,74 +115,80 @@ class PreallocatedFile:
             os.close(fd)
 
 
-def _lay_out(file: Any, plan: RecordingPlan, capacity: Lengths) -> dict[str, _Extent]:
+def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Extent]:
     """Write all metadata of a recording and allocate its data sets; return their places."""
     extents: dict[str, _Extent] = {}
 
-    def allocate(name: str, shape: tuple[int, ...] | None, dtype: Any, unit: str = "") -> Any:
-        dataset, extents[name] = _allocate(file, shape, np.dtype(dtype))
-        if unit:
-            dataset.attrs["units"] = unit
+    def allocate(
+        name: str, dtype: Any, counted: str | None = None, width: tuple[int, ...] = ()
+    ) -> Any:
+        shape = None if counted is None else (capacity[counted], *width)
+        dataset, runs, row_bytes = _allocate(file, shape, np.dtype(dtype))
+        extents[name] = _Extent(np.dtype(dtype), row_bytes, runs, counted)
         return dataset
 
-    file["metadata"] = allocate("metadata", None, np.int32)
+    file["metadata"] = allocate("metadata", np.int32)
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     for name, value in (plan.attributes | plan.sampling | {"DateCreated": now}).items():
         file["metadata"].attrs[name] = value
     # One data set under the name of every variable: the rows of all become valid at once.
     shared: dict[str, Any] = {}
     if plan.dense:
-        shared["time"] = allocate("time", (capacity.rows,), np.float64, "s")
-        shared["valid_rows"] = allocate("valid_rows", None, np.int64)
+        shared["time"] = allocate("time", np.float64, ROWS)
+        shared["valid_rows"] = allocate("valid_rows", np.int64)
+        shared["time"].attrs["units"] = "s"
     if plan.events:
-        shared["valid_steps"] = allocate("valid_steps", None, np.int64)
+        shared["valid_steps"] = allocate("valid_steps", np.int64)
     for c in plan.columns:
         v, group = c.variable, file.create_group(c.variable)
         uids = [uid.encode() for uid in c.uids.tolist()]
         group["uids"] = np.array(uids, dtype=f"S{max(map(len, uids), default=0) or 1}")
         if c.events:
-            events = (capacity.events[v],)
-            group["data/time"] = allocate(f"{v}/time", events, np.float64, "s")
-            group["data/index"] = allocate(f"{v}/index", events, np.int32)
-            group["valid_events"] = allocate(f"{v}/valid_events", None, np.int64)
+            group["data/time"] = allocate(f"{v}/time", np.float64, v)
+            group["data/index"] = allocate(f"{v}/index", np.int32, v)
+            group["data/time"].attrs["units"] = "s"
+            group["valid_events"] = allocate(f"{v}/valid_events", np.int64)
             group["valid_steps"] = shared["valid_steps"]
         else:
-            rows = (capacity.rows, len(c.uids))
-            group["data"] = allocate(f"{v}/data", rows, plan.dtype, c.unit)
+            group["data"] = allocate(f"{v}/data", plan.dtype, ROWS, (len(c.uids),))
+            if c.unit:
+                group["data"].attrs["units"] = c.unit
             group["time"], group["valid_rows"] = shared["time"], shared["valid_rows"]
     return extents
 
 
 def _allocate(
     file: Any, shape: tuple[int, ...] | None, dtype: np.dtype[Any]
-) -> tuple[Any, _Extent]:
-    """Make a data set without a name, all of it allocated and none of it written."""
-    how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    how.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    how.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+) -> tuple[Any, list[tuple[int, int, int]], int]:
+    """Make a data set without a name, all of it allocated and none of it written.
+
+    Return it with the runs and the bytes of its rows; for a ``shape`` of None it is one element.
+    """
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    properties.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     kind = h5py.h5t.py_create(dtype, logical=True)
     if shape is None:
         space = h5py.h5s.create(h5py.h5s.SCALAR)
-        dataset = h5py.h5d.create(file.id, None, kind, space, how)
-        runs = [(0, 1, dataset.get_offset())]
-        return h5py.Dataset(dataset), _Extent(dtype, dtype.itemsize, runs)
+        dataset = h5py.h5d.create(file.id, None, kind, space, properties)
+        return h5py.Dataset(dataset), [(0, 1, dataset.get_offset())], dtype.itemsize
     row_bytes = dtype.itemsize * int(np.prod(shape[1:]))
     chunk_rows = max(1, min(shape[0], CHUNK_BYTES // max(1, row_bytes)))
-    how.set_chunk((chunk_rows, *(max(1, n) for n in shape[1:])))
+    properties.set_chunk((chunk_rows, *(max(1, n) for n in shape[1:])))
     # HDF5 refuses a fixed length of 0, so a variable without columns may grow both ways.
     limits = (h5py.h5s.UNLIMITED, *(n or h5py.h5s.UNLIMITED for n in shape[1:]))
     space = h5py.h5s.create_simple(shape, limits)
-    dataset = h5py.h5d.create(file.id, None, kind, space, how)
+    dataset = h5py.h5d.create(file.id, None, kind, space, properties)
     chunks: list[tuple[int, int]] = []
     if row_bytes:
         dataset.chunk_iter(lambda c: chunks.append((c.chunk_offset[0], c.byte_offset)))
-    runs = []
+    runs: list[tuple[int, int, int]] = []
     for first, offset in sorted(chunks):
         if runs and runs[-1][2] + runs[-1][1] * row_bytes == offset:
             runs[-1] = (runs[-1][0], runs[-1][1] + chunk_rows, runs[-1][2])
         else:
             runs.append((first, chunk_rows, offset))
-    return h5py.Dataset(dataset), _Extent(dtype, row_bytes, runs)
+    return h5py.Dataset(dataset), runs, row_bytes
 
 
 def _write_all(fd: int, data: memoryview, offset: int) -> None:

@@ -6,7 +6,6 @@ import queue
 import threading
 import time
 from collections.abc import Iterable
-from types import TracebackType
 
 from ..errors import RecordingError
 from ..profiling.phases import OFF, Off, Profile
@@ -16,21 +15,12 @@ _END = None
 
 
 class Writer:
-    """Appends blocks to recorders in its own thread.
+    """Appends blocks to open recorders in its own thread, which ``close`` closes.
 
     The queue is bounded: when the disk is slower than the simulation, ``put`` waits. A failure in
     the thread is raised by the next ``put`` or by ``close``, whichever comes first; later blocks
     are then discarded, so that no recording has a gap. Recorders that are ``per_step`` are called
     in the thread of the caller.
-
-    Parameters
-    ----------
-    recorders : iterable of Recorder
-        Open recorders; from here on only the thread uses them, and ``close`` closes them.
-    depth : int
-        Blocks that may wait.
-    profile : Profile, optional
-        Told what writing takes.
 
     Attributes
     ----------
@@ -49,7 +39,7 @@ class Writer:
         self.failed: Recorder | None = None
         self._queue: queue.Queue[tuple[Recorder, Block] | None] = queue.Queue(max(1, depth))
         self._failure: BaseException | None = None
-        self._told = False
+        self._raised = False
         self._closed = False
         # A daemon: a script that ends without close() must not hang at its exit.
         self._thread = threading.Thread(target=self._run, name="neurodriver-writer", daemon=True)
@@ -84,23 +74,18 @@ class Writer:
         self._queue.put(_END)
         self._thread.join()
         self._close(per_step=True)
-        if not self._told:
+        if not self._raised:
             self._raise_failure()
 
     def __enter__(self) -> Writer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
-            self._told = True
+            self._raised = True
             raise self._failure
 
     def _run(self) -> None:

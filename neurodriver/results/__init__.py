@@ -5,7 +5,6 @@ from .firing import Activity as Activity
 from .firing import activity as activity
 from .firing import described as described
 from .joint import JointRecording as JointRecording
+from .joint import open_recording as open_recording
 from .recording import Recording as Recording
-from .recording import open_recording as open_recording
-from .variable import Traces as Traces
 from .variable import Variable as Variable

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import NeurodriverError, RecordingError
 from ..model.kinds import usually_event
 from .events import Events
-from .variable import Traces, Variable
+from .variable import Variable
 
 if TYPE_CHECKING:
     import neo
@@ -52,7 +52,7 @@ def to_xarray(recording: Recording, variables: str | Sequence[str] | None = None
     """
     xr = needed("xarray")
     data: dict[str, Any] = {}
-    known: dict[str, Any] = {}
+    coordinates: dict[str, Any] = {}
     for name in _chosen(recording, variables):
         part = recording[name]
         if isinstance(part, Events):
@@ -60,15 +60,14 @@ def to_xarray(recording: Recording, variables: str | Sequence[str] | None = None
             at = f"{name}_event"
             data[f"{name}_time"] = (at, time, {"units": "s"})
             data[f"{name}_index"] = (at, index, {"description": f"position in {name}_uid"})
-            known[f"{name}_uid"] = np.array(part.uids, dtype=str)
+            coordinates[f"{name}_uid"] = np.array(part.uids, dtype=str)
             continue
-        rows = _dimension(known, "time", name, part.time)
-        columns = _dimension(known, "uid", name, np.array(part.uids, dtype=str))
-        lazy = _lazy(xr, part)
-        data[name] = xr.Variable((rows, columns), lazy, {"units": part.unit})
-    units = {k: {"units": "s"} if k.startswith("time") else {} for k in known}
-    coordinates = {k: (k, values, units[k]) for k, values in known.items()}
-    return xr.Dataset(data, coordinates, _attributes(recording))
+        rows = _dimension(coordinates, "time", name, part.time)
+        columns = _dimension(coordinates, "uid", name, np.array(part.uids, dtype=str))
+        data[name] = xr.Variable((rows, columns), _lazy(xr, part), {"units": part.unit})
+    units = {k: {"units": "s"} if k.startswith("time") else {} for k in coordinates}
+    axes = {k: (k, values, units[k]) for k, values in coordinates.items()}
+    return xr.Dataset(data, axes, _attributes(recording))
 
 
 def to_pandas(
@@ -136,7 +135,7 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
                 train.annotate(uid=uid, variable=name)
                 segment.spiketrains.append(train)
             continue
-        units, told = _unit(quantities, part.unit)
+        units, annotations = _unit(quantities, part.unit)
         start = part.times(0, 1)[0] if len(part) else 0.0
         signal = neo.AnalogSignal(
             part[:],
@@ -145,7 +144,7 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
             sampling_period=part.dt * quantities.s,
             name=name,
             array_annotations={"uid": np.array(part.uids, dtype=str)},
-            **told,
+            **annotations,
         )
         segment.analogsignals.append(signal)
     return block
@@ -157,10 +156,10 @@ def _chosen(recording: Recording, variables: str | Sequence[str] | None) -> Sequ
     return [variables] if isinstance(variables, str) else list(variables)
 
 
-def _dimension(known: dict[str, Any], kind: str, variable: str, values: Any) -> str:
-    """Return the name of the dimension with these coordinates, and note them."""
+def _dimension(coordinates: dict[str, Any], kind: str, variable: str, values: Any) -> str:
+    """Return the name of the dimension with these coordinates, added where there is none."""
     for name in (kind, f"{kind}_{variable}"):
-        if np.array_equal(known.setdefault(name, values), values):
+        if np.array_equal(coordinates.setdefault(name, values), values):
             return name
     raise RecordingError(f"'{variable}' stands for a variable and for a dimension; export it alone")
 
@@ -179,20 +178,20 @@ def _unit(quantities: Any, text: str) -> tuple[Any, dict[str, str]]:
         return quantities.dimensionless, {"unit": text}
 
 
-def _lazy(xr: Any, traces: Traces) -> Any:
+def _lazy(xr: Any, variable: Variable) -> Any:
     """Wrap rows as xarray wraps its files: read when they are used."""
     indexing = needed("xarray.core.indexing")
 
     class Rows(xr.backends.BackendArray):  # type: ignore[misc]
         """The one protocol of xarray for values that are read later."""
 
-        shape, dtype = traces.shape, traces.dtype
+        shape, dtype = variable.shape, variable.dtype
 
         def __getitem__(self, key: Any) -> Any:
             support = indexing.IndexingSupport.BASIC
             return indexing.explicit_indexing_adapter(key, self.shape, support, self._rows)
 
         def _rows(self, key: tuple[Any, ...]) -> Any:
-            return traces[key]
+            return variable[key]
 
     return indexing.LazilyIndexedArray(Rows())

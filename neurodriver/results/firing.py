@@ -120,19 +120,9 @@ def _neurons(name: str, members: ArrayLike) -> NDArray[np.int64]:
 
 
 def interval_cv(time: NDArray[np.float64], index: NDArray[np.int64]) -> float:
-    """Return the mean coefficient of variation of the intervals of each neuron.
+    """Return the mean coefficient of variation of the intervals between a neuron's events.
 
-    Parameters
-    ----------
-    time : (m,) float64
-        Times, s, ascending for each neuron.
-    index : (m,) int64
-        Neurons, ascending.
-
-    Returns
-    -------
-    float
-        Of the neurons with two intervals and more; NaN where there is none.
+    Both arrays are sorted by neuron, then by time. NaN where no neuron has two intervals.
     """
     same = index[1:] == index[:-1]
     _, neuron, number = np.unique(index[1:][same], return_inverse=True, return_counts=True)
@@ -146,15 +136,7 @@ def interval_cv(time: NDArray[np.float64], index: NDArray[np.int64]) -> float:
 def count_dispersion(
     time: NDArray[np.float64], start: float, stop: float, width: float = BIN
 ) -> float:
-    """Return variance over mean of the number of spikes in the whole bins of a window.
-
-    Parameters
-    ----------
-    time : (m,) float64
-        Times within the window, s.
-    start, stop, width : float
-        The window and a bin, s.
-    """
+    """Return variance over mean of the number of spikes in the whole bins of a window, s."""
     bins = int((stop - start) / width + TOLERANCE)
     bin_of = ((time - start) / width + TOLERANCE).astype(np.int64)
     counts = np.bincount(bin_of, minlength=bins)[:bins]

@@ -1,9 +1,10 @@
-"""The recordings of several LPUs behind the links of one file, seen as one recording."""
+"""The recordings of several LPUs behind the links of one file, written and read as one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -11,8 +12,75 @@ import h5py
 from ..errors import RecordingError, near, quoted
 from ..model.kinds import SPIKES
 from .events import Events
-from .recording import Recording, _plain
+from .recording import Recording
 from .variable import Variable
+
+
+def open_recording(
+    path: str | os.PathLike[str],
+    *,
+    group: str = "/",
+    dt: float | None = None,
+    sample_interval: int | None = None,
+    start_time: float | None = None,
+) -> Recording:
+    """Open a recording for reading, also one whose run was killed or is still going on.
+
+    ``neurodriver.open`` is this function.
+
+    Parameters
+    ----------
+    path : path
+        A file of `HDF5Recorder`, one of an older program, or an input file. One that links the
+        recordings of several LPUs gives a `JointRecording`, unless a ``group`` is chosen.
+    group, dt, sample_interval, start_time
+        See `Recording`.
+    """
+    if group == "/" and _holds_links(path):
+        return JointRecording(path, dt=dt)
+    return Recording(
+        path, group=group, dt=dt, sample_interval=sample_interval, start_time=start_time
+    )
+
+
+def write_master(
+    path: Path,
+    recordings: Mapping[str, Path],
+    attributes: Mapping[str, str | int | float],
+    text: str = "",
+) -> None:
+    """Write a file that links recordings; what they will hold need not be there yet.
+
+    Parameters
+    ----------
+    path : Path
+    recordings : mapping of LPU to Path
+        ``/<LPU>`` links the file; links are relative, so a folder can be moved.
+    attributes : mapping
+        Of ``metadata``; ``dt`` among them.
+    text : str
+        Kept as the data set ``experiment``.
+
+    Raises
+    ------
+    RecordingError
+        When it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with h5py.File(temporary, "w", locking=False, track_order=True) as file:
+            metadata = file.create_dataset("metadata", data=0)
+            metadata.attrs.update(attributes)
+            if text:
+                file["experiment"] = text
+            for lpu, recording in recordings.items():
+                target = os.path.relpath(recording, path.parent)
+                file[lpu] = h5py.ExternalLink(target, "/")
+        os.replace(temporary, path)
+    except (OSError, ValueError) as error:
+        temporary.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RecordingError(f"{path}: cannot be written: {reason}") from error
 
 
 class JointRecording(Recording):
@@ -46,30 +114,29 @@ class JointRecording(Recording):
         super().__init__(path, dt=dt)
 
     def _read_header(self) -> None:
-        found: dict[str, Recording] = {}
+        recordings: dict[str, Recording] = {}
         missing = []
         for name in self._root:
             linked = isinstance(self._root.get(name, getlink=True), h5py.ExternalLink)
             if not linked and self._root.get(name, getclass=True) is not h5py.Group:
                 continue
             try:
-                found[name] = Recording(self.path, group=name, dt=self._told["dt"])
+                recordings[name] = Recording(self.path, group=name, dt=self._overrides["dt"])
             except RecordingError:
                 missing.append(name)
-        self.lpus, self.missing = found, tuple(missing)
-        if not found:
+        self.lpus, self.missing = recordings, tuple(missing)
+        if not recordings:
             files = [self._root.get(name, getlink=True) for name in missing]
             names = ", ".join(getattr(link, "filename", "?") for link in files)
             raise RecordingError(
                 f"{self.path}: none of the recordings that it links is there: {names}; "
                 "keep them beside it"
             )
-        self.variables = tuple(f"{name}/{v}" for name, one in found.items() for v in one.variables)
-        self.attributes: dict[str, Any] = {}
-        if "metadata" in self._root:
-            self.attributes = {k: _plain(v) for k, v in self._root["metadata"].attrs.items()}
-        self.dt = min(one.dt for one in found.values())
-        self.sample_interval = min(one.sample_interval for one in found.values())
+        pairs = ((name, v) for name, one in recordings.items() for v in one.variables)
+        self.variables = tuple(f"{name}/{variable}" for name, variable in pairs)
+        self.attributes = self._metadata()
+        self.dt = min(one.dt for one in recordings.values())
+        self.sample_interval = min(one.sample_interval for one in recordings.values())
 
     def __getitem__(self, name: str) -> Any:
         return self.lpus[name] if name in self.lpus else super().__getitem__(name)
@@ -149,7 +216,7 @@ class JointRecording(Recording):
         return one._group(name)
 
 
-def holds_several(path: str | os.PathLike[str]) -> bool:
+def _holds_links(path: str | os.PathLike[str]) -> bool:
     """Whether a file only links recordings."""
     try:
         with h5py.File(path, "r", locking=False) as file:
@@ -158,4 +225,4 @@ def holds_several(path: str | os.PathLike[str]) -> bool:
             linked = any(isinstance(kind, h5py.ExternalLink) for kind in kinds)
             return linked and not any(isinstance(file[name], h5py.Group) for name in own)
     except OSError:
-        return False  # told by who opens it
+        return False  # who opens it says why

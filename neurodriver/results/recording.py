@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import h5py
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from ..errors import RecordingError, near
 from ..model.kinds import SPIKES
 from ..recorders.base import sample_times
+from . import export
 from .events import Events, nonzero
 from .variable import Labels, Times, Variable
 
@@ -22,35 +22,6 @@ if TYPE_CHECKING:
     import neo
     import pandas
     import xarray
-
-
-def open_recording(
-    path: str | os.PathLike[str],
-    *,
-    group: str = "/",
-    dt: float | None = None,
-    sample_interval: int | None = None,
-    start_time: float | None = None,
-) -> Recording:
-    """Open a recording for reading, also one whose run was killed or is still going on.
-
-    ``neurodriver.open`` is this function.
-
-    Parameters
-    ----------
-    path : path
-        A file of `HDF5Recorder`, one of an older program, or an input file. One that links the
-        recordings of several LPUs gives a `JointRecording`, unless a ``group`` is chosen.
-    group, dt, sample_interval, start_time
-        See `Recording`.
-    """
-    from .joint import JointRecording, holds_several
-
-    if group == "/" and holds_several(path):
-        return JointRecording(path, dt=dt)
-    return Recording(
-        path, group=group, dt=dt, sample_interval=sample_interval, start_time=start_time
-    )
 
 
 class Recording:
@@ -67,7 +38,7 @@ class Recording:
     group : str
         Where in the file the recording is; links to other files are followed.
     dt : float, optional
-        Time step, s, of a file that does not tell it; told both ways, this one holds.
+        Time step, s, of a file without it; where both have one, this one counts.
     sample_interval : int, optional
         Steps per row, likewise.
     start_time : float, optional
@@ -108,7 +79,7 @@ class Recording:
             self._file: Any = h5py.File(self.path, "r", locking=False)
         except OSError as error:
             raise RecordingError(f"{self.path}: cannot be read as HDF5: {error}") from error
-        self._told = {"dt": dt, "sample_interval": sample_interval}
+        self._overrides = {"dt": dt, "sample_interval": sample_interval}
         self._start = start_time
         try:
             self._root = _at(self._file, group, self.path)
@@ -128,10 +99,8 @@ class Recording:
                     f"{', '.join(several)}"
                 )
             raise RecordingError(f"{self.path}: holds no variable (a group with 'data' and 'uids')")
-        self.attributes: dict[str, Any] = {}
-        if "metadata" in self._root:
-            self.attributes = {k: _plain(v) for k, v in self._root["metadata"].attrs.items()}
-        self.attributes |= {k: v for k, v in self._told.items() if v is not None}
+        self.attributes = self._metadata()
+        self.attributes |= {k: v for k, v in self._overrides.items() if v is not None}
         if "dt" not in self.attributes:
             raise RecordingError(
                 f"{self.path}: attribute 'dt' of 'metadata' is missing; "
@@ -144,6 +113,11 @@ class Recording:
                 f"{self.path}: dt and sample_interval have to be positive, "
                 f"got {self.dt:g} s and {self.sample_interval}"
             )
+
+    def _metadata(self) -> dict[str, Any]:
+        if "metadata" not in self._root:
+            return {}
+        return {k: _plain(v) for k, v in self._root["metadata"].attrs.items()}
 
     def __getitem__(self, variable: str) -> Variable | Events:
         events = self.is_events(variable)
@@ -158,15 +132,10 @@ class Recording:
     def __contains__(self, variable: object) -> bool:
         return variable in self.variables
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -246,14 +215,12 @@ class Recording:
                 f"{self.path}: '{variable}/data' has {dataset.ndim} axes, 2 are needed: rows, uids"
             )
         group, labels = self._group(variable), self._labels(variable)
-        if dataset.shape[1] != len(labels.uids):
-            raise RecordingError(
-                f"{self.path}: '{variable}' has {dataset.shape[1]} columns and "
-                f"{len(labels.uids)} uids"
-            )
+        width, named = dataset.shape[1], len(labels.uids)
+        if width != named:
+            raise RecordingError(f"{self.path}: '{variable}' has {width} columns and {named} uids")
         rows = int(group["valid_rows"][()]) if "valid_rows" in group else dataset.shape[0]
         columns = None if uids is None else labels.columns(uids)
-        if columns is not None and np.array_equal(columns, np.arange(dataset.shape[1])):
+        if columns is not None and np.array_equal(columns, np.arange(width)):
             columns = None  # all of them: no need to pick
         return Variable(dataset, labels, self._times(group), rows, columns)
 
@@ -261,14 +228,15 @@ class Recording:
         """Return a variable as events; what is stored as rows is searched for values not zero."""
         data, group = self.dataset(variable), self._group(variable)
         labels = self._labels(variable)
-        if not isinstance(data, h5py.Group):
-            # Older files, and recorded inputs, hold spikes as rows.
-            return nonzero(self.data(variable), labels)
+        if not isinstance(data, h5py.Group):  # older files, and recorded inputs
+            rows = self.data(variable)
+            time, index = nonzero(rows, rows.times)
+            return Events(time, index, labels, len(time))
         missing = [part for part in ("time", "index") if part not in data]
         if missing:
             raise RecordingError(f"{self.path}: '{variable}/data/{missing[0]}' is missing")
         count = int(group["valid_events"][()]) if "valid_events" in group else len(data["time"])
-        return Events(data["time"], data["index"], labels, (0, count))
+        return Events(data["time"], data["index"], labels, count)
 
     def events(
         self, variable: str = SPIKES
@@ -287,21 +255,15 @@ class Recording:
 
     def to_xarray(self, variables: str | Sequence[str] | None = None) -> xarray.Dataset:
         """Return variables as an `xarray.Dataset`; see `neurodriver.results.export`."""
-        from .export import to_xarray
-
-        return to_xarray(self, variables)
+        return export.to_xarray(self, variables)
 
     def to_pandas(self, variable: str, uids: str | Sequence[str] | None = None) -> pandas.DataFrame:
         """Return a variable as a `pandas.DataFrame`; see `neurodriver.results.export`."""
-        from .export import to_pandas
-
-        return to_pandas(self, variable, uids)
+        return export.to_pandas(self, variable, uids)
 
     def to_neo(self, variables: str | Sequence[str] | None = None) -> neo.Block:
         """Return variables as a `neo.Block`; see `neurodriver.results.export`."""
-        from .export import to_neo
-
-        return to_neo(self, variables)
+        return export.to_neo(self, variables)
 
     def _group(self, variable: str) -> Any:
         if variable not in self.variables:
@@ -321,7 +283,7 @@ class Recording:
         return Labels(str(self.path), variable, self.unit(variable), uids, step)
 
     def _times(self, group: Any) -> Times:
-        """Return the function that tells times of rows."""
+        """Return the function that gives the times of rows."""
         step, start = self.sample_interval * self.dt, self._start
         if start is None and "time" in group:
             return lambda low, high: np.asarray(group["time"][low:high], np.float64)

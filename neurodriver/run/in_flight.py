@@ -1,4 +1,4 @@
-"""``Flights``: calls of a backend, and what they have recorded on its way to the writer."""
+"""Calls of a backend, and what they have recorded on its way to the writer."""
 
 from __future__ import annotations
 
@@ -17,123 +17,102 @@ from .execution import RecorderFeed
 
 
 @dataclass
-class _Flight:
-    """A call of the backend whose rows are not with the writer yet.
+class _Call:
+    """A call of the backend whose rows are not with the writer yet."""
 
-    Attributes
-    ----------
-    number : int
-        Calls of the backend before it.
-    first, steps : int
-    begin : float
-        When it began.
-    rows : list of (variable -> array)
-        Where the rows of each recorder lie, or will.
-    blocks : list of (Recorder, Block), optional
-        What the writer has yet to get; None while the rows are under way.
-    """
-
-    number: int
+    number: int  # calls of the backend before it
     first: int
     steps: int
     begin: float
-    rows: list[dict[str, NDArray[np.generic]]]
-    blocks: list[tuple[Recorder, Block]] | None = None
+    rows: list[dict[str, NDArray[np.generic]]]  # where those of each recorder lie, or will
+    blocks: list[tuple[Recorder, Block]] | None = None  # not with the writer; None: not completed
 
 
-class Flights:
-    """Lets a backend advance steps, the next ones while the last ones' rows are under way.
+class CallsInFlight:
+    """Lets a backend advance steps, the next ones before the rows of the last ones are here.
 
-    Parameters
-    ----------
-    backend : Backend
-        Its tables are those of the recorders.
-    taps : sequence of RecorderFeed
-    waits : bool
-        Whether a user's code or another process waits for the rows of each call.
-    profile : Profile or Off
+    It does not where a user's code or another process ``waits`` for the rows of each call.
 
     Attributes
     ----------
     ahead : Ahead or None
-        The backend, if it begins a call before the last one's rows are here.
+        The backend, if it begins a call before the last one has completed.
     seconds_per_step : float
-        As of late; 0 before anything is known.
+        Of the last calls; 0 before the first one has completed.
     """
 
     def __init__(
-        self, backend: Backend, taps: Sequence[RecorderFeed], waits: bool, profile: Profile | Off
+        self, backend: Backend, feeds: Sequence[RecorderFeed], waits: bool, profile: Profile | Off
     ) -> None:
-        self._backend, self._taps, self._profile = backend, taps, profile
-        recorders = [tap.recorder for tap in taps]
-        waits = waits or not recorders or any(one.per_step for one in recorders)
+        self._backend, self._feeds, self._profile = backend, feeds, profile
+        waits = waits or not feeds or any(feed.recorder.per_step for feed in feeds)
         self.ahead: Ahead | None = None
         if not waits and isinstance(backend, Ahead):
             self.ahead = backend
         self.seconds_per_step = 0.0
-        self._flying: list[_Flight] = []
-        self._landed = 0.0
+        self._calls: list[_Call] = []
+        self._completed = 0.0  # when the last call did
 
     def begin(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps, or begin to; return how many."""
         backend, at = self._backend, 0
-        for tap in self._taps:
-            count = len(tap.probes)
-            tap.prepare([backend.probes[at + i] for i in range(count)], first, steps)
+        for feed in self._feeds:
+            count = len(feed.probes)
+            feed.prepare([backend.probes[at + i] for i in range(count)], first, steps)
             at += count
-        number = self.ahead.landed + len(self._flying) if self.ahead else 0
+        number = self.ahead.landed + len(self._calls) if self.ahead else 0
         with self._profile.phase("step loop"):
             begin = time.perf_counter()
             run = self.ahead.begin if self.ahead else backend.run
             done = run(first, steps)
         self._profile.step(backend, begin)
-        # an interrupt may come anywhere: what counts as done is under way, waits for the writer,
+        # an interrupt may come anywhere: what counts as done is in flight, waits for the writer,
         # or is with it
-        rows = [tap.dense(first, done) for tap in self._taps]
-        self._flying.append(_Flight(number, first, done, begin, rows))
+        rows = [feed.dense(first, done) for feed in self._feeds]
+        self._calls.append(_Call(number, first, done, begin, rows))
         return done
 
     @property
     def due(self) -> bool:
-        """Whether a call has to land before the next one begins."""
-        return len(self._flying) > (self.ahead is not None)
+        """Whether a call has to complete before the next one begins."""
+        return len(self._calls) > (self.ahead is not None)
 
     def __bool__(self) -> bool:
-        """Whether any call has not landed."""
-        return bool(self._flying)
+        """Whether any call has not been completed."""
+        return bool(self._calls)
 
-    def land(self, writer: Writer | None) -> None:
+    def complete(self, writer: Writer | None) -> None:
         """Give the writer what the call that was begun first has recorded.
 
         An interrupt may come anywhere here; called again, it goes on where it was.
         """
-        flight = self._flying[0]
-        if flight.blocks is None:
-            if self.ahead and self.ahead.landed <= flight.number:
+        call = self._calls[0]
+        if call.blocks is None:
+            if self.ahead and self.ahead.landed <= call.number:
                 try:
                     with self._profile.phase("step loop"):
                         self.ahead.land()
                 except Exception:
-                    self._flying.clear()  # nothing will come from this device any more
+                    self._calls.clear()  # nothing will come from this device any more
                     raise
-            flight.blocks = self._blocks(flight)
+            call.blocks = self._blocks(call)
         with self._profile.phase("hand over"):
-            while flight.blocks and writer is not None:
-                writer.put(*flight.blocks[0])
-                del flight.blocks[0]
-        del self._flying[0]
+            while call.blocks and writer is not None:
+                writer.put(*call.blocks[0])
+                del call.blocks[0]
+        del self._calls[0]
 
-    def _blocks(self, flight: _Flight) -> list[tuple[Recorder, Block]]:
+    def _blocks(self, call: _Call) -> list[tuple[Recorder, Block]]:
         """Return what each recorder gets of a call whose rows are here."""
         now = time.perf_counter()
-        spent = (now - max(flight.begin, self._landed)) / flight.steps
-        known = self.seconds_per_step
-        self.seconds_per_step = max(spent, known / 8) if known else spent
-        self._landed = now
+        seconds = (now - max(call.begin, self._completed)) / call.steps
+        before = self.seconds_per_step
+        self.seconds_per_step = max(seconds, before / 8) if before else seconds
+        self._completed = now
         out = []
         at = 0
-        for tap, rows in zip(self._taps, flight.rows, strict=True):
-            found = [self._backend.found(at + i) for i in range(len(tap.events))]
-            out.append((tap.recorder, tap.block(flight.first, flight.steps, rows, found)))
-            at += len(tap.events)
+        for feed, rows in zip(self._feeds, call.rows, strict=True):
+            events = [self._backend.found(at + i) for i in range(len(feed.events))]
+            out.append((feed.recorder, feed.block(call.first, call.steps, rows, events)))
+            at += len(feed.events)
         return out

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from ..errors import NeurodriverError, near
 from ..inputs.base import Input
 from ..plan.program import Program
 from ..recorders.base import Recorder
+from ..version import __version__
+from .requests import places_in_row
 from .simulation import Attributes, Member, Simulation
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
@@ -182,34 +183,31 @@ class LPU:
 
         The order is that of the circuit; ``uids(variable)`` names the values.
         """
-        elements = self._elements(variable)
-        values: np.ndarray = self.backend.row(variable, self.step)[elements]
+        place = self._places(variable)
+        values: np.ndarray = self.backend.row(variable, self.step)[place[place >= 0]]
         return values
 
     def uids(self, variable: str) -> np.ndarray:
         """Return the uids of the components that update a variable."""
-        names: np.ndarray = np.concatenate([g.uids for g in self.program.circuit.groups])
-        mine: np.ndarray = names[self._updating(variable)]
-        return mine
-
-    def _updating(self, variable: str) -> np.ndarray:
-        """Return the components of this LPU that update a variable, in its order."""
         circuit = self.program.circuit
-        here = np.zeros(circuit.count, dtype=bool)
-        for g in self._owners(variable):
-            here[circuit.starts[g] : circuit.starts[g + 1]] = True
-        own: np.ndarray = circuit.numbers(self._scope)
-        updating: np.ndarray = own[here[own]]
+        names = np.concatenate([g.uids for g in circuit.groups])[circuit.numbers(self._scope)]
+        updating: np.ndarray = names[self._places(variable) >= 0]
         return updating
 
+    def _places(self, variable: str) -> np.ndarray:
+        """Return where each component of this LPU lies in a row; -1 where it does not update it."""
+        places = places_in_row(self.program, variable, self._owners(variable))
+        own: np.ndarray = places[self.program.circuit.numbers(self._scope)]
+        return own
+
     def _owners(self, variable: str) -> list[int]:
-        ring = self.program.layout.rings.get(variable)
+        rings = self.program.layout.rings
+        ring = rings.get(variable)
         if ring is None:
-            known = self.program.layout.rings
             if any(variable in g.model.updates for g in self.program.circuit.groups):
                 message = f"'{variable}' is not kept, as only its Aggregator reads it; record it"
                 raise NeurodriverError(message)
-            raise NeurodriverError(f"no variable '{variable}'{near(variable, known)}")
+            raise NeurodriverError(f"no variable '{variable}'{near(variable, rings)}")
         groups = self.program.circuit.groups
         merged = self.program.merged
         if merged is not None and any(variable in groups[g].model.updates for g in merged.partly):
@@ -225,23 +223,11 @@ class LPU:
             raise NeurodriverError(f"nothing updates '{variable}'; it holds inputs alone")
         return owners
 
-    def _elements(self, variable: str) -> np.ndarray:
-        circuit = self.program.circuit
-        element = np.empty(circuit.count, dtype=np.int64)
-        for g in self._owners(variable):
-            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.layout.elements(
-                g, variable
-            )
-        mine: np.ndarray = element[self._updating(variable)]
-        return mine
-
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         self.simulation.start(steps)
 
     def _provenance(self, dtype: str) -> Attributes:
-        from .. import __version__
-
         return {
             "software": "neurodriver",
             "version": __version__,
@@ -254,7 +240,7 @@ class LPU:
         }
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
-        """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
+        """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         self.simulation.advance(steps, progress)
 
     def run(
@@ -272,7 +258,7 @@ class LPU:
         duration : float
             seconds, rounded to whole steps.
         progress : callable, optional
-            Told the number of steps done by each call into compiled code.
+            Gets the number of steps that each call into compiled code has done.
         """
         steps = whole_steps(steps, duration, self.dt)
         try:
@@ -294,22 +280,17 @@ class LPU:
     def __enter__(self) -> LPU:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def as_circuit(given: Any, models: Any = ()) -> Circuit:
+def as_circuit(source: Any, models: Any = ()) -> Circuit:
     """Return a circuit from a circuit, the path of a file, or a networkx graph."""
-    if isinstance(given, Circuit):
-        return given
-    if isinstance(given, str | Path):
-        return Circuit.from_file(given, models, lenient=True)
-    return Circuit.from_graph(given, models, lenient=True)
+    if isinstance(source, Circuit):
+        return source
+    if isinstance(source, str | Path):
+        return Circuit.from_file(source, models, lenient=True)
+    return Circuit.from_graph(source, models, lenient=True)
 
 
 def command_line(arguments: list[str]) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from .. import settings
 from ..backends.base import Backend, Gated
 from ..backends.choice import Choice, depths, make_backend
 from ..backends.measured import measured
+from ..backends.tables import InputTable, Probe
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
@@ -28,10 +29,7 @@ from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
 from .execution import InputFeed, RecorderFeed
-from .in_flight import Flights
-
-if TYPE_CHECKING:
-    from ..parallel.exchange import Exchange
+from .in_flight import CallsInFlight
 
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
@@ -47,34 +45,41 @@ Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 @dataclass
 class Member:
-    """One LPU's share of a simulation.
+    """One LPU's share of a simulation; ``attributes`` are those of its recordings."""
 
-    Attributes
-    ----------
-    scope : str or None
-        Its id in a joined circuit; None where there is one circuit.
-    inputs : list of Input
-    recorders : list of Recorder
-    attributes : dict
-        Provenance, for its recordings.
-    merge : bool
-        Whether synapses may be merged.
-    """
-
-    scope: str | None = None
+    scope: str | None = None  # its id in a joined circuit; None where there is one circuit
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)
     merge: bool = True
 
 
+class Exchange(Protocol):
+    """Moves values between this process and others, each ``window`` steps."""
+
+    window: int
+    gated: bool
+    imports: list[InputTable]
+    exports: list[Probe]
+    spent: float
+    received: int
+
+    @property
+    def asking(self) -> str | None: ...
+    def begin(self, steps: int | None) -> None: ...
+    def left(self, step: int) -> int: ...
+    def stage(self, first: int, steps: int) -> None: ...
+    def swap(self, step: int) -> None: ...
+    def end(self, step: int) -> None: ...
+    def leave(self) -> None: ...
+    def close(self) -> None: ...
+
+
 class Border(Protocol):
     """Makes what moves values between this process and others."""
 
-    exported: set[str]
-    gates: bool
-    """Whether a call may wait for other processes."""
-
+    exported: set[str]  # variables that others read
+    gates: bool  # whether a call may wait for other processes
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
 
@@ -84,25 +89,11 @@ class Border(Protocol):
 
 
 class Simulation:
-    """A compiled circuit with its backend, inputs and recorders.
+    """A compiled circuit with its backend, and the inputs and recorders of one or more LPUs.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    dt : float
-        Step in seconds.
-    members : sequence of Member
-    dtype : {"float64", "float32"}
-    threads : int, optional
-    seed : int
-    plans : bool
-        Whether special plans may be chosen.
-    border : Border, optional
-        Where the circuit goes on in other processes.
-    relays : sequence of (variable, components, variable of the sources, sources)
-        Components that start with row 0 of others.
-    choice : Choice, optional
-        What advances the circuit.
+    Arguments are those of `LPU`. ``border`` is where the circuit goes on in other processes;
+    ``relays`` are components that start with row 0 of others: variable, components, variable of the
+    sources, sources.
     """
 
     @phased("make ready")
@@ -136,30 +127,28 @@ class Simulation:
             merging=merging_of(members),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
-        self._feed = InputFeed(self.program, inputs)
-        self._taps = [
+        self._inputs = InputFeed(self.program, inputs)
+        self._feeds = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
         ]
-        copied = sum(tap.copied for _, tap in self._taps)
+        copied = sum(feed.copied for _, feed in self._feeds)
         gates = border is not None and border.gates
         self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
         if settings.debug():
             show(self.backend)
         self.backend.publish()
         self._start_relays(relays)
-        for _, tap in self._taps:
-            tap.connect()
         self.exchange = border.open(self.backend) if border else None
         self._broken: BaseException | None = None
         self._connect()
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
-        waits = self.exchange is not None or self._stepwise or self._feed.longest == 1
-        taps = [tap for _, tap in self._taps]
-        self.flights = Flights(self.backend, taps, waits, self.profile)
-        size = sum(tap.row_bytes // tap.recorder.sample_interval for _, tap in self._taps)
-        self._longest = min(self._feed.longest, max(1, _BUFFER // size) if size else 1 << 30)
+        waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
+        feeds = [feed for _, feed in self._feeds]
+        self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
+        size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
+        self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -167,12 +156,12 @@ class Simulation:
     def _connect(self) -> None:
         """Give the backend the tables of inputs, recorders and exchange."""
         exchange = self.exchange
-        probes = [p for _, tap in self._taps for p in tap.probes]
-        events = [e for _, tap in self._taps for e in tap.events]
-        tables = self._feed.tables + (exchange.imports if exchange else [])
+        probes = [p for _, feed in self._feeds for p in feed.probes]
+        events = [e for _, feed in self._feeds for e in feed.events]
+        tables = self._inputs.tables + (exchange.imports if exchange else [])
         self.backend.start(tables, probes, events, exchange.exports if exchange else [])
         if exchange and isinstance(self.backend, Gated):
-            exchange.gated = self.backend.gate(exchange.timing.window, self._serve)
+            exchange.gated = self.backend.gate(exchange.window, self._serve)
 
     def _start_relays(self, relays: Sequence[Relay]) -> None:
         for variable, component, other, source in relays:
@@ -183,9 +172,9 @@ class Simulation:
     def culprit(self) -> str | None:
         """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
         if self._failed is not None:
-            return next(m.scope for m, tap in self._taps if tap.recorder is self._failed)
+            return next(m.scope for m, feed in self._feeds if feed.recorder is self._failed)
         asking = self.exchange.asking if self.exchange else None
-        return self._feed.asking if asking is None else asking
+        return self._inputs.asking if asking is None else asking
 
     @phased("open recordings")
     def start(self, steps: int | None = None) -> None:
@@ -193,39 +182,31 @@ class Simulation:
         if self.started:
             raise NeurodriverError("LPU: started already; an LPU records one run")
         try:
-            for member, tap in self._taps:
-                self._failed = tap.recorder
-                tap.recorder.open(self._plan(member, tap, steps))
+            for member, feed in self._feeds:
+                self._failed = feed.recorder
+                interval, columns = feed.recorder.sample_interval, tuple(feed.columns)
+                run = self.dt, steps, interval, self.program.dtype
+                feed.recorder.open(RecordingPlan(*run, columns, member.attributes))
             self._failed = None
-            for one in self._feed.inputs:
+            for one in self._inputs.inputs:
                 one.begin_run(steps)
         except BaseException:
-            for _, tap in self._taps:
-                tap.recorder.close()
-            for one in self._feed.inputs:
+            for _, feed in self._feeds:
+                feed.recorder.close()
+            for one in self._inputs.inputs:
                 one.end_run(0)
             raise
         if self.exchange is not None:
             self.exchange.begin(steps)
-        if self._taps:
-            self._writer = Writer([tap.recorder for _, tap in self._taps], profile=self.profile)
+        if self._feeds:
+            self._writer = Writer([feed.recorder for _, feed in self._feeds], profile=self.profile)
         self.started = True
 
-    def _plan(self, member: Member, tap: RecorderFeed, steps: int | None) -> RecordingPlan:
-        return RecordingPlan(
-            self.dt,
-            steps,
-            tap.recorder.sample_interval,
-            self.program.dtype,
-            tuple(tap.columns),
-            member.attributes,
-        )
-
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
-        """Advance ``steps`` steps; ``progress`` is told the steps done by each call."""
+        """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         if not self.started:
             self.start()
-        if self._taps and self._writer is None:
+        if self._feeds and self._writer is None:
             raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
         end = self.step + steps
         while self.step < end:
@@ -235,22 +216,22 @@ class Simulation:
             done = self._call(limit)
             if self._broken is not None:
                 raise self._broken
-            if self.exchange is not None and self.step % self.exchange.timing.window == 0:
+            if self.exchange is not None and self.step % self.exchange.window == 0:
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
             self.watch()
             if progress is not None:
                 progress(done)
-        while self.flights:
-            self._land(self._writer)
+        while self.calls:
+            self._complete(self._writer)
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
         limit = min(self._longest, self.backend.longest)
-        for _, tap in self._taps:
-            limit = min(limit, tap.recorder.longest(self.step) or limit)
-        known = self.flights.seconds_per_step
-        wanted = CALL_SECONDS / known if known else 16
+        for _, feed in self._feeds:
+            limit = min(limit, feed.recorder.longest(self.step) or limit)
+        seconds = self.calls.seconds_per_step
+        wanted = CALL_SECONDS / seconds if seconds else 16
         return max(1, min(int(wanted), limit))
 
     def _call(self, steps: int) -> int:
@@ -261,14 +242,14 @@ class Simulation:
             steps = 1
         self._inside = True
         with self.profile.phase("stage inputs"):
-            self._feed.stage(self.backend, first, steps)
+            self._inputs.stage(self.backend, first, steps)
         if self.exchange is not None:
             with self.profile.phase("exchange"):
                 self.exchange.stage(first, steps)
-        done = self.flights.begin(first, steps)
+        done = self.calls.begin(first, steps)
         self.step += done
-        while self.flights.due:
-            self._land(self._writer)
+        while self.calls.due:
+            self._complete(self._writer)
         if self._stepwise:
             with self.profile.phase("run_step"):
                 self.backend.run_step(first)
@@ -287,9 +268,9 @@ class Simulation:
             return False
         return True
 
-    def _land(self, writer: Writer | None) -> None:
+    def _complete(self, writer: Writer | None) -> None:
         try:
-            self.flights.land(writer)
+            self.calls.complete(writer)
         finally:
             self._failed = writer.failed if writer is not None else None
 
@@ -312,7 +293,7 @@ class Simulation:
             if self.started and not self._inside and not self._ended:
                 self._ended = True
                 stack.callback(self.backend.instances.post_run)
-            for one in self._feed.inputs if self.started else []:
+            for one in self._inputs.inputs if self.started else []:
                 stack.callback(one.end_run, self.step)
             if writer is not None:
                 stack.callback(self._close_writer, writer)
@@ -322,8 +303,8 @@ class Simulation:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(writer.close)
-                while self.flights and not writer.failed:
-                    self._land(writer)
+                while self.calls and not writer.failed:
+                    self._complete(writer)
         finally:
             self._failed = self._failed or writer.failed
 
@@ -338,7 +319,7 @@ class Simulation:
             last.callback(self.backend.close)
             self.finish()
             profile, self.profile = self.profile, OFF
-            if self.step and isinstance(self.backend, Timed):
+            if profile.on and self.step and isinstance(self.backend, Timed):
                 profile.measure(partial(measured, self.backend, self.program, self.step))
 
 

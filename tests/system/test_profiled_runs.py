@@ -62,7 +62,7 @@ def test_every_kernel_has_a_row(threads: int) -> None:
     with Profile() as profile, started(circuit, record=EVERYTHING[:2], threads=threads) as lpu:
         lpu.run(steps=STEPS)
         units, backend = lpu.backend.generated.tasks, lpu.backend
-        times, ahead = backend.profile_times(), lpu.simulation.flights.ahead
+        times, ahead = backend.profile_times(), lpu.simulation.calls.ahead
     (found,) = profile.measured
     rest = ["spikes", *REST] if found.worker == "warp" else REST
     assert [r.name for r in found.rows] == [u.kernel.name for u in units] + rest

@@ -7,7 +7,6 @@ import pytest
 from support import DT, IAF, build, node
 
 from neurodriver import LPU, ArrayInput, HDF5Recorder, MemoryRecorder
-from neurodriver.run.execution import _Spare
 
 COUNT = 230
 UIDS = [f"n{i}" for i in range(COUNT)]
@@ -32,27 +31,6 @@ def test_every_column(order: str, threads: int, dtype: str) -> None:
     steps = np.rint(found["time"] / DT).astype(int)
     expected = sorted((2 * i + 1, place) for place, i in enumerate(columns))
     assert list(zip(steps.tolist(), found["index"].tolist(), strict=True)) == expected
-
-
-def test_buffers_are_used_again_when_nobody_holds_them() -> None:
-    """A buffer comes back only after every view of it is gone; a larger one replaces it."""
-    spare = _Spare(3, np.dtype(float))
-    first = spare.take(10)
-    address, part = first.ctypes.data, first[2:4, 1]
-    second = spare.take(10)
-    assert second.ctypes.data != address
-    del first
-    assert spare.take(10).ctypes.data not in (address, second.ctypes.data)
-    del part
-    assert spare.take(4).ctypes.data == address
-    larger = spare.take(20)
-    larger[:] = 1.0
-    assert larger.shape == (20, 3)
-    held = [spare.take(5) for _ in range(20)]  # more than are kept
-    for number, rows in enumerate(held):
-        rows[:] = number
-    assert [rows[0, 0] for rows in held] == list(range(20))
-    assert (larger == 1).all() and (second.shape == (10, 3))
 
 
 @pytest.mark.parametrize("kind", ["memory", "file"])

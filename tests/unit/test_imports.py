@@ -16,7 +16,6 @@ H5PY = {
     "io/hdf5.py",
     "io/sonata_files.py",
     "recorders/hdf5.py",
-    "results/master.py",
     "recorders/preallocated.py",
     "results/joint.py",
     "results/recording.py",

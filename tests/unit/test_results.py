@@ -264,7 +264,7 @@ def test_rows_of_spikes_are_read_slab_by_slab(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dense spikes of an old file become the same events however they are read."""
-    monkeypatch.setattr("neurodriver.results.events.SLAB_BYTES", 96)  # three rows
+    monkeypatch.setattr("neurodriver.results.variable.SLAB_BYTES", 96)  # three rows
     write_old(tmp_path / "old.h5", {"dt": DT, "sample_interval": 2, "start_time": 0.0}, True)
     with neurodriver.open(tmp_path / "old.h5") as recording:
         row, column = np.nonzero(VALUES % 7 == 0)

@@ -1,0 +1,89 @@
+"""When values go from rank to rank: windows of steps, and the shortest latency that allows them.
+
+Row k of the imports holds what the sources had in row k - 1. All connections from imports take at
+least ``least`` steps, so row k is read at step ``k + least - 1`` first, and the rows of many steps
+can come in one message. With a window of W steps, the rows (w - 1) W + 1 to w W that window w - 1
+has computed are needed
+
+* in window w itself (``lag`` 0) when W = least + 1, or
+* only in window w + 1 (``lag`` 1) when 2 W = least + 1: the message travels while window w is
+  computed.
+
+Where the job has Modules, W = 1: they give in step k what others read in step k + 1, one step later
+than LPUs know it, so what they give goes into row k + 1 of the imports, not k + 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Connections
+from ..plan.delays import steps_of
+from ..plan.passes.join import Joined
+
+LONGEST = 1024
+"""Most steps of a window."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When values go."""
+
+    window: int  # steps between exchanges
+    lag: int  # 0 or 1: windows between an exchange and the first use of what it brings
+
+    @classmethod
+    def of(cls, least: int, gates: bool = False) -> Timing:
+        """Return the timing for the shortest latency from imports over all ranks, in steps.
+
+        Where all calls may wait in their middle (``gates``), windows are longer, and no message
+        travels beside the steps: for 16 KB a step, a window's cost is what counts.
+        """
+        lag = 1 if least >= 3 and not gates else 0
+        return cls(min((least + 1) // (1 + lag), LONGEST), lag)
+
+    @property
+    def slots(self) -> int:
+        """Sets of buffers: one is in flight while another is in use."""
+        return 1 + self.lag
+
+    @property
+    def back(self) -> int:
+        """At step k, row k - back of the imports is needed and not yet there."""
+        return self.slots * self.window - 2
+
+    def depth(self, rows: int) -> int:
+        """Return how many rows a ring keeps whose rows are sent or received in place."""
+        windows = max(-(-rows // self.window), self.slots)  # few rows stay in the cache
+        return self.window * int(2 ** math.ceil(math.log2(windows)))
+
+
+def connections_from(
+    joined: Joined, first: int = 0, count: int | None = None
+) -> Iterator[tuple[Connections, NDArray[np.bool_]]]:
+    """Yield the connections that read some imports, by default all, with a mask of those rows."""
+    if joined.imports < 0:
+        return
+    start, end = joined.circuit.starts[joined.imports : joined.imports + 2]
+    start += first
+    end = end if count is None else start + count
+    for links in joined.circuit.connections:
+        mine = (links.source >= start) & (links.source < end)
+        if mine.any():
+            yield links, mine
+
+
+def least_latency(joined: Joined, dt: float) -> int:
+    """Return the shortest latency of a connection from the imports in steps, 0 without any."""
+    return min(
+        (
+            int(np.broadcast_to(steps_of(links, dt), (len(links),))[mine].min())
+            for links, mine in connections_from(joined)
+        ),
+        default=0,
+    )
