@@ -52,8 +52,6 @@ def checked(circuit: Circuit, strict: bool) -> Circuit:
         faults.add("the circuit is empty: no components")
     for group in circuit.groups:
         _shapes(group, faults)
-    for text in disagreements(group.model for group in circuit.groups):
-        faults.add(text)
     if not faults.count:
         check(circuit, faults)
     faults.finish(strict)
@@ -67,7 +65,10 @@ def check(circuit: Circuit, faults: Faults) -> None:
         if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)
-    for links in circuit.connections:
+    unclear = disagreements(group.model for group in circuit.groups)
+    for text in unclear:
+        faults.add(text)
+    for links in () if unclear else circuit.connections:  # their rules depend on kinds
         if isinstance(links, Drawn):  # checked when it was bound
             warn_of_none(links, faults)
         else:
