@@ -183,11 +183,14 @@ class Array:
         """Number of elements."""
         return int(np.prod(self.shape, dtype=np.int64))
 
-    def filled(self) -> NDArray[Any]:
-        """Return the value before the first step as a new array of the row's type and shape."""
+    def initial(self) -> NDArray[Any]:
+        """Return the value before the first step in the row's type and shape, not to be changed.
+
+        The value itself where it has that type.
+        """
         if self.value is None:
             return np.zeros(self.shape, self.dtype)
-        return np.array(np.broadcast_to(self.value, self.shape), dtype=self.dtype)
+        return np.asarray(np.broadcast_to(self.value, self.shape), dtype=self.dtype)
 
 
 def row(

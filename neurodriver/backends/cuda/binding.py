@@ -64,7 +64,7 @@ class Binding:
         self.pool = Pool(self.device, wanted | {row.key: row.nbytes for row in rows} | dict(more))
         for row in rows:
             if row.value is not None:
-                self.device.upload(self.pool.address[row.key], row.filled())
+                self.device.upload(self.pool.address[row.key], np.ascontiguousarray(row.initial()))
 
     def take(self, generated: Generated) -> None:
         """Make room for the arguments of all kernels: units in their order, then deliveries."""
