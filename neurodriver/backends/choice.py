@@ -81,9 +81,7 @@ class Choice:
     @property
     def target(self) -> Target:
         """What the compiler has to know of it."""
-        target = TARGETS[self.name]
-        # a shadow starts steps again from values: what is on its way to slots has none
-        return replace(target, events=False) if target.threads and settings.validates() else target
+        return TARGETS[self.name]
 
 
 def depths(

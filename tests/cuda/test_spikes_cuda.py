@@ -24,9 +24,11 @@ from neurodriver import (
     Projection,
     Uniform,
 )
+from neurodriver.backends.compare.agreement import DisagreementError
 from neurodriver.backends.cuda import schedule
 from neurodriver.circuit.cut import cut
 from neurodriver.codegen.simt.device import Shape
+from neurodriver.plan.arrays import Kind
 
 DT, STEPS = 1e-4, 150
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
@@ -205,6 +207,30 @@ def test_injected_spikes(name: str, dtype: str, executor: str) -> None:
     assert_same_bits(one, got)
     alone = on_cpu(name, dtype)
     assert (alone["V"] != got["V"]).any()  # it matters
+
+
+@pytest.mark.parametrize("name", ["any, 1 to 20 steps", "multiples, 32 to 40 steps", "drawn"])
+def test_delivery_is_compared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A validated run delivers spikes on the GPU and gathers them on the CPU, step by step."""
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
+    with started(CIRCUITS[name](), DT, record=RECORD, backend="cuda") as lpu:
+        lpu.run(steps=STEPS)
+        assert lpu.program.deliveries and lpu.backend.same and lpu.backend.steps == STEPS
+
+
+def test_a_spike_that_is_delivered_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies in the slots of one target for a later step shows when it arrives."""
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
+    with started(CIRCUITS["any, 1 to 20 steps"](), DT, record=RECORD, backend="cuda") as lpu:
+        lpu.advance(40)
+        tested = lpu.backend._tested
+        (slots,) = lpu.program.arrays.select(kind=Kind.SUM)
+        with tested.device.current():
+            values = tested.binding.array(slots.key)
+            values[:: len(values) // 7] += 1 << 20
+            tested.device.upload(tested.binding.address(slots.key), values)
+        with pytest.raises(DisagreementError, match=r"V of 'LeakyIAFDelta/\d+'"):
+            lpu.advance(40)
 
 
 @pytest.mark.parametrize("name", ["any, 1 to 20 steps", "by source, 4 to 9 steps", "drawn"])
