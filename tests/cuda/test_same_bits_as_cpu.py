@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import cuda_zoo as zoo
 import numpy as np
 import pytest
-import zoo
 from support import (
     DT,
     HH2,
