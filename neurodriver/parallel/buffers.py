@@ -202,7 +202,7 @@ class Takes(_Side):
         self._rings = list(program.layout.rings)
         self._reads = _reads(self.blocks, joined, program)
         for i in self.large if self.layout.target.hosted else []:
-            if len(self._reads[i]) == 1 and not program.circuit.is_event(self._reads[i][0][0]):
+            if len(self._reads[i]) == 1 and not self.layout.rings[self._reads[i][0][0]].is_event:
                 variable, first = self._reads[i][0]
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
                 self.put_in_place(i, variable, first, 2)

@@ -58,7 +58,7 @@ class InputFeed:
                 self._targets.append((one, number, scope))
                 name = getattr(one, "name", "") or type(one).__name__
                 there, on = False, np.zeros(count, dtype=bool)
-                if program.circuit.is_event(variable):
+                if program.circuit.kinds.is_event(variable):
                     there, on = _counted(program, variable, first, count)
                 uids, counted = one.targets[number][1], there or on.any()
                 self._counts.append(SpikeCounts(name, variable, uids) if counted else None)
@@ -214,7 +214,8 @@ class RecorderFeed:
         self._kept.append(place)
         ring = list(program.layout.rings).index(variable)
         straight = bool((np.diff(place) == 1).all())
-        self.columns.append(Columns(variable, names, unit, program.circuit.is_event(variable)))
+        events = program.layout.rings[variable].is_event
+        self.columns.append(Columns(variable, names, unit, events))
         self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
         self._rises[variable] = bool((np.diff(place) > 0).all())
 

@@ -226,8 +226,8 @@ def test_two_kinds_of_one_name_are_an_error() -> None:
 def test_potentials_and_events_are_recorded_by_default() -> None:
     """The variables that a command records by itself are found by their kinds."""
     kinds = VariableKind.POTENTIAL, VariableKind.EVENT
-    assert network(OWN).updated(*kinds) == ["U", "clicks"]
-    assert network(SAME).updated(*kinds) == ["V", "spike_state"]
+    assert network(OWN).kinds.updated(*kinds) == ["U", "clicks"]
+    assert network(SAME).kinds.updated(*kinds) == ["V", "spike_state"]
 
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
