@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.backends.cuda import compiler
 from neurodriver.circuit.wiring import resolve
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.device import Part, Shape, device_text
 from neurodriver.components.axon_hillocks.leaky_iaf import LeakyIAF
 from neurodriver.components.dendrites.aggregator import Aggregator
 from neurodriver.components.dendrites.gap_junctions import GapJunctions
@@ -137,6 +140,17 @@ def test_own_names_are_planned_alike(target: Target) -> None:
     assert forms[0] == forms[1] != {}
     kinds = {v: ring.kind for v, ring in own.layout.rings.items()}
     assert kinds == {v: VariableKind(k) for v, k in KINDS.items()}
+
+
+@pytest.mark.needs("NVRTC")
+def test_the_text_of_a_gpu_compiles_with_own_names() -> None:
+    """It sends the own events on, and nothing is called as usual."""
+    program = compile_circuit(network(OWN), 1e-4, target=TARGETS["cuda"], merging=Recorded())
+    parts = [Part(task.kernel) for task in generate(program).tasks]
+    text = device_text(parts, "float64", Shape(256))
+    assert "nd_send_clicks<" in text and "spike_state" not in text
+    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+    assert cubin.startswith(b"\x7fELF")
 
 
 def test_own_names_are_fused() -> None:
