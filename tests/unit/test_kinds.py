@@ -14,6 +14,7 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.backends.cuda import compiler
+from neurodriver.circuit.cut import cut
 from neurodriver.circuit.wiring import resolve
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, Shape, device_text
@@ -122,6 +123,37 @@ def test_own_names_give_the_same_bits(variables: list[str], how: dict[str, Any])
     for one, other in zip(usual, own, strict=True):
         for column, twin in zip(one, other, strict=True):
             assert np.array_equal(column, twin)
+
+
+def events_of_parts(names: dict[str, str]) -> list[Any]:
+    """Return times and columns of the events of two LPUs into which the network is cut."""
+    circuit = network(names)
+    part = np.arange(circuit.count) % 2
+    part[60:] = part[np.arange(400) % 60]  # a synapse goes with its target
+    pieces = cut(circuit, part, ["a", "b"])
+    drive = {name: [f"Neuron/{i}" for i in range(60) if i % 2 == n] for n, name in enumerate("ab")}
+    man = nd.Manager(timeout=60.0)
+    for name, piece in pieces.circuits.items():
+        ports = piece.groups[-1]
+        assert ports.is_port and {*ports.labels["port_type"].tolist()} == {"spike"}
+        step = nd.StepInput(names["I"], drive[name], 1.5, 0.0, 0.1)
+        recorder = nd.MemoryRecorder([(names["spike_state"], None)])
+        man.add(nd.LPU, name, piece, 1e-4, [step], [recorder])
+    for (source, target), pattern in pieces.patterns().items():
+        man.connect(source, target, pattern)
+    man.spawn()
+    man.start(steps=1000)
+    man.wait()
+    found = [one.recorders[0].get(names["spike_state"]) for one in man.lpus.values()]
+    return [events[part] for events in found for part in ("time", "index")]
+
+
+def test_own_events_cross_ports() -> None:
+    """LPUs send own events through spike ports, with the bits of the usual ones."""
+    usual, own = (events_of_parts(names) for names in (SAME, OWN))
+    assert len(usual) == len(own) == 4 and min(map(len, usual)) > 50
+    for column, twin in zip(usual, own, strict=True):
+        assert np.array_equal(column, twin)
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
