@@ -370,7 +370,7 @@ class Kernels:
         rows = self.rows(variable)
         step = np.broadcast_to(k - edges.back, edges.element.shape)
         values = rows[step % len(rows), edges.element].copy()
-        if self.program.circuit.is_event(variable):
+        if self.program.circuit.kinds.is_event(variable):
             values[(step > 0) & (self.active(variable)[step % len(rows)] != step)] = 0
         at_place = self.program.layout.positions.get(number, np.arange(group.count))
         total = np.zeros(int(at_place.max()) + 1, self.dtype)

@@ -139,7 +139,7 @@ def check_wiring(circuit: Circuit, faults: Faults) -> None:
                 faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
         for model in targets:
             # conductances and potentials may open onto a current: something comes between
-            kind = circuit.kind_of(links.variable)
+            kind = circuit.kinds.of(links.variable)
             names = [a.name for a in model.accesses if takes(model, a, links.variable, kind)]
             if links.access not in ([""] if model.is_port else names):
                 known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"

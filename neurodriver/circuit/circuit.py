@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from ..model.component import NDComponent
-from ..model.kinds import VariableKind, disagreements, together
+from ..model.kinds import CircuitKinds
 from ..profiling.phases import phased
 
 if TYPE_CHECKING:
@@ -323,31 +323,9 @@ class Circuit:
         return int(self.starts[-1])
 
     @cached_property
-    def kinds(self) -> Mapping[str, VariableKind]:
-        """Kinds of the variables, as far as the models know them.
-
-        Raises
-        ------
-        CircuitError
-            When two models give one variable different kinds.
-        """
-        models = [group.model for group in self.groups]
-        if faults := disagreements(models):
-            raise CircuitError(f"{self.name}: {'; '.join(faults)}")
-        return together(models)
-
-    def kind_of(self, variable: str) -> VariableKind:
-        """Return the kind of a variable: graded where no model says more."""
-        return self.kinds.get(variable, VariableKind.GRADED)
-
-    def is_event(self, variable: str) -> bool:
-        """Whether a variable is one of events."""
-        return self.kind_of(variable) is VariableKind.EVENT
-
-    def updated(self, *kinds: VariableKind) -> list[str]:
-        """Return the updated variables of some kinds, ordered by kind and by name."""
-        known = {variable for group in self.groups for variable in group.model.updates}
-        return [v for kind in kinds for v in sorted(known) if self.kind_of(v) is kind]
+    def kinds(self) -> CircuitKinds:
+        """Kinds of the variables; CircuitError where two models give one different kinds."""
+        return CircuitKinds.agreed([group.model for group in self.groups], self.name)
 
     @property
     def edges(self) -> int:
@@ -364,13 +342,8 @@ class Circuit:
         """Return which components belong to a circuit joined here; all for None."""
         if scope is None:
             return np.ones(self.count, dtype=bool)
-        parts = [
-            np.repeat([s == scope for s, _ in g.scopes], [n for _, n in g.scopes])
-            if g.scopes
-            else np.zeros(g.count, dtype=bool)
-            for g in self.groups
-        ]
-        return np.concatenate(parts).astype(bool)
+        parts = [part for g in self.groups for part in g.scopes or (("", g.count),)]
+        return np.repeat([name == scope for name, _ in parts], [count for _, count in parts])
 
     def numbers(self, scope: str | None) -> NDArray[np.int64]:
         """Return the components of a circuit joined here, in its own order; all for None."""

@@ -117,7 +117,7 @@ def _bridges(circuit: Circuit, of: Numbers) -> Bridges:
 
 def _for_a_current(circuit: Circuit, links: Connections) -> bool:
     """Whether a conductance leads to where it becomes a current, or to a port."""
-    conducts = circuit.kind_of(links.variable) is VariableKind.CONDUCTANCE
+    conducts = circuit.kinds.of(links.variable) is VariableKind.CONDUCTANCE
     return conducts and (not links.access or into_current(circuit, links))
 
 
@@ -177,7 +177,7 @@ def _one(
             if part not in (a, b):
                 continue
             io = "out" if part == a else "in"
-            kind = "spike" if circuit.is_event(variable) else "gpot"
+            kind = "spike" if circuit.kinds.is_event(variable) else "gpot"
             head = f"/{names[a]}/to_{names[b]}" if part == a else f"/{names[b]}/from_{names[a]}"
             names_of, labels = _ports(head, variable, kind, len(sources), io)
             uids += names_of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent
-from ..model.kinds import VariableKind, together
+from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Connections, Group
 from .records import Records
 from .validate import edge_name
@@ -59,7 +59,7 @@ def make_connections(
     counts = [g.count for g in groups]
     of = np.repeat(np.arange(len(groups)), counts)
     within = np.concatenate([np.arange(n) for n in counts] or [of])
-    kinds = together(group.model for group in groups)
+    kinds = CircuitKinds([group.model for group in groups])
     sets: dict[tuple[str, str], list[Rows]] = {}
     for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
         wire = resolve(groups[a].model, groups[b].model, variable, receptor)
@@ -84,7 +84,7 @@ def make_connections(
         rows = np.sort(np.concatenate(parts))  # the order of the file
         links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
         meant = {*_MEANT, *used}
-        kind = kinds.get(variable, VariableKind.GRADED)
+        kind = kinds.of(variable)
         if kind in INSERTED and variable != access:
             meant.update(INSERTED[kind].rules())
         data = _edge_numbers(links, names.of(rows), faults, meant)

@@ -225,7 +225,7 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound
     rules: dict[str, Parameter] = {}
     for model in models_of(circuit, ends.target):
         named = [a for a in model.accesses if a.name == one.access]
-        fits = [a for a in named if takes(model, a, one.variable, circuit.kind_of(one.variable))]
+        fits = [a for a in named if takes(model, a, one.variable, circuit.kinds.of(one.variable))]
         if not fits:
             known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
             got = f"access {quoted(one.access)}"
@@ -233,7 +233,7 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound
         for access in fits:
             rules.update(access.connection)
             if access.variable != one.variable:
-                rules.update(INSERTED[circuit.kind_of(one.variable)].rules())
+                rules.update(INSERTED[circuit.kinds.of(one.variable)].rules())
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"

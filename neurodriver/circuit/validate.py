@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
-from ..model.kinds import VariableKind, disagreements
+from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
 from .projections import Drawn, warn_of_none
 from .wiring import INSERTED, takes
@@ -65,7 +65,7 @@ def check(circuit: Circuit, faults: Faults) -> None:
         if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)
-    unclear = disagreements(group.model for group in circuit.groups)
+    unclear = CircuitKinds([group.model for group in circuit.groups]).faults
     for text in unclear:
         faults.add(text)
     for links in () if unclear else circuit.connections:  # their rules depend on kinds
@@ -233,7 +233,7 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
 
 def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Parameter]:
     rules: dict[str, Parameter] = {}
-    kind = circuit.kind_of(links.variable)
+    kind = circuit.kinds.of(links.variable)
     if kind is VariableKind.CONDUCTANCE:
         rules["reverse"] = Parameter("mV", default=0.0)
     if len(links):

@@ -76,7 +76,7 @@ def takes(target: Model, access: Access, variable: str, kind: VariableKind) -> b
 
 def into_current(circuit: Circuit, links: Connections) -> bool:
     """Whether something else than currents is connected to an access of a current."""
-    kind = circuit.kind_of(links.variable)
+    kind = circuit.kinds.of(links.variable)
     if kind not in INSERTED or not links.access or not len(links):
         return False
     owner = int(np.searchsorted(circuit.starts, links.target[0], side="right") - 1)

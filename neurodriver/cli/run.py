@@ -167,7 +167,7 @@ def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[
     """Return what to record: pairs of variable and uids (None: all)."""
     if not texts:
         known = {v for g in circuit.groups for v in g.model.updates}
-        usual = circuit.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
+        usual = circuit.kinds.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
         return [(v, None) for v in usual or sorted(known)]
     requests: dict[str, list[str] | None] = {}
     for text in texts:

@@ -152,7 +152,7 @@ def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[H
         return []
     known = {v for g in circuit.groups for v in g.model.updates}
     if section.record is None:
-        usual = circuit.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
+        usual = circuit.kinds.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
         return [HDF5Recorder(file, [(v, None) for v in usual or sorted(known)],
                              section.sample_interval)]  # fmt: skip
     requests: list[tuple[str, Sequence[str] | None]] = []

@@ -7,11 +7,11 @@ declares the kind of a variable by ``kinds``; a name of the table has its kind w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..errors import ModelError, near
+from ..errors import CircuitError, ModelError, near
 
 if TYPE_CHECKING:
     from .component import NDComponent
@@ -94,24 +94,51 @@ def declared(given: object, inherited: Kinds, names: Iterable[str], owner: str) 
     return {name: kinds[name] for name in names if name in kinds}
 
 
-def together(models: Iterable[Model]) -> dict[str, VariableKind]:
-    """Return the kinds of all variables of some models; the first model that knows one decides."""
-    out: dict[str, VariableKind] = {}
-    for model in models:
-        out = {**model.kinds, **out}
-    return out
+class CircuitKinds:
+    """What the models of a circuit say about their variables.
 
+    Parameters
+    ----------
+    models : sequence of NDComponent subclasses
+        The first one that knows a variable decides.
 
-def disagreements(models: Iterable[Model]) -> list[str]:
-    """Return a message for each variable to which two models give different kinds."""
-    first: dict[str, Model] = {}
-    found: dict[str, str] = {}
-    for model in models:
-        for name, kind in model.kinds.items():
-            other = first.setdefault(name, model)
-            if other.kinds[name] is not kind:
-                said = f"{other.__name__} ({other.kinds[name].value})"
-                also = f"{model.__name__} ({kind.value})"
-                message = f"variable '{name}' has two kinds, of {said} and of {also}"
-                found.setdefault(name, f"{message}; rename one, or declare one kind in both")
-    return list(found.values())
+    Attributes
+    ----------
+    faults : list of str
+        A message for each variable to which two models give different kinds.
+    """
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        first: dict[str, Model] = {}
+        found: dict[str, str] = {}
+        for model in models:
+            for name, kind in model.kinds.items():
+                other = first.setdefault(name, model)
+                if other.kinds[name] is not kind:
+                    said = f"{other.__name__} ({other.kinds[name].value})"
+                    also = f"{model.__name__} ({kind.value})"
+                    message = f"variable '{name}' has two kinds, of {said} and of {also}"
+                    found.setdefault(name, f"{message}; rename one, or declare one kind in both")
+        self.faults = list(found.values())
+        self._known: Kinds = {name: model.kinds[name] for name, model in first.items()}
+        self._written = sorted({variable for model in models for variable in model.updates})
+
+    @classmethod
+    def agreed(cls, models: Sequence[Model], circuit: str) -> CircuitKinds:
+        """Return the kinds; raise CircuitError where models disagree."""
+        kinds = cls(models)
+        if kinds.faults:
+            raise CircuitError(f"{circuit}: {'; '.join(kinds.faults)}")
+        return kinds
+
+    def of(self, variable: str) -> VariableKind:
+        """Return the kind of a variable: graded where no model says more."""
+        return self._known.get(variable, VariableKind.GRADED)
+
+    def is_event(self, variable: str) -> bool:
+        """Whether a variable is one of events."""
+        return self.of(variable) is VariableKind.EVENT
+
+    def updated(self, *kinds: VariableKind) -> list[str]:
+        """Return the updated variables of some kinds, ordered by kind and by name."""
+        return [v for kind in kinds for v in self._written if self.of(v) is kind]

@@ -201,7 +201,7 @@ class Takes(_Side):
             self._reads.append([(v, rings[v].segments[where].start + at) for v in sorted(read)])
             at += count
         for i in self.large if self.layout.target.hosted else []:
-            if len(self._reads[i]) == 1 and not joined.circuit.is_event(self._reads[i][0][0]):
+            if len(self._reads[i]) == 1 and not rings[self._reads[i][0][0]].is_event:
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
                 self.put_in_place(i, *self._reads[i][0], 2)
         self.make_buffers(peers)

@@ -51,7 +51,7 @@ class AccessPlanner:
             return made
         edges = edges_of(layout, number, access.name, access.variable)
         threads = self.plans and layout.target.threads
-        events = self.plans and not threads and layout.circuit.is_event(access.variable)
+        events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
         units = None
         if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
             multiple, units = whole_weights(edges, capacity, layout.dtype.name)

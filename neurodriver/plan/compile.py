@@ -69,7 +69,7 @@ def compile_circuit(
     depths = longest(full, dt, spread, known)
     steps = window(full, dt, spread, placed, known) if not slots.count and not depth else 1
     if steps > 1:  # rows of one window are read while those of the next are written
-        events = full.updated(VariableKind.EVENT)
+        events = full.kinds.updated(VariableKind.EVENT)
         shared = {*recorded, *events, *(links.variable for links in full.connections)}
         depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
     if not depth:
@@ -101,5 +101,5 @@ def _own_affairs(circuit: Circuit) -> set[str]:
     if any(needs_instance(group) for group in circuit.groups):
         return set()
     updated = {variable for group in circuit.groups for variable in group.model.updates}
-    shared = {*circuit.updated(VariableKind.EVENT), *(c.variable for c in circuit.connections)}
-    return updated - shared
+    events = circuit.kinds.updated(VariableKind.EVENT)
+    return updated - {*events, *(links.variable for links in circuit.connections)}

@@ -168,4 +168,4 @@ def _neutral(name: str) -> float:
 
 def events_of(circuit: Circuit, group: Group) -> list[str]:
     """Return the updated variables whose silent rows nobody reads."""
-    return [name for name in group.model.updates if circuit.is_event(name)]
+    return [name for name in group.model.updates if circuit.kinds.is_event(name)]

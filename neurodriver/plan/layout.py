@@ -160,7 +160,7 @@ def rings_of(
 
     def ring(variable: str) -> Ring:
         rows = target.depth(depths.get(variable, 1) + 1)
-        return rings.setdefault(variable, Ring(variable, rows, circuit.kind_of(variable)))
+        return rings.setdefault(variable, Ring(variable, rows, circuit.kinds.of(variable)))
 
     for number, group in enumerate(circuit.groups):
         for variable in group.model.updates:

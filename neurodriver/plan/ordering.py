@@ -97,7 +97,7 @@ def by_rows(
             g in but
             or g in ordered
             or _own_code(model)
-            or any(map(circuit.is_event, model.updates))
+            or any(map(circuit.kinds.is_event, model.updates))
             or model.draws_random()
         ):
             continue
@@ -118,7 +118,7 @@ def _row_begins(circuit: Circuit, g: int, place: NDArray[np.int64]) -> NDArray[n
     count, start = circuit.groups[g].count, circuit.starts[g]
     parts = []
     for links in circuit.connections:
-        if not circuit.is_event(links.variable):
+        if not circuit.kinds.is_event(links.variable):
             mine = (links.target >= start) & (links.target < start + count)
             parts += [(links, np.flatnonzero(mine))] if mine.any() else []
     edges = sum(len(mine) for _, mine in parts)

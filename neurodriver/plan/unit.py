@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.component import Access, NDComponent
-from ..model.kinds import Kinds, VariableKind
+from ..model.kinds import CircuitKinds
 from ..native.buffers import LANES
 from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment, ring
 from .sums.gather import Gather, outside
@@ -24,7 +24,7 @@ class KernelSpec:
     number : int
         Of the group.
     model : NDComponent subclass
-    kinds : mapping of str to VariableKind
+    kinds : CircuitKinds
         Of the circuit's variables.
     dtype : str
     substeps : int
@@ -44,7 +44,7 @@ class KernelSpec:
 
     number: int
     model: type[NDComponent]
-    kinds: Kinds
+    kinds: CircuitKinds
     dtype: str
     substeps: int
     uniform: frozenset[str]
@@ -71,11 +71,11 @@ class KernelSpec:
 
     def ring(self, variable: str) -> Key:
         """Return the key of the ring of a variable."""
-        return ring(variable, self.kinds.get(variable, VariableKind.GRADED))
+        return ring(variable, self.kinds.of(variable))
 
     def is_event(self, variable: str) -> bool:
         """Whether a variable is one of events."""
-        return self.kinds.get(variable) is VariableKind.EVENT
+        return self.kinds.is_event(variable)
 
     @property
     def shared_by_warp(self) -> bool:

@@ -101,7 +101,7 @@ class RecorderFeed:
             )
             if not len(names):
                 continue
-            columns = Columns(variable, names, unit, program.circuit.is_event(variable))
+            columns = Columns(variable, names, unit, program.layout.rings[variable].is_event)
             place = np.ascontiguousarray(elements, dtype=np.int32)
             steps, ring = np.diff(place), list(program.layout.rings).index(variable)
             head = ring, len(place), place.ctypes.data, bool((steps == 1).all())

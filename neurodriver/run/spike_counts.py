@@ -33,7 +33,7 @@ class SpikeCounts:
         passed: dict[tuple[str | None, str], dict[int, Columns]] = {}
         slots = zip(targets, program.slots.places, strict=True)
         for number, ((lpu, source, which), (variable, first, count)) in enumerate(slots):
-            if not program.circuit.is_event(variable):
+            if not program.circuit.kinds.is_event(variable):
                 continue
             counted, on = _counted(program, variable, first, count)
             uids = source.targets[which][1]

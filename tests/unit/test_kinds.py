@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.backends.cuda import compiler
+from neurodriver.circuit.cut import cut
 from neurodriver.circuit.wiring import resolve
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.device import Part, Shape, device_text
 from neurodriver.components.axon_hillocks.leaky_iaf import LeakyIAF
 from neurodriver.components.dendrites.aggregator import Aggregator
 from neurodriver.components.dendrites.gap_junctions import GapJunctions
@@ -121,6 +125,37 @@ def test_own_names_give_the_same_bits(variables: list[str], how: dict[str, Any])
             assert np.array_equal(column, twin)
 
 
+def events_of_parts(names: dict[str, str]) -> list[Any]:
+    """Return times and columns of the events of two LPUs into which the network is cut."""
+    circuit = network(names)
+    part = np.arange(circuit.count) % 2
+    part[60:] = part[np.arange(400) % 60]  # a synapse goes with its target
+    pieces = cut(circuit, part, ["a", "b"])
+    drive = {name: [f"Neuron/{i}" for i in range(60) if i % 2 == n] for n, name in enumerate("ab")}
+    man = nd.Manager(timeout=60.0)
+    for name, piece in pieces.circuits.items():
+        ports = piece.groups[-1]
+        assert ports.is_port and {*ports.labels["port_type"].tolist()} == {"spike"}
+        step = nd.StepInput(names["I"], drive[name], 1.5, 0.0, 0.1)
+        recorder = nd.MemoryRecorder([(names["spike_state"], None)])
+        man.add(nd.LPU, name, piece, 1e-4, [step], [recorder])
+    for (source, target), pattern in pieces.patterns().items():
+        man.connect(source, target, pattern)
+    man.spawn()
+    man.start(steps=1000)
+    man.wait()
+    found = [one.recorders[0].get(names["spike_state"]) for one in man.lpus.values()]
+    return [events[part] for events in found for part in ("time", "index")]
+
+
+def test_own_events_cross_ports() -> None:
+    """LPUs send own events through spike ports, with the bits of the usual ones."""
+    usual, own = (events_of_parts(names) for names in (SAME, OWN))
+    assert len(usual) == len(own) == 4 and min(map(len, usual)) > 50
+    for column, twin in zip(usual, own, strict=True):
+        assert np.array_equal(column, twin)
+
+
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_own_names_are_planned_alike(target: Target) -> None:
     """Spikes are delivered by their sources and synapses are merged, whatever their names."""
@@ -137,6 +172,17 @@ def test_own_names_are_planned_alike(target: Target) -> None:
     assert forms[0] == forms[1] != {}
     kinds = {v: ring.kind for v, ring in own.layout.rings.items()}
     assert kinds == {v: VariableKind(k) for v, k in KINDS.items()}
+
+
+@pytest.mark.needs("NVRTC")
+def test_the_text_of_a_gpu_compiles_with_own_names() -> None:
+    """It sends the own events on, and nothing is called as usual."""
+    program = compile_circuit(network(OWN), 1e-4, target=TARGETS["cuda"], merging=Recorded())
+    parts = [Part(task.kernel) for task in generate(program).tasks]
+    text = device_text(parts, "float64", Shape(256))
+    assert "nd_send_clicks<" in text and "spike_state" not in text
+    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+    assert cubin.startswith(b"\x7fELF")
 
 
 def test_own_names_are_fused() -> None:
@@ -226,8 +272,8 @@ def test_two_kinds_of_one_name_are_an_error() -> None:
 def test_potentials_and_events_are_recorded_by_default() -> None:
     """The variables that a command records by itself are found by their kinds."""
     kinds = VariableKind.POTENTIAL, VariableKind.EVENT
-    assert network(OWN).updated(*kinds) == ["U", "clicks"]
-    assert network(SAME).updated(*kinds) == ["V", "spike_state"]
+    assert network(OWN).kinds.updated(*kinds) == ["U", "clicks"]
+    assert network(SAME).kinds.updated(*kinds) == ["V", "spike_state"]
 
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -64,7 +64,7 @@ def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
     """Return the components that update each variable; variables of events come first."""
     out = {}
     circuit = both[0].circuit
-    for variable in sorted(both[0].layout.rings, key=lambda v: not circuit.is_event(v)):
+    for variable in sorted(both[0].layout.rings, key=lambda v: not circuit.kinds.is_event(v)):
         segments = [_segments(program, variable) for program in both]
         groups = [
             g
@@ -76,7 +76,7 @@ def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
             sides = [np.concatenate([p.layout.elements(g, variable) for g in groups]) for p in both]
             number = np.concatenate([_numbers(circuit, g) for g in groups])
             judge: Values | Events = Values(rule.relative, np.repeat(range(len(groups)), counts))
-            if circuit.is_event(variable):
+            if circuit.kinds.is_event(variable):
                 judge = Events(rule.late, len(number))
             out[variable] = Pairs(sides[0], sides[1], number, judge)
     return out

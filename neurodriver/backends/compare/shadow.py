@@ -123,7 +123,7 @@ class ShadowBackend:
         self._variables = updated(both, self.rule)
         self._slots = injected(both)
         self._states = states(both, self.rule)
-        self._ports = [one for one in ports(both) if not circuit.is_event(one[0])]
+        self._ports = [one for one in ports(both) if not circuit.kinds.is_event(one[0])]
         depth = min((r.depth for p in both for r in p.layout.rings.values()), default=ROWS)
         self._most = max(1, depth - 1)
 
@@ -341,9 +341,8 @@ class ShadowBackend:
     def _restart(self, step: int) -> None:
         """Give the reference the values and states of the tested side; events are equal."""
         memory = self._reference.memory
-        for variable in self._variables:
-            if self.program.circuit.is_event(variable):
-                continue
+        event = self.program.circuit.kinds.is_event
+        for variable in [v for v in self._variables if not event(v)]:
             pairs, rows = self._variables[variable], memory.get_buffer(variable)
             for one in range(max(0, step - len(rows) + 1), step + 1):
                 rows[one % len(rows), pairs.theirs] = self._tested.row(variable, one)[pairs.mine]

@@ -11,6 +11,9 @@ from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
 
+INDEXED = ("single", "sliced", "lattice", "rows")
+"""Forms that look values up in a row."""
+
 
 class SumText:
     """Writes how one access is read.
@@ -32,9 +35,8 @@ class SumText:
     @property
     def may_skip(self) -> bool:
         """Whether the row that is read may be known to be all zero."""
-        indexed = self.gather.form in ("single", "sliced", "lattice", "rows")
-        event = self.component.spec.is_event(self.access.variable)
-        return event and indexed and self.gather.back is not None
+        indexed = self.gather.form in INDEXED and self.gather.back is not None
+        return indexed and self.component.spec.is_event(self.access.variable)
 
     def _pointer(self, array: str, kind: str) -> str:
         key = self.component.spec.connection(self.access.name, array)

@@ -43,7 +43,7 @@ def insert_aggregators(circuit: Circuit) -> Circuit:
     direct: dict[VariableKind, dict[_Opening, list[Connections]]] = {kind: {} for kind in INSERTED}
     for links in circuit.connections:
         if into_current(circuit, links):
-            by_opening = direct[circuit.kind_of(links.variable)]
+            by_opening = direct[circuit.kinds.of(links.variable)]
             for opening, part in _openings(circuit, links):
                 by_opening.setdefault(opening, []).append(part)
         else:
@@ -74,7 +74,7 @@ def _openings(circuit: Circuit, links: Connections) -> Iterator[tuple[_Opening, 
     for number in np.unique(of).tolist():
         model = circuit.groups[number].model
         current = model.access(links.access).variable
-        potential = next((v for v in model.updates if circuit.kind_of(v) is _POTENTIAL), "")
+        potential = next((v for v in model.updates if circuit.kinds.of(v) is _POTENTIAL), "")
         if not potential:
             raise CircuitError(_no_potential(circuit, links, model))
         opening = _Opening(links.variable, links.access, potential, current)
@@ -111,7 +111,7 @@ def _between(
 
 def _undelayed(circuit: Circuit, links: Connections) -> Connections:
     """Return the connections without delays of the potentials that Aggregators read."""
-    if circuit.kind_of(links.variable) is not _POTENTIAL or not links.delay.any():
+    if circuit.kinds.of(links.variable) is not _POTENTIAL or not links.delay.any():
         return links
     owner = np.searchsorted(circuit.starts, links.target, side="right") - 1
     sums = np.array([g.model.converts is VariableKind.CONDUCTANCE for g in circuit.groups])
@@ -150,7 +150,7 @@ def joined(parts: list[Connections]) -> Connections:
 
 
 def _no_potential(circuit: Circuit, links: Connections, model: type[NDComponent]) -> str:
-    gap = circuit.kind_of(links.variable) is _POTENTIAL
+    gap = circuit.kinds.of(links.variable) is _POTENTIAL
     what = f"{'gap junctions' if gap else 'conductances'} ({links.variable})"
     return (
         f"{circuit.name}: {what} are connected to {model.__name__}, which does not update "

@@ -195,7 +195,7 @@ def _rewired(
             at += len(one)
             source = np.where(head, away, one.source).astype(np.int32)
             one = picked(replace(one.expanded(), source=source), head | (away < 0))
-        elif circuit.is_event(one.variable):
+        elif circuit.kinds.is_event(one.variable):
             spikes, one = moves.split(one)
         kept.append(one)
         moved.append(spikes)
@@ -217,7 +217,7 @@ def _rewired(
 
 
 def _conducts(circuit: Circuit, variable: str) -> bool:
-    return circuit.kind_of(variable) is _CONDUCTANCE
+    return circuit.kinds.of(variable) is _CONDUCTANCE
 
 
 def _free(circuit: Circuit, slots: Slots, sums: _Sums, recorded: Recorded) -> Flags:
