@@ -42,8 +42,9 @@ from .spikes.drawn import Placed
 from .spikes.fanout import fan_out, from_senders, narrow
 from .spikes.weights import Units, add_units, is_whole, whole_weights
 from .subunits import place
+from .sums.choice import plan
 from .sums.events import add_events
-from .sums.gather import Edges, Gather, outside, plan
+from .sums.gather import Edges, Gather, outside
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
