@@ -1,7 +1,7 @@
-"""Fill the tables of docs/models.md, docs/speed.md and README.md.
+"""Fill the tables of docs/models.md, docs/speed.md and README.md, and the lines of walk-throughs.
 
 The models come from their classes. The speed comes from a run of bench.py, and the README's table
-from the page on speed.
+from the page on speed. The lines come from the files that a walk-through names.
 
 python scripts/fill_tables.py [--check] [--bench out/bench.json [--mark TABLE]]
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import COLUMNS, cell
+from line_numbers import Gone, refreshed
 
 from neurodriver.cli.models import by_kind
 from neurodriver.model.library import shipped
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MODELS = ROOT / "docs" / "models.md"
 SPEED = ROOT / "docs" / "speed.md"
+WALKS = [ROOT / "docs" / "design" / f"way-of-a-{what}.md" for what in ("parameter", "spike")]
 
 HEADS = {
     "us a step": "us per step",
@@ -146,7 +148,7 @@ def main() -> int:
     parser.add_argument("--bench", type=Path, help="result of bench.py for docs/speed.md")
     parser.add_argument("--mark", help="table that --bench goes to; default: by its machine")
     arguments = parser.parse_args()
-    old = {path: path.read_text(encoding="utf-8") for path in (MODELS, SPEED, README)}
+    old = {path: path.read_text(encoding="utf-8") for path in (MODELS, SPEED, README, *WALKS)}
     new = {MODELS: replaced(old[MODELS], "models", ["", *by_kind(shipped()), ""], MODELS)}
     new[SPEED] = old[SPEED]
     if arguments.bench:
@@ -154,6 +156,11 @@ def main() -> int:
         table = ["", *speed_table(arguments.bench), ""]
         new[SPEED] = replaced(old[SPEED], mark, table, SPEED)
     new[README] = replaced(old[README], "speed", ["", *summary(new[SPEED]), ""], README)
+    for path in WALKS:
+        try:
+            new[path] = refreshed(old[path], ROOT)
+        except Gone as error:
+            raise SystemExit(f"{path.relative_to(ROOT)}: {error}") from None
     if arguments.check:
         for path in old:
             state = "current" if new[path] == old[path] else "run scripts/fill_tables.py"

@@ -19,7 +19,8 @@ from ..native.buffers import LANES
 from ..plan.arrays import Kind
 from ..plan.unit import KernelSpec
 from .component import ComponentText
-from .cpu.sums import SumText, tile_sums, variants
+from .cpu.events import plain_text
+from .cpu.sums import tile_sums, variants
 from .cpu.update import TILE, finish, tile_substeps
 from .kernel import Arguments, Kernel
 
@@ -45,7 +46,7 @@ def reaction_kernel(spec: KernelSpec) -> Kernel:
     arguments = Arguments()
     component = ComponentText(spec, arguments)
     units = SubUnitText(component)
-    sums = [SumText(component, a) for a in spec.model.accesses]
+    sums = [plain_text(component, a) for a in spec.model.accesses]
     head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
     head += [*units.head(), *units.lists()]
     # sums need whole slices, wherever the threads' shares begin

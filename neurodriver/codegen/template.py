@@ -19,7 +19,8 @@ from ..native.headers import header
 from ..plan.arrays import Kind, activity, depth, width
 from ..plan.unit import KernelSpec
 from .component import ComponentText
-from .cpu.sums import SumText, tile_sums, variants
+from .cpu.events import plain_text
+from .cpu.sums import tile_sums, variants
 from .cpu.update import TILE, TILES, finish
 from .kernel import Arguments, Kernel
 
@@ -204,7 +205,7 @@ def ends(text: str) -> list[str]:
 def _body(component: ComponentText, signature: Signature, strides: bool) -> list[str]:
     """Return the function that sums the inputs, tile by tile, and calls the user's."""
     a, model = component.arguments, component.model
-    sums = [SumText(component, access) for access in model.accesses]
+    sums = [plain_text(component, access) for access in model.accesses]
     head = [line for s in sums for line in s.head()]
     for name in used(model.params, [access.each for access in model.accesses]):
         head.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(component.spec.parameter(name))};")

@@ -14,8 +14,9 @@ from .layout import Layout
 from .spikes.drawn import Placed
 from .spikes.fanout import fan_out, from_senders, narrow
 from .spikes.weights import Units, add_units, is_whole, whole_weights
+from .sums.choice import plan
 from .sums.events import add_events
-from .sums.gather import Edges, Gather, plan
+from .sums.gather import Edges, Gather
 
 
 class AccessPlanner:

@@ -17,7 +17,8 @@ from ..circuit.wiring import carried
 from ..model.kinds import VariableKind
 from .delays import steps_of
 from .injection import Slots
-from .sums.gather import Edges, Gather, plan
+from .sums.choice import plan
+from .sums.gather import Edges, Gather
 
 WASTE = 1.5
 """Most padding that fusion accepts: storage over synapses."""

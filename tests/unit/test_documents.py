@@ -19,6 +19,9 @@ PAGES = sorted(
 WORDS = 25
 """Words of a cell of a table at most."""
 
+WALKS = ("way-of-a-parameter.md", "way-of-a-spike.md")
+"""Pages that follow something through the code."""
+
 
 def text_of(path: Path) -> str:
     """Return a page without its blocks of code."""
@@ -41,8 +44,13 @@ def test_links_lead_somewhere() -> None:
                 continue
             name, _, anchor = link.partition("#")
             target = page.parent / name if name else page
-            assert target.exists(), f"{page.relative_to(ROOT)}: {link}"
-            assert not anchor or anchor in anchors(target), f"{page.relative_to(ROOT)}: {link}"
+            where = f"{page.relative_to(ROOT)}: {link}"
+            assert target.exists(), where
+            if anchor and target.suffix == ".md":
+                assert anchor in anchors(target), where
+            elif anchor:
+                lines = len(target.read_text(encoding="utf-8").splitlines())
+                assert re.fullmatch(r"L\d+", anchor) and int(anchor[1:]) <= lines, where
             seen += 1
     assert seen > 100
 
@@ -66,7 +74,7 @@ def test_lengths() -> None:
 
 
 def test_the_index_has_every_design_page() -> None:
-    """Each design decision is in the index, and has a date or is a list."""
+    """Each design decision is in the index, and has a date or describes no decision."""
     folder = ROOT / "docs" / "design"
     index = (folder / "README.md").read_text(encoding="utf-8")
     pages = [path for path in folder.glob("*.md") if path.name != "README.md"]
@@ -74,7 +82,8 @@ def test_the_index_has_every_design_page() -> None:
     for path in pages:
         assert f"]({path.name})" in index, path.name
         text = path.read_text(encoding="utf-8")
-        assert re.search(r"\(20\d\d-\d\d-\d\d\)", text) or path.name == "limits.md", path.name
+        dated = re.search(r"\(20\d\d-\d\d-\d\d\)", text)
+        assert dated or path.name in ("limits.md", *WALKS), path.name
 
 
 def test_paths_of_the_code_exist() -> None:
@@ -89,11 +98,50 @@ def test_paths_of_the_code_exist() -> None:
 
 
 def test_tables_are_current() -> None:
-    """The tables of models and speed are those that the script makes."""
+    """The tables of models and speed, and lines of walk-throughs, are those of the script."""
     command = [sys.executable, "scripts/fill_tables.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(": current") == 3
+    assert done.stdout.count(": current") == 3 + len(WALKS)
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_walk_through_names_what_is_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stop is a function that its file defines, at the line that the page tells."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    line_numbers = import_module("line_numbers")
+    text = (ROOT / "docs" / "design" / name).read_text(encoding="utf-8")
+    found = line_numbers.stops(text)
+    assert len(found) > 12 and len(text.splitlines()) <= 75
+    for path, function in found:
+        line = line_numbers.line_of(ROOT / path, function)
+        assert f"{path}:{line}]" in text, f"{path}: `{function}`; run scripts/fill_tables.py"
+        first = (ROOT / path).read_text(encoding="utf-8").splitlines()[line - 1]
+        assert re.search(rf"\b{function.rpartition('.')[2]}\(", first), first
+
+
+def test_a_function_that_moves_or_goes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A page gets the line of a function that has moved; one that is gone is refused."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    line_numbers = import_module("line_numbers")
+    folder = tmp_path / "neurodriver"
+    folder.mkdir()
+    python = "def one() -> None:\n    def two(): ...\n\n\nclass A:\n    def one(self): ...\n"
+    (folder / "a.py").write_text(python)
+    kernel = "static int two(int a)\n{\n    if (a) {}\n    return one(a);\n}\n"
+    (folder / "b.h").write_text("#pragma once\n" + kernel)
+
+    def page(path: str, line: int, name: str) -> str:
+        where = f"neurodriver/{path}"
+        return f"1. [{where}:{line}](../../{where}#L{line}) `{name}`\n   text\n"
+
+    for path, name, line in (("a.py", "one", 1), ("a.py", "A.one", 6), ("b.h", "two", 2)):
+        assert line_numbers.refreshed(page(path, 99, name), tmp_path) == page(path, line, name)
+    for path, name in (("a.py", "A.two"), ("a.py", "two"), ("b.h", "one"), ("c.py", "one")):
+        with pytest.raises(line_numbers.Gone, match=rf"{path}: .*`{name}`"):
+            line_numbers.refreshed(page(path, 1, name), tmp_path)
+    with pytest.raises(line_numbers.Gone, match="needs the name of a function"):
+        line_numbers.refreshed("[neurodriver/a.py:1](../../neurodriver/a.py#L1) text", tmp_path)
 
 
 def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from neurodriver.native.buffers import LANES
-from neurodriver.plan.sums.gather import LATTICE_GAIN, Edges, Gather, _lattice, plan
+from neurodriver.plan.sums.choice import plan
+from neurodriver.plan.sums.gather import LATTICE_GAIN, Edges, Gather, lattice_plan
 
 WIDTH = 400
 """Elements of the row that the edges read; this one is always zero."""
@@ -221,7 +222,7 @@ def test_lattice_on_a_grid() -> None:
 def on_a_device(edges: Edges, count: int) -> Gather | None:
     """Return the lattice form for a device; what it reads of a row lies within the guards."""
     names = [name for name, column in edges.data.items() if column.ndim]
-    found = _lattice(edges, names, count, -(-count // LANES), WIDTH)
+    found = lattice_plan(edges, names, count, -(-count // LANES), WIDTH)
     if found is not None:
         assert held(found, count, list(edges.data)) == per_component(edges, count)
         records = np.diff(found.arrays["start"])
@@ -265,7 +266,7 @@ def test_a_coarser_grid(coarse: int) -> None:
     edges, count = filters(8, 48, coarse, 0, 3)
     found = on_a_device(edges, count)
     assert found is not None and coarse in found.arrays["stride"]
-    plain = _lattice(edges, ["weight"], count, -(-count // LANES), None)
+    plain = lattice_plan(edges, ["weight"], count, -(-count // LANES), None)
     if coarse > 1:  # without strides there are too many records
         assert plain is None
     else:

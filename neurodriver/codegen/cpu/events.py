@@ -16,12 +16,21 @@ LISTED = 4096
 _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 
+SUM_TEXTS: dict[str, type[SumText]] = {"fanout": FanoutText}
+"""Form of a plan -> what writes it; all others are written by ``SumText``."""
+
+
 def sum_text(component: ComponentText, access: Access) -> SumText:
     """Return what writes how an access is read."""
-    gather = component.spec.gathers[access.name]
-    if gather.form == "fanout":
-        return FanoutText(component, access)
-    return (EventText if "event_first" in gather.arrays else SumText)(component, access)
+    if "event_first" in component.spec.gathers[access.name].arrays:
+        return EventText(component, access)
+    return plain_text(component, access)
+
+
+def plain_text(component: ComponentText, access: Access) -> SumText:
+    """Return what writes how an access is read, in a kernel that collects no events first."""
+    form = component.spec.gathers[access.name].form
+    return SUM_TEXTS.get(form, SumText)(component, access)
 
 
 def dealing(sums: list[SumText]) -> list[str]:

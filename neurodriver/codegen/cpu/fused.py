@@ -7,6 +7,7 @@ from ...plan.arrays import Kind
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..kernel import Arguments, Kernel
+from .events import plain_text
 from .sums import SumText, tile_sums, variants
 from .update import TILE, TILES, finish, tile_update
 
@@ -22,8 +23,8 @@ def fused_kernel(outer: KernelSpec, inner: KernelSpec) -> Kernel:
     arguments = Arguments()
     target = ComponentText(outer, arguments)
     synapse = ComponentText(inner, arguments)
-    sums = [SumText(target, a) for a in outer.model.accesses]
-    inputs = [SumText(synapse, a) for a in inner.model.accesses]
+    sums = [plain_text(target, a) for a in outer.model.accesses]
+    inputs = [plain_text(synapse, a) for a in inner.model.accesses]
     head = [*target.head(), *sums[-1].storage()]
     head += [line for s in sums[:-1] for line in s.head()]
     inside = synapse.head(step=False)

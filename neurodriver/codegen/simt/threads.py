@@ -26,6 +26,9 @@ from .thread_sums import ThreadSum
 DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
 
+THREAD_SUMS: dict[str, type[ThreadSum]] = {}
+"""Form of a plan -> what writes its sum; all others are written by ``ThreadSum``."""
+
 
 def thread_kernel(spec: KernelSpec) -> Kernel:
     """Return the kernel that advances one group by one step.
@@ -60,7 +63,8 @@ class ThreadText:
         ]
         self.varied = [n for n in self.component.numbers if n not in spec.uniform]
         self.reads = [
-            ThreadSum(self.component, self.sums, i, self.varied) for i in range(len(self.sums))
+            THREAD_SUMS.get(one.gather.form, ThreadSum)(self.component, self.sums, i, self.varied)
+            for i, one in enumerate(self.sums)
         ]
         self.spread = spec.shared_by_warp
         self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]

@@ -22,7 +22,8 @@ from ..delays import check_longest, steps_of
 from ..injection import Slots
 from ..layout import Layout
 from ..sorting import stable_order
-from ..sums.gather import Edges, Gather, plan
+from ..sums.choice import plan
+from ..sums.gather import Edges, Gather
 from .fanout import add_near, add_slots, per_slice, shared_by, smallest
 from .weights import ALIKE, Bounds, Known, Reals, Units, add_units, multiples, units_of
 

@@ -180,57 +180,9 @@ NEAR, MANY = 16, 1 << 16
 up to which it does."""
 
 
-def plan(
-    edges: Edges, count: int, zero: int, lattice: bool = True, threads: bool = False
-) -> Gather:
-    """Choose the form of an access and make its arrays.
-
-    Parameters
-    ----------
-    edges : Edges
-    count : int
-        Components of the group.
-    zero : int
-        Element that is always zero, for components without a connection.
-    lattice : bool
-        Whether the lattice form may be chosen.
-    threads : bool
-        Whether it is for a device of many threads: ``rows`` may be chosen, and ``lattice`` only
-        where a thread could not keep the connections of its component.
-    """
-    slices = -(-count // LANES)
-    if not len(edges.target):
-        return Gather("none", 0, cost=np.zeros(slices))
-    made = _compact(edges)
-    degree = np.bincount(edges.target, minlength=count)
-    varied = [name for name in made.data if made.data[name].ndim]
-    if degree.max() == 1 and not made.data:
-        return _one_each(made, count, zero, slices)
-    if threads and in_rows(len(made.target), count):
-        return _rows(made, varied, degree, slices)
-    if threads and degree.max() <= NEAR and count <= MANY:
-        return _sliced(made, varied, degree, slices)
-    if lattice and made.back.ndim == 0:
-        found = _lattice(made, varied, count, slices, zero if threads else None)
-        if found is not None:
-            return found
-    return _sliced(made, varied, degree, slices)
-
-
 def in_rows(edges: int, count: int) -> bool:
     """Whether so many connections of ``count`` components get the form ``rows`` on a GPU."""
     return count <= FEW and edges >= LONG * count
-
-
-def _compact(edges: Edges) -> Edges:
-    """Keep one number where all connections share it."""
-
-    def one(column: Array) -> Array:
-        same = column.ndim and (column == column[0]).all()
-        return column[0].reshape(()) if same else column
-
-    data = {name: one(column) for name, column in edges.data.items()}
-    return Edges(edges.target, edges.element, one(edges.back), data)  # type: ignore[arg-type]
 
 
 def _shared(edges: Edges) -> dict[str, float]:
@@ -241,7 +193,7 @@ def _back(edges: Edges) -> int | None:
     return None if edges.back.ndim else int(edges.back)
 
 
-def _one_each(edges: Edges, count: int, zero: int, slices: int) -> Gather:
+def single_plan(edges: Edges, count: int, zero: int, slices: int) -> Gather:
     back = _back(edges)
     start = int(edges.element[0])
     straight = np.array_equal(edges.element, start + np.arange(count))
@@ -269,7 +221,7 @@ SPARE = 8 * LANES
 """Records behind the last one that may be read and have no meaning, where rounds are whole."""
 
 
-def _lattice(
+def lattice_plan(
     edges: Edges, varied: list[str], count: int, slices: int, zero: int | None
 ) -> Gather | None:
     """Return the lattice form, or None where it would not pay.
@@ -360,7 +312,7 @@ def _strides(
     return stride
 
 
-def _rows(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
+def rows_plan(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
     arrays: dict[str, Array] = {"start": np.concatenate([[0], np.cumsum(degree)])}
     straight = bool((np.diff(edges.element) == 1).all())
     if straight:  # connection p reads element first + p
@@ -376,7 +328,7 @@ def _rows(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: in
     return Gather("rows", len(edges.target), arrays, _back(edges), _shared(edges), cost)
 
 
-def _sliced(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
+def sliced_plan(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
     full = np.zeros(slices * LANES, dtype=np.int64)
     full[: len(degree)] = degree
     by_slice = full.reshape(slices, LANES)
