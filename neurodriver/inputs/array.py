@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .base import Chunk, Input
+from .base import Chunk, EventChunk, Input
 
 
 class ArrayInput(Input):
@@ -59,7 +59,7 @@ class ArrayInput(Input):
         """Return after how many steps each target has nothing more to give."""
         return [source.length(self.dt) for source in self._sources]
 
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         return self._sources[number].chunk(first, steps, self.dt, self.dtype, self.modes[number])
 
 
@@ -152,12 +152,11 @@ class _Events:
             self._steps = np.minimum(steps_of, 2.0**62).astype(np.int64)
         return self._steps
 
-    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> Chunk:
+    def chunk(self, first: int, steps: int, dt: float, dtype: np.dtype, mode: int) -> EventChunk:
         entries = self._entries(dt)
         a, b = np.searchsorted(entries, [first, first + steps])
-        hit, row = np.unique(entries[a:b], return_inverse=True)
-        table = np.zeros((len(hit), self.count), dtype=dtype)
-        np.add.at(table, (row, self.index[a:b]), 1)
-        rows = np.full(steps, -1, dtype=np.int32)
-        rows[hit - first] = np.arange(len(hit))
-        return Chunk(table, rows)
+        place = (entries[a:b] - first) * self.count + self.index[a:b]
+        place, number = np.unique(place, return_counts=True)
+        begin = np.searchsorted(place, np.arange(steps + 1) * self.count)
+        column = (place % max(self.count, 1)).astype(np.int32)
+        return EventChunk(self.count, begin, column, number.astype(dtype))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitWarning, InputError, quoted
 from ..plan.spikes.weights import MOST_SPIKES
-from .base import Chunk
+from .base import Chunk, EventChunk
 
 
 class SpikeCounts:
@@ -31,7 +31,7 @@ class SpikeCounts:
         self._uids = uids
         self._reported: set[int] = set()
 
-    def check(self, chunk: Chunk, first: int) -> None:
+    def check(self, chunk: Chunk | EventChunk, first: int) -> None:
         """Look at the values of a chunk of steps, the first of them step ``first``.
 
         Raises
@@ -39,31 +39,60 @@ class SpikeCounts:
         InputError
             For a value that is not whole.
         """
-        table = chunk.table
-        used = np.unique(chunk.row_of_step[chunk.row_of_step >= 0])
-        values = table[used]
-        broken = np.argwhere(values != np.rint(values))
+        values = chunk.value[chunk.span] if isinstance(chunk, EventChunk) else _used(chunk)
+        broken = np.flatnonzero((values != np.rint(values)).reshape(-1))
         if len(broken):
-            row, column = broken[0]
+            step, column = _place(chunk, int(broken[0]))
             raise InputError(
                 f"{self._said}: spikes are counted, so values must be whole numbers; got "
-                f"{values[row, column]:g} for {self._where(chunk, int(used[row]), column, first)}"
+                f"{values.reshape(-1)[broken[0]]:g} for {self._where(first + step, column)}"
             )
-        many = np.abs(values) > MOST_SPIKES
-        for column in np.flatnonzero(many.any(axis=0)).tolist():
+        if not len(values) or np.abs(values).max(initial=0) <= MOST_SPIKES:
+            return
+        places = np.flatnonzero((np.abs(values) > MOST_SPIKES).reshape(-1))
+        found = [(*_place(chunk, place), place) for place in places.tolist()]
+        for step, column, place in sorted(found, key=lambda one: (one[1], one[2])):
             if column not in self._reported:
                 self._reported.add(column)
-                row = int(many[:, column].argmax())
-                where = self._where(chunk, int(used[row]), column, first)
                 message = (
-                    f"{self._said}: {values[row, column]:,.0f} spikes for {where}; "
+                    f"{self._said}: {values.reshape(-1)[place]:,.0f} spikes for "
+                    f"{self._where(first + step, column)}; "
                     f"{MOST_SPIKES:,} of a step are counted at most, there and in later steps"
                 )
                 warnings.warn(message, CircuitWarning, stacklevel=2)
 
-    def _where(self, chunk: Chunk, row: int, column: int, first: int) -> str:
-        step = first + int((chunk.row_of_step == row).argmax())
+    def _where(self, step: int, column: int) -> str:
         return f"{quoted(self._uids[column])} in step {step:,}"
+
+
+def _rows(chunk: Chunk) -> NDArray[np.int32]:
+    """Return which rows of a table some step takes, ascending."""
+    return np.unique(chunk.row_of_step[chunk.row_of_step >= 0])
+
+
+def _used(chunk: Chunk) -> NDArray[np.floating]:
+    """Return the rows of a table that some step takes, (rows, n)."""
+    used = _rows(chunk)
+    return chunk.table if len(used) == len(chunk.table) else chunk.table[used]
+
+
+def _place(chunk: Chunk | EventChunk, place: int) -> tuple[int, int]:
+    """Return step and column of one of the events, or of the values of `_used`, in a row."""
+    if isinstance(chunk, EventChunk):
+        place += int(chunk.begin[0])
+        step = int(np.searchsorted(chunk.begin, place, side="right")) - 1
+        return step, int(chunk.column[place])
+    row, column = divmod(place, chunk.table.shape[1])
+    return int((chunk.row_of_step == _rows(chunk)[row]).argmax()), column
+
+
+def _largest(chunk: Chunk | EventChunk) -> NDArray[np.floating]:
+    """Return the largest size of the values of each column, (n,)."""
+    if not isinstance(chunk, EventChunk):
+        return np.abs(_used(chunk)).max(axis=0, initial=0.0)
+    largest = np.zeros(chunk.count, dtype=chunk.value.dtype)
+    np.maximum.at(largest, chunk.column[chunk.span], np.abs(chunk.value[chunk.span]))
+    return largest
 
 
 class SummedSpikes:
@@ -94,7 +123,7 @@ class SummedSpikes:
         ]
         self._reported = np.zeros(len(self.uids), dtype=bool)
 
-    def check(self, chunks: Sequence[Chunk], first: int) -> None:
+    def check(self, chunks: Sequence[Chunk | EventChunk], first: int) -> None:
         """Look at a chunk of steps of each input, the first of them step ``first``."""
         doubtful = np.flatnonzero((self._most(chunks) > MOST_SPIKES) & ~self._reported)
         if not len(doubtful):
@@ -114,13 +143,11 @@ class SummedSpikes:
             if len(many):  # what is too much alone is told of by `SpikeCounts`
                 self._report(place, first, *min((int(at[i]), float(total[i])) for i in many))
 
-    def _most(self, chunks: Sequence[Chunk]) -> NDArray[np.float64]:
+    def _most(self, chunks: Sequence[Chunk | EventChunk]) -> NDArray[np.float64]:
         """Return what is injected at each place at most, if all inputs were largest at once."""
         most = np.zeros(len(self.uids))
         for chunk, columns, places in zip(chunks, self._columns, self._places, strict=True):
-            used = np.unique(chunk.row_of_step[chunk.row_of_step >= 0])
-            values = np.abs(chunk.table[np.ix_(used, columns)])
-            np.add.at(most, places, values.max(axis=0, initial=0.0))
+            np.add.at(most, places, _largest(chunk)[columns])
         return most
 
     def _report(self, place: int, first: int, step: int, total: float) -> None:

@@ -6,6 +6,7 @@
  * others those of double precision, rounded.
  */
 #include <algorithm>
+#include <vector>
 
 typedef REAL real;
 typedef long long integer;
@@ -66,6 +67,85 @@ extern "C" void nd_poisson(const nd_rows *r, const integer *at, const double *no
             out[i] = (real)k;
         }
     });
+}
+
+/* Numbers of an event train within its block of steps: how many events, and the steps of these. */
+enum { ND_BLOCK = 256, ND_HOW_MANY = 1, ND_WHICH_STEP = 2 };
+
+/* Count of a Poisson distribution by inversion; `none` is exp(-mean). */
+static inline integer nd_inverted(double u, double mean, double none, integer most)
+{
+    double chance = none, below = none;
+    integer k = 0;
+    while (below <= u && k < most) {
+        chance = chance * mean / (double)++k;
+        below += chance;
+    }
+    return k;
+}
+
+/* Appends the events of one block: the step within it and the column of each, by columns. */
+static void nd_draw_block(const nd_rows *r, integer block, const double *mean, const double *none,
+                          const integer *most, std::vector<unsigned char> &step,
+                          std::vector<int> &column)
+{
+    for (integer b = 0; b < r->count; b += ND_PIECE) {
+        const integer n = std::min<integer>(r->count - b, ND_PIECE);
+        const word *key = r->key + b;
+        double u[ND_PIECE];
+        _Pragma("omp simd")
+        for (integer i = 0; i < n; ++i)
+            u[i] = nd_uniform(key[i], r->seed, block, 0, ND_HOW_MANY, 0.0);
+        for (integer i = 0; i < n; ++i) {
+            if (u[i] < none[b + i]) continue;
+            const integer count = nd_inverted(u[i], mean[b + i], none[b + i], most[b + i]);
+            nd_block w = {0, 0, 0, 0};
+            for (integer j = 0; j < count; ++j) {       /* a byte each, 16 of one draw */
+                if (!(j & 15)) w = nd_draw(key[i], r->seed, block, (int)(j >> 4), ND_WHICH_STEP);
+                else if (!(j & 3)) w = {w.w1, w.w2, w.w3, 0};
+                step.push_back((unsigned char)(w.w0 >> 8 * (j & 3)));
+                column.push_back((int)(b + i));
+            }
+        }
+    }
+}
+
+/* Events of blocks r->first .. r->first + r->steps, ordered by step, then by column: `begin` of
+ * each step, `column` and, into r->out, how many are at once, or 1 where `single`. Columns are
+ * numbered by `name`. The last of `begin` is -1 where there is no `room` for all. */
+extern "C" void nd_trains(const nd_rows *r, const int *name, const double *mean,
+                          const double *none, const integer *most, integer single, integer room,
+                          integer *begin, int *column)
+{
+    std::vector<unsigned char> step;
+    std::vector<int> drawn, sorted;
+    integer found = 0;
+    for (integer block = 0; block < r->steps; ++block) {
+        step.clear();
+        drawn.clear();
+        nd_draw_block(r, r->first + block, mean, none, most, step, drawn);
+        integer at[ND_BLOCK + 1] = {0};
+        for (unsigned char s : step) ++at[s + 1];
+        for (int s = 0; s < ND_BLOCK; ++s) at[s + 1] += at[s];
+        sorted.resize(drawn.size());
+        integer next[ND_BLOCK];
+        std::copy(at, at + ND_BLOCK, next);
+        for (size_t i = 0; i < drawn.size(); ++i) sorted[next[step[i]]++] = drawn[i];
+        for (int s = 0; s < ND_BLOCK; ++s) {
+            begin[block * ND_BLOCK + s] = found;
+            for (integer i = at[s]; i < at[s + 1];) {
+                integer same = 1;
+                while (i + same < at[s + 1] && sorted[i + same] == sorted[i]) ++same;
+                if (found < room) {
+                    column[found] = name[sorted[i]];
+                    r->out[found] = (real)(single ? 1 : same);
+                }
+                ++found;
+                i += same;
+            }
+        }
+    }
+    begin[r->steps * ND_BLOCK] = found <= room ? found : -1;
 }
 
 /* mean + sigma * x with x normal, or uniform with variance 1. */

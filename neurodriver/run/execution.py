@@ -14,7 +14,7 @@ from ..backends.base import Backend
 from ..backends.tables import Events, InputTable, Probe
 from ..circuit.circuit import Port
 from ..errors import CircuitWarning, InputError, RequestError, near
-from ..inputs.base import Chunk, Input
+from ..inputs.base import Chunk, EventChunk, Input
 from ..inputs.counts import SpikeCounts, SummedSpikes
 from ..model.component import NDComponent
 from ..model.kinds import EVENT_VARIABLES
@@ -97,13 +97,14 @@ class InputFeed:
         for table, (one, number, scope), counts in places:
             self.asking = scope
             chunk = one.chunk(number, first, steps)
-            _check_chunk(chunk, table.count, steps, one)
+            if isinstance(chunk, EventChunk):
+                _check_events(chunk, table.count, steps, one)
+            else:
+                _check_chunk(chunk, table.count, steps, one)
             if counts is not None:
                 counts.check(chunk, first)
             self._held.append(chunk)
-            table.table = chunk.table.ctypes.data
-            table.row_of_step = chunk.row_of_step.ctypes.data
-            table.version = chunk.version
+            _point(table, chunk)
         self.asking = ""
         for members, sums in self._sums:
             sums.check([self._held[i] for i in members], first)
@@ -127,6 +128,44 @@ def _counted(
             elif variable in circuit.groups[g].model.updates:
                 on[links.source[mine][group == g] - first] = True
     return there, on
+
+
+def _point(table: InputTable, chunk: Chunk | EventChunk) -> None:
+    """Point the backend's table at the values of a chunk."""
+    table.version = chunk.version
+    if isinstance(chunk, EventChunk):
+        table.begin = chunk.begin.ctypes.data
+        table.column, table.value = chunk.column.ctypes.data, chunk.value.ctypes.data
+    else:
+        table.begin = None
+        table.table = chunk.table.ctypes.data
+        table.row_of_step = chunk.row_of_step.ctypes.data
+
+
+def _check_events(chunk: EventChunk, count: int, steps: int, one: Input) -> None:
+    """Raise where events are not what compiled code can read."""
+    begin, column, value = chunk.begin, chunk.column, chunk.value
+    name = type(one).__name__
+    if begin.dtype != np.int64 or column.dtype != np.int32 or value.dtype != one.dtype:
+        want = f"begin as int64, column as int32 and value as {one.dtype}"
+        got = f"{begin.dtype}, {column.dtype} and {value.dtype}"
+        raise InputError(f"{name}.chunk: {want} are needed, got {got}")
+    if begin.shape != (steps + 1,) or column.shape != value.shape or column.ndim != 1:
+        want = f"{steps + 1} places in begin, and as many columns as values"
+        got = f"{begin.shape}, {column.shape} and {value.shape}"
+        raise InputError(f"{name}.chunk: {want} are needed, got {got}")
+    if not all(array.flags.c_contiguous for array in (begin, column, value)):
+        raise InputError(f"{name}.chunk: begin, column and value must be contiguous")
+    if begin[0] < 0 or begin[-1] > len(column) or (np.diff(begin) < 0).any():
+        raise InputError(f"{name}.chunk: begin must ascend within 0 to {len(column)}")
+    mine = column[chunk.span]
+    if not len(mine):
+        return
+    if mine.min() < 0 or mine.max() >= count or chunk.count != count:
+        raise InputError(f"{name}.chunk: columns must be 0 to {count - 1} of {count}")
+    falls = np.flatnonzero(mine[1:] <= mine[:-1]) + 1 + begin[0]
+    if not np.isin(falls, begin).all():
+        raise InputError(f"{name}.chunk: the columns of a step must ascend, each once")
 
 
 def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:

@@ -10,6 +10,14 @@ Share share(integer count, integer thread, integer threads)
     return {b < count ? b : count, e < count ? e : count};
 }
 
+/* The same of slots from element `first` on, whose cache lines begin at multiples of 16 elements. */
+Share share_from(integer first, integer count, integer thread, integer threads)
+{
+    const integer skip = first % 16;
+    const Share all = share(count + skip, thread, threads);
+    return {all.begin > skip ? all.begin - skip : 0, all.end > skip ? all.end - skip : 0};
+}
+
 /* Which of 16 values are not zero, as bits. Without a branch for each: where spikes are is as
  * good as random. */
 inline uint32_t nonzero(const real *x)
@@ -31,13 +39,6 @@ inline real *row_of(const nd_ring &ring, integer k)
 inline void mark(const nd_ring &ring, integer row)
 {
     __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
-}
-
-inline bool any(const real *x, integer n)
-{
-    bool found = false;
-    for (integer j = 0; j < n; ++j) found |= x[j] != 0;
-    return found;
 }
 
 /* Copy some of the elements of a row that are asked for. */
