@@ -148,7 +148,7 @@ class PoissonInput(_TrainInput):
 
     Notes
     -----
-    A uid with a mean of at most 0.25 events a step (``SELDOM``) gets its events by blocks of 256
+    A uid with a mean of at most 0.5 events a step (``SELDOM``) gets its events by blocks of 256
     steps: the block ``floor(step / 256)`` has a number of events of mean ``256 * rate * dt``, and
     each lies at any of its steps with equal probability. These numbers depend on the block, and so
     on the step, as they do on uid, namespace and seed. A uid with a higher mean draws a number of
@@ -208,7 +208,7 @@ class BernoulliInput(_TrainInput):
 
     Notes
     -----
-    A uid with p of at most 0.2211 gets its events by blocks, as in `PoissonInput`: 1 wherever a
+    A uid with p of at most 0.393 gets its events by blocks, as in `PoissonInput`: 1 wherever a
     train of ``-log(1 - p)`` events a step has at least one, which has the probability p. A uid
     with a larger p draws a number in each step.
     """

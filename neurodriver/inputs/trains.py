@@ -13,8 +13,9 @@ from .draws import Draws
 BLOCK = 256
 """Steps of a block, as ``ND_BLOCK`` of ``native/draws.h``."""
 
-SELDOM = 0.25
-"""Mean number of events of a uid and step up to which events are drawn by blocks."""
+SELDOM = 0.5
+"""Mean number of events of a uid and step up to which blocks are drawn: there, both ways to draw and to
+inject them take equally long."""
 
 
 @dataclass(frozen=True, eq=False)

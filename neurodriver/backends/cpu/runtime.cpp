@@ -134,14 +134,18 @@ struct Simulation {
             if (row < 0) continue;
             const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
             if (holds(thread, i, at, k)) {
-                if (ring.active && wanted(in, k - first)) mark(ring, row);
+                if (ring.active && wanted(in, k - first)) {
+                    mark(ring.active, ring, row);
+                    mark(ring.counted, ring, row);
+                }
                 continue;
             }
             uint16_t *note = ring.noted ? ring.noted + at * (ring.width / 16) : nullptr;
             const Share mine = share_from(in.first, in.count, thread, plan.threads);
             const Slots to = {ring.data + at * ring.width, note, in.first, mine};
-            const bool some = enter(in, k - first, to, written[thread][offset[i] + at]);
-            if (ring.active && some) mark(ring, row);
+            const Entered all = enter(in, k - first, to, written[thread][offset[i] + at]);
+            if (ring.active && all.some) mark(ring.active, ring, row);
+            if (ring.counted && all.others) mark(ring.counted, ring, row);
         }
     }
 

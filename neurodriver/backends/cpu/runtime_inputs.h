@@ -12,6 +12,12 @@ struct Content {
     std::vector<int32_t> set;   /* of events: columns that are not zero */
 };
 
+/* What entered the share of a thread. */
+struct Entered {
+    bool some = false;          /* an event */
+    bool others = false;        /* another number than 1 */
+};
+
 /* The slots of an input in one row, and a thread's share of them. */
 struct Slots {
     real *row;
@@ -39,15 +45,16 @@ struct Slots {
         if (note) write(at / 16, bit, value != 0 ? bit : 0);
     }
 
-    /* Put values, or zeros for null, into all columns; return whether any is not zero. */
-    bool put_all(const real *values) const
+    /* Put values, or zeros for null, into all columns. */
+    Entered put_all(const real *values) const
     {
         const integer b = first + mine.begin, e = first + mine.end;
         const size_t bytes = (size_t)(e - b) * sizeof(real);
         if (values) std::memcpy(row + b, values + mine.begin, bytes);
         else std::memset(row + b, 0, bytes);
-        if (!note) return false;
-        bool some = false;
+        if (!note) return {};
+        Entered all;
+        for (integer at = b; values && at < e; ++at) all.others |= row[at] != 0 && row[at] != 1;
         for (integer at = b; at < e;) {
             const integer line = at / 16, end = line * 16 + 16 < e ? line * 16 + 16 : e;
             unsigned mask = 0, bits = 0;
@@ -61,10 +68,10 @@ struct Slots {
                 }
             }
             write(line, mask, bits);
-            some |= bits != 0;
+            all.some |= bits != 0;
             at = end;
         }
-        return some;
+        return all;
     }
 };
 
@@ -76,8 +83,8 @@ inline integer wanted(const nd_input &in, integer step)
     return from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : OTHERS;
 }
 
-/* Put a thread's share of what enters at a step into a row; return whether it has an event. */
-bool enter(const nd_input &in, integer step, const Slots &to, Content &held)
+/* Put a thread's share of what enters at a step into a row. */
+Entered enter(const nd_input &in, integer step, const Slots &to, Content &held)
 {
     const integer before = held.what;
     held.what = wanted(in, step);
@@ -88,15 +95,19 @@ bool enter(const nd_input &in, integer step, const Slots &to, Content &held)
     if (before != SOME && before != 0) to.put_all(nullptr);
     for (int32_t c : held.set) to.put(c, 0);
     held.set.clear();
-    if (held.what == 0) return false;
+    if (held.what == 0) return {};
     if (held.what != SOME) return to.put_all(in.table + in.row_of_step[step] * in.count);
     const int32_t *end = in.column + in.begin[step + 1];
     const int32_t *c = std::lower_bound(in.column + in.begin[step], end, (int32_t)to.mine.begin);
+    Entered all;
     for (; c < end && *c < to.mine.end; ++c) {
-        to.put(*c, in.value[c - in.column]);
+        const real value = in.value[c - in.column];
+        to.put(*c, value);
         held.set.push_back(*c);
+        all.some = true;
+        all.others |= value != 1;
     }
-    return !held.set.empty();
+    return all;
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct nd_ring {
     integer depth, width;
     integer *active;                /* last step at which a row was not all zero, or null */
     uint16_t *noted;                /* which of 16 elements of a row may hold an event, or null */
+    integer *counted;               /* last step at which an event of a row may have been another
+                                       number than 1, or null */
     integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
 };
 

@@ -36,9 +36,11 @@ inline real *row_of(const nd_ring &ring, integer k)
     return ring.data + (k % ring.depth) * ring.width;
 }
 
-inline void mark(const nd_ring &ring, integer row)
+/* Note a step as the last one of its row, unless a later one is; all threads note the same one. */
+inline void mark(integer *last, const nd_ring &ring, integer row)
 {
-    __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
+    integer *at = last + row % ring.depth;
+    if (__atomic_load_n(at, __ATOMIC_RELAXED) < row) __atomic_store_n(at, row, __ATOMIC_RELAXED);
 }
 
 /* Copy some of the elements of a row that are asked for. */

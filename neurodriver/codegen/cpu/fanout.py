@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...model.text import block
 from ...plan.arrays import CUTS, THREADS, activity, depth, ring, width
-from ...plan.spikes.fanout import COMPUTED, LISTED
 from .sums import SumText
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
@@ -152,7 +151,7 @@ class FanoutText(SumText):
         ]
         every = [
             f"const unsigned short *nd_notes = {noted} + nd_at * {length} / ND_LANES;",
-            f"const bool nd_ones = nd_of[4] == {COMPUTED} && {counted}[nd_at] < nd_past;",
+            f"const bool nd_ones = {counted}[nd_at] < nd_past;",
             "nd_events nd_found;",
             *block(
                 "for (long long nd_first = nd_of[1]; nd_first < nd_of[2];)",
@@ -176,7 +175,7 @@ class FanoutText(SumText):
             f"const long long nd_at = nd_place(nd_past, {number});",
             f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
             f"const real *nd_row_b = {rows} + nd_at * {length};",
-            *block(f"if (nd_of[4] == {LISTED})", some),
+            *block("if (nd_of[4])", some),
             *block("else", every),
         ]
         before, after = self._recalled() if self.noted else ([], [])

@@ -47,9 +47,6 @@ MOST_POSTPONED = 1 << 24
 PIECE = 128
 """Connections that the threads of a warp deal a spike out to at once, on a GPU."""
 
-COMPUTED, LISTED, INJECTED = range(3)
-"""Kinds of a block of sources; it is not known of injected ones whether all spikes count one."""
-
 MOST_PLACES = 2**31 - 1
 """Slots of all targets of an access at most: a place is 4 bytes."""
 
@@ -168,10 +165,9 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
 
     Notes
     -----
-    Sources of one group are one block: a range of elements. So are input slots, of which all are
-    noted that hold anything. Others make a block for each latency that is their least, of elements
-    that are listed. The spikes of row k - lag are dealt out at
-    step k, where the lag is the least latency of a block, less one; so a slot lies
+    Sources of one group are one block: a range of elements. So are the slots of inputs: the step
+    loop notes what it injects. Others make a block for each latency that is their least, of
+    elements that are listed. The spikes of row k - lag are dealt out at step k, where the lag is the least latency of a block, less one; so a slot lies
     ``latency - 1 - lag`` steps ahead. On a GPU they are dealt out without a lag, as soon as they
     are known.
     """
@@ -280,9 +276,9 @@ def narrow(made: Gather) -> Gather:
 def _trim(blocks: NDArray[Any], first: NDArray[np.int64]) -> None:
     """Leave out the elements before and after those that have connections."""
     for block in blocks:
-        _, begin, end, source, kind = block.tolist()
+        _, begin, end, source, listed = block.tolist()
         has = np.flatnonzero(np.diff(first[source : source + end - begin + 1]))
-        if len(has) and kind != LISTED:
+        if len(has) and not listed:
             low, high = has[0] // LANES * LANES, padded(has[-1] + 1)
             block[1:4] = begin + low, begin + high, source + low
 
@@ -330,23 +326,23 @@ def _blocks(
 ) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return blocks, listed elements, each connection's source, and each source's lag.
 
-    A block is (lag, first element or place among the listed ones, end, first source, kind).
+    A block is (lag, first element or place among the listed ones, end, first source, listed).
     """
     ring = layout.rings[variable]
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    ranges = {str(n): COMPUTED for n, g in enumerate(layout.circuit.groups) if g.model is not Port}
-    ranges["inputs"] = INJECTED
+    noted = {str(n) for n, g in enumerate(layout.circuit.groups) if g.model is not Port}
+    noted.add("inputs")
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)
         if not len(mine):
             continue
-        if owner in ranges:
+        if owner in noted:
             lag = int(back[mine].min())
             size = padded(segment.count)
-            blocks.append((lag, segment.start, segment.start + size, made, ranges[owner]))
+            blocks.append((lag, segment.start, segment.start + size, made, 0))
             source[mine] = made + element[mine] - segment.start
             lags.append(np.full(size, lag))
             made += size
@@ -359,7 +355,7 @@ def _blocks(
             place[ones] = made + np.arange(len(ones))
             here = mine[place[element[mine] - segment.start] >= 0]
             source[here] = place[element[here] - segment.start]
-            blocks.append((lag, placed, placed + len(ones), made, LISTED))
+            blocks.append((lag, placed, placed + len(ones), made, 1))
             lists.append(segment.start + ones)
             lags.append(np.full(len(ones), lag))
             made, placed = made + len(ones), placed + len(ones)
