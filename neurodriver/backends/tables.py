@@ -8,9 +8,9 @@ _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
 class InputTable(ct.Structure):
-    """Values that one input injects during a chunk of steps: rows, or events where ``begin`` is set.
+    """Values that one input injects during a chunk of steps.
 
-    Of events ``begin`` (steps + 1), ``column`` and ``value`` are those of an `EventChunk`.
+    Rows of a table, or, where ``begin`` is not null, the events of an `EventChunk`.
     """
 
     _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),

@@ -89,8 +89,8 @@ def _place(chunk: Chunk | EventChunk, place: int) -> tuple[int, int]:
 def _largest(chunk: Chunk | EventChunk) -> NDArray[np.floating]:
     """Return the largest size of the values of each column, (n,)."""
     if not isinstance(chunk, EventChunk):
-        return np.abs(_used(chunk)).max(axis=0, initial=0.0)
-    largest = np.zeros(chunk.count, dtype=chunk.value.dtype)
+        return np.asarray(np.abs(_used(chunk)).max(axis=0, initial=0.0))
+    largest: NDArray[np.floating] = np.zeros(chunk.count, dtype=chunk.value.dtype)
     np.maximum.at(largest, chunk.column[chunk.span], np.abs(chunk.value[chunk.span]))
     return largest
 

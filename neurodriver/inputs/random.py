@@ -1,10 +1,11 @@
 """Random inputs: spike trains and noise that depend on uid, namespace, seed and step alone.
 
-Every number is a function of the seed, a hash of the uid, the namespace of the LPU and the step,
-or the block of steps where events are rare (Philox4x32-10, Salmon et al. 2011, doi 10.1145/2063384.2063405). So a uid gets the same train
-whatever else is injected, in whatever order, and however a run is cut. Inputs of different class
-or variable are independent, and so are inputs into LPUs of different namespaces. Two inputs of one
-class into one variable of one LPU are so only with different seeds.
+Every number is a function of the seed, a hash of the uid, the namespace of the LPU and the step, or
+the block of steps where events are rare (Philox4x32-10, Salmon et al. 2011, doi
+10.1145/2063384.2063405). So a uid gets the same train whatever else is injected, in whatever order,
+and however a run is cut. Inputs of different class or variable are independent, and so are inputs
+into LPUs of different namespaces. Two inputs of one class into one variable of one LPU are so only
+with different seeds.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class _TrainInput(_RandomInput):
         table[:, self._often] = each
         events = self._trains.events(first, len(table), table.shape[1])
         table[events.steps_of(), events.column[events.span]] = events.value[events.span]
-        some: NDArray[np.bool_] = table.any(axis=1)
+        some: NDArray[np.bool_] = np.asarray(table.any(axis=1))
         return some
 
     @abstractmethod

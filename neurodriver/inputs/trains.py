@@ -14,8 +14,9 @@ BLOCK = 256
 """Steps of a block, as ``ND_BLOCK`` of ``native/draws.h``."""
 
 SELDOM = 0.5
-"""Mean number of events of a uid and step up to which blocks are drawn: there, both ways to draw and to
-inject them take equally long."""
+"""Mean number of events of a uid and step up to which they are drawn by blocks.
+
+Near it drawing by blocks and by steps take equally long, what is injected included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Trains:
         self._known = self._draw(0, 0)
 
     def events(self, first: int, steps: int, count: int) -> EventChunk:
-        """Return the events of steps ``first`` to ``first + steps - 1``, among ``count`` columns."""
+        """Return the events of some steps from ``first`` on, among ``count`` columns."""
         low, high = first // BLOCK, -(-(first + steps) // BLOCK)
         if low < self._known.first or low >= self._known.end:
             self._known = self._draw(low, high)

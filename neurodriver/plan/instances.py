@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..circuit.circuit import Group
+from ..circuit.circuit import Circuit, Group
 from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
 from ..errors import CircuitWarning, ModelError
 from ..model.declare import backends_of
-from ..model.kinds import EVENT_VARIABLES
 from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
 from .edges import edges_of
 from .layout import Layout
@@ -41,11 +40,12 @@ def check_backend(group: Group, backend: str) -> None:
     """Raise ModelError where a model does not run on a backend."""
     allowed = backends_of(group.model)
     if backend not in allowed:
-        both = ", ".join(map(repr, (*allowed, backend)))
+        other, both = allowed[0], ", ".join(map(repr, (*allowed, backend)))
+        needs = "; that takes a GPU and `pip install 'neurodriver[gpu]'`" if other == "cuda" else ""
         raise ModelError(
             f"{group.name} runs on {' and '.join(allowed)}, this LPU's backend is '{backend}'; "
-            f"choose backend '{allowed[0]}', or let a class that runs on both say so: "
-            f"backends = ({both})"
+            f"choose backend '{other}' (NEURODRIVER_BACKEND={other}){needs}; or let a class that "
+            f"runs on both say so: backends = ({both})"
         )
 
 
@@ -166,6 +166,6 @@ def _neutral(name: str) -> float:
     return 1.0 if name == "weight" else 0.0
 
 
-def events_of(group: Group) -> list[str]:
+def events_of(circuit: Circuit, group: Group) -> list[str]:
     """Return the updated variables whose silent rows nobody reads."""
-    return [name for name in group.model.updates if name in EVENT_VARIABLES]
+    return [name for name in group.model.updates if circuit.is_event(name)]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...inputs.base import EventChunk
-from ...model.kinds import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
 from .bits import Bits, Found
 from .transfers import Growing, Records, at
@@ -48,7 +47,7 @@ class InputStage:
         self._owner, self._table = owner, table
         name = list(owner.program.layout.rings)[table.ring]
         self._ring = owner.program.layout.rings[name]
-        self._events = name in EVENT_VARIABLES
+        self._events = self._ring.is_event
         self._content = np.full(self._ring.depth, _UNKNOWN + 1, np.int64)
         self._values = Growing(owner.device)
         self._row_bytes = table.count * owner.dtype.itemsize

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections, Group, Port
+from ...circuit.circuit import Circuit, Connections, Group
 from ...errors import CircuitError
 from ...native.buffers import LANES, Blank, as_aligned, padded
 from ..delays import Spread, steps_of
@@ -103,7 +103,7 @@ def spread_accesses(circuit: Circuit, target: Target) -> Spread:
 
 def sends(group: Group) -> bool:
     """Whether the kernel of a group delivers the events of its components by their sources."""
-    return not (group.model is Port or group.model.sub_units is not None or needs_instance(group))
+    return not (group.is_port or group.model.sub_units is not None or needs_instance(group))
 
 
 def from_senders(layout: Layout, variable: str, element: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -167,9 +167,9 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
     -----
     Sources of one group are one block: a range of elements. So are the slots of inputs: the step
     loop notes what it injects. Others make a block for each latency that is their least, of
-    elements that are listed. The spikes of row k - lag are dealt out at step k, where the lag is the least latency of a block, less one; so a slot lies
-    ``latency - 1 - lag`` steps ahead. On a GPU they are dealt out without a lag, as soon as they
-    are known.
+    elements that are listed. The spikes of row k - lag are dealt out at step k, where the lag is
+    the least latency of a block, less one; so a slot lies ``latency - 1 - lag`` steps ahead. On a
+    GPU they are dealt out without a lag, as soon as they are known.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
@@ -332,8 +332,7 @@ def _blocks(
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    noted = {str(n) for n, g in enumerate(layout.circuit.groups) if g.model is not Port}
-    noted.add("inputs")
+    noted = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port} | {"inputs"}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)
