@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from neurodriver.backends.cuda.feeds import NOTHING, InputStage
 from neurodriver.backends.tables import InputTable
+from neurodriver.model.kinds import VariableKind
 from neurodriver.plan.layout import Ring
 
 COUNT = 3
@@ -34,7 +35,8 @@ class Machine:
     """Owner of an `InputStage`, and the device that it speaks to."""
 
     def __init__(self, variable: str, depth: int) -> None:
-        ring = Ring(variable, depth)
+        event = variable == "spike_state"
+        ring = Ring(variable, depth, VariableKind.EVENT if event else VariableKind.GRADED)
         ring.add("inputs", COUNT)
         self.program = SimpleNamespace(layout=SimpleNamespace(rings={variable: ring}))
         self.dtype = np.dtype(np.float64)
