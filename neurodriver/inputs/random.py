@@ -92,7 +92,9 @@ class _TrainInput(_RandomInput):
         if len(self._often) and not (self._few and len(self._seldom)):
             return super().chunk(number, first, steps)
         events = self._events(first + a, max(b - a, 1))
-        begin = np.pad(events.begin[: b - a + 1], (a, steps - b), mode="edge")
+        begin = events.begin
+        if b - a < steps:
+            begin = np.pad(begin[: b - a + 1], (a, steps - b), mode="edge")
         return EventChunk(events.count, begin, events.column, events.value)
 
     def _events(self, first: int, steps: int) -> EventChunk:

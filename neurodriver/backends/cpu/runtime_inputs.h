@@ -54,7 +54,7 @@ struct Slots {
         else std::memset(row + b, 0, bytes);
         if (!note) return {};
         Entered all;
-        for (integer at = b; values && at < e; ++at) all.others |= row[at] != 0 && row[at] != 1;
+        for (integer at = b; values && at < e; ++at) all.others |= (row[at] != 0) & (row[at] != 1);
         for (integer at = b; at < e;) {
             const integer line = at / 16, end = line * 16 + 16 < e ? line * 16 + 16 : e;
             unsigned mask = 0, bits = 0;
