@@ -8,10 +8,14 @@ _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
 class InputTable(ct.Structure):
-    """Values that one input injects during a chunk of steps."""
+    """Values that one input injects during a chunk of steps.
+
+    Rows of a table, or, where ``begin`` is not null, the events of an `EventChunk`.
+    """
 
     _fields_ = [("ring", _i64), ("first", _i64), ("count", _i64), ("table", _ptr),
-                ("row_of_step", _ptr), ("version", _i64), ("back", _i64)]  # fmt: skip
+                ("row_of_step", _ptr), ("version", _i64), ("back", _i64), ("begin", _ptr),
+                ("column", _ptr), ("value", _ptr)]  # fmt: skip
 
 
 class Probe(ct.Structure):

@@ -17,7 +17,7 @@ import networkx as nx
 import numpy as np
 
 from ..errors import CircuitWarning, InputError
-from ..inputs.base import Chunk, Input, uid_list
+from ..inputs.base import Chunk, EventChunk, Input, uid_list
 from ..inputs.recorded import InputRecording
 from ..inputs.user import UserInput
 
@@ -108,13 +108,13 @@ class BaseInputProcessor(UserInput):
             self._recording.attributes.update(self.metadata)
             self._recording.begin(self.targets, self.dt, self.dtype, steps)
 
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         chunk = self._values(number, first, steps)
         if self._recording is not None:
             self._recording.stage(number, chunk, first, steps)
         return chunk
 
-    def _values(self, number: int, first: int, steps: int) -> Chunk:
+    def _values(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         return super().chunk(number, first, steps)
 
     def end_run(self, steps: int) -> None:
@@ -184,7 +184,7 @@ class ReadyInputProcessor(BaseInputProcessor):
         self._source = self._native().in_random_namespace(self._namespace or "")
         self._source.open(dt, dtype)
 
-    def _values(self, number: int, first: int, steps: int) -> Chunk:
+    def _values(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         if self.per_step:
             return super()._values(number, first, steps)
         return self._source.chunk(number, first, steps)

@@ -2,6 +2,7 @@
 
 from .array import ArrayInput as ArrayInput
 from .base import Chunk as Chunk
+from .base import EventChunk as EventChunk
 from .base import Input as Input
 from .file import FileInput as FileInput
 from .legacy import LegacyInput as LegacyInput

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from .base import Chunk, Input
+from .base import Chunk, EventChunk, Input
 
 
 class ArrayInput(Input):
@@ -57,7 +57,7 @@ class ArrayInput(Input):
         """Return after how many steps each target has nothing more to give."""
         return [source.length() for source in self._sources]
 
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         return self._sources[number].chunk(first, steps, self.modes[number])
 
 
@@ -145,11 +145,10 @@ class _Events:
         """Return the step after the last event."""
         return int(self.steps[-1]) + 1 if len(self.steps) else 0
 
-    def chunk(self, first: int, steps: int, mode: int) -> Chunk:
+    def chunk(self, first: int, steps: int, mode: int) -> EventChunk:
         a, b = np.searchsorted(self.steps, [first, first + steps])
-        hit, row = np.unique(self.steps[a:b], return_inverse=True)
-        table = np.zeros((len(hit), self.count), dtype=self.dtype)
-        np.add.at(table, (row, self.index[a:b]), 1)
-        rows = np.full(steps, -1, dtype=np.int32)
-        rows[hit - first] = np.arange(len(hit))
-        return Chunk(table, rows)
+        place = (self.steps[a:b] - first) * self.count + self.index[a:b]
+        place, number = np.unique(place, return_counts=True)
+        begin = np.searchsorted(place, np.arange(steps + 1) * self.count)
+        column = (place % max(self.count, 1)).astype(np.int32)
+        return EventChunk(self.count, begin, column, number.astype(self.dtype))

@@ -10,7 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,53 @@ class Chunk:
     table: NDArray[np.floating]
     row_of_step: NDArray[np.int32]
     version: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class EventChunk:
+    """Events of one target in consecutive steps; everything else is zero.
+
+    Attributes
+    ----------
+    count : int
+        Columns of the target.
+    begin : (steps + 1,) int64
+        Where the events of each step begin; the last number is where those of the last step end.
+    column : (events,) int32
+        Ascending within a step.
+    value : (events,) array of the working type
+        What enters, for instance the number of spikes.
+    """
+
+    count: int
+    begin: NDArray[np.int64]
+    column: NDArray[np.int32]
+    value: NDArray[np.floating]
+
+    version: ClassVar[int] = 0
+
+    @property
+    def span(self) -> slice:
+        """Which of the events belong to the steps."""
+        return slice(int(self.begin[0]), int(self.begin[-1]))
+
+    def steps_of(self) -> NDArray[np.int64]:
+        """Return the step of each event in `span`, counted from the first one, (n,)."""
+        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+
+    @cached_property
+    def row_of_step(self) -> NDArray[np.int32]:
+        """Row of `table` at each step, as `Chunk` has it."""
+        some = np.diff(self.begin) > 0
+        return np.where(some, np.cumsum(some) - 1, -1).astype(np.int32)
+
+    @cached_property
+    def table(self) -> NDArray[np.floating]:
+        """A row of values for each step that has events, as `Chunk` has it."""
+        rows = int(self.row_of_step.max(initial=-1)) + 1
+        table = np.zeros((rows, self.count), dtype=self.value.dtype)
+        table[self.row_of_step[self.steps_of()], self.column[self.span]] = self.value[self.span]
+        return table
 
 
 class Input(ABC):
@@ -86,8 +134,11 @@ class Input(ABC):
         self.dtype = np.dtype(dtype)
 
     @abstractmethod
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
-        """Return the values of target ``number`` for steps ``first`` to ``first + steps - 1``."""
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
+        """Return the values of target ``number`` for steps ``first`` to ``first + steps - 1``.
+
+        An `EventChunk` costs as much as it has events, a `Chunk` as much as it has values.
+        """
 
     def row_bytes(self) -> int:
         """Return the bytes that one step of values may take."""

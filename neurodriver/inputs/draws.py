@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes as ct
 import hashlib
 from collections.abc import Sequence
@@ -48,6 +49,12 @@ class Draws:
     def keys(self) -> NDArray[np.uint64]:
         """Keys that tell its columns from those of other inputs, too, (n,)."""
         return self._key ^ np.uint64(self._seed)
+
+    def of(self, columns: NDArray[np.int64]) -> Draws:
+        """Return the draws of some columns alone."""
+        other = copy.copy(self)
+        other._key = np.ascontiguousarray(self._key[columns])
+        return other
 
     def call(
         self, name: str, first: int, out: NDArray[Any], *arguments: Any, steps: int | None = None

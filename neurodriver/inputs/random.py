@@ -1,10 +1,11 @@
 """Random inputs: spike trains and noise that depend on uid, namespace, seed and step alone.
 
-Every number is a function of the seed, a hash of the uid, the namespace of the LPU and the step
-(Philox4x32-10, Salmon et al. 2011, doi 10.1145/2063384.2063405). So a uid gets the same train
-whatever else is injected, in whatever order, and however a run is cut. Inputs of different class
-or variable are independent, and so are inputs into LPUs of different namespaces. Two inputs of one
-class into one variable of one LPU are so only with different seeds.
+Every number is a function of the seed, a hash of the uid, the namespace of the LPU and the step, or
+the block of steps where events are rare (Philox4x32-10, Salmon et al. 2011, doi
+10.1145/2063384.2063405). So a uid gets the same train whatever else is injected, in whatever order,
+and however a run is cut. Inputs of different class or variable are independent, and so are inputs
+into LPUs of different namespaces. Two inputs of one class into one variable of one LPU are so only
+with different seeds.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .base import Chunk, Input, active_steps, check_span, values_for
+from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
+from .trains import SELDOM, Trains
 
 MOST_EVENTS = 500.0
 """Largest mean number of events of one uid in one step."""
@@ -58,7 +60,7 @@ class _RandomInput(Input):
     def random_keys(self) -> NDArray[np.uint64]:
         return self._draws.keys
 
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         a, b = active_steps(first, steps, self.dt, self.start, self.stop)
         table = np.empty((b - a, len(self.targets[0][1])), dtype=self.dtype)
         rows = np.full(steps, -1, dtype=np.int32)
@@ -71,15 +73,71 @@ class _RandomInput(Input):
     def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
         """Fill the rows from step ``first`` on; return which hold anything but zeros."""
 
+
+class _TrainInput(_RandomInput):
+    """Trains of events: those of uids that have few are drawn as events, others step by step."""
+
+    _seldom: NDArray[np.int64]
+    _often: NDArray[np.int64]
+
+    def _share(self, mean: NDArray[np.float64], single: bool) -> None:
+        """Decide from the events of a step, (n,), how those of each uid are drawn."""
+        self._seldom, self._often = np.flatnonzero(mean <= SELDOM), np.flatnonzero(mean > SELDOM)
+        self._trains = Trains(self._draws, self._seldom, mean[self._seldom], single, self.dtype)
+        self._each = self._draws.of(self._often)
+        self._few = 8 * float(np.minimum(mean, 1.0).sum()) <= len(mean)
+
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
+        a, b = active_steps(first, steps, self.dt, self.start, self.stop)
+        if len(self._often) and not (self._few and len(self._seldom)):
+            return super().chunk(number, first, steps)
+        events = self._events(first + a, max(b - a, 1))
+        begin = events.begin
+        if b - a < steps:
+            begin = np.pad(begin[: b - a + 1], (a, steps - b), mode="edge")
+        return EventChunk(events.count, begin, events.column, events.value)
+
+    def _events(self, first: int, steps: int) -> EventChunk:
+        """Return the events of all uids."""
+        count = len(self.targets[0][1])
+        seldom = self._trains.events(first, steps, count)
+        if not len(self._often):
+            return seldom
+        table = np.empty((steps, len(self._often)), dtype=self.dtype)
+        self._draw(first, table)
+        step, place = np.nonzero(table)
+        step = np.concatenate([seldom.steps_of(), step])
+        column = np.concatenate([seldom.column[seldom.span], self._often[place].astype(np.int32)])
+        value = np.concatenate([seldom.value[seldom.span], table[table != 0]])
+        order = np.lexsort((column, step))
+        begin = np.searchsorted(step[order], np.arange(steps + 1))
+        return EventChunk(count, begin, column[order], value[order])
+
+    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        if not len(self._seldom):
+            return self._draw(first, table)
+        each = np.empty((len(table), len(self._often)), dtype=self.dtype)
+        self._draw(first, each)
+        table[:] = 0
+        table[:, self._often] = each
+        events = self._trains.events(first, len(table), table.shape[1])
+        table[events.steps_of(), events.column[events.span]] = events.value[events.span]
+        some: NDArray[np.bool_] = np.asarray(table.any(axis=1))
+        return some
+
     def _draw_events(
         self, name: str, first: int, table: NDArray[Any], *arguments: Any
     ) -> NDArray[np.bool_]:
         some = np.empty(len(table), dtype=np.uint8)
-        self._draws.call(name, first, table, *arguments, some)
+        self._each.call(name, first, table, *arguments, some)
         return some.astype(np.bool_)
 
+    @abstractmethod
+    def _draw(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        """Fill rows of those uids that have many; return which hold anything but zeros."""
 
-class PoissonInput(_RandomInput):
+
+class PoissonInput(_TrainInput):
     """Injects independent Poisson spike trains.
 
     The number of events of a uid in a step has a Poisson distribution of mean ``rate * dt``.
@@ -100,7 +158,12 @@ class PoissonInput(_RandomInput):
 
     Notes
     -----
-    Inversion of the distribution function; a mean of 500 events a step is the limit.
+    A uid with a mean of at most 0.5 events a step (``SELDOM``) gets its events by blocks of 256
+    steps: the block ``floor(step / 256)`` has a number of events of mean ``256 * rate * dt``, and
+    each lies at any of its steps with equal probability. These numbers depend on the block, and so
+    on the step, as they do on uid, namespace and seed. A uid with a higher mean draws a number of
+    events in each step. Either number comes from inversion of the distribution function; a mean of
+    500 events a step is the limit.
     """
 
     _purpose = "PoissonInput"
@@ -130,14 +193,14 @@ class PoissonInput(_RandomInput):
                 f"{self.name}: rate must be at most {most:g} Hz at dt = {dt:g} s, "
                 f"got {self.rate.max():g}; inject noise of that mean instead"
             )
-        self._tables = poisson_table(mean)
+        self._share(mean, not self.counts)
+        self._tables = poisson_table(mean[self._often])
 
-    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
-        single = int(not self.counts)
-        return self._draw_events("nd_poisson", first, table, *self._tables, single)
+    def _draw(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        return self._draw_events("nd_poisson", first, table, *self._tables, int(not self.counts))
 
 
-class BernoulliInput(_RandomInput):
+class BernoulliInput(_TrainInput):
     """Injects 1 with a probability at each step, else 0, independently for each uid.
 
     Parameters
@@ -150,6 +213,12 @@ class BernoulliInput(_RandomInput):
         Seconds; steps k with ``start <= k * dt < stop``.
     seed : int
         0 to 2^64 - 1.
+
+    Notes
+    -----
+    A uid with p of at most 0.393 gets its events by blocks, as in `PoissonInput`: 1 wherever a
+    train of ``-log(1 - p)`` events a step has at least one, which has the probability p. A uid
+    with a larger p draws a number in each step.
     """
 
     _purpose = "BernoulliInput"
@@ -169,8 +238,14 @@ class BernoulliInput(_RandomInput):
         if len(bad):
             raise InputError(f"{self.name}: p must be a probability, 0 to 1, got {bad[0]}")
 
-    def _fill(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
-        return self._draw_events("nd_bernoulli", first, table, self.p)
+    def open(self, dt: float, dtype: np.dtype) -> None:
+        super().open(dt, dtype)
+        with np.errstate(divide="ignore"):  # p = 1 is drawn step by step
+            self._share(-np.log1p(-self.p), single=True)
+        self._p = self.p[self._often]
+
+    def _draw(self, first: int, table: NDArray[Any]) -> NDArray[np.bool_]:
+        return self._draw_events("nd_bernoulli", first, table, self._p)
 
 
 class NoiseInput(_RandomInput):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, NeurodriverError
 from ..recorders.base import Block, Columns, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
-from .base import Chunk, Input, Target
+from .base import Chunk, EventChunk, Input, Target
 
 _WAIT_BYTES, _WAIT_SECONDS = 1 << 22, 0.5
 """Rows are collected up to these limits before they are written: a step alone is too little."""
@@ -61,13 +61,13 @@ class InputRecording:
         self._recorder.open(
             RecordingPlan(dt, steps, interval, dtype, columns, self.attributes, from_start=True)
         )
-        self._staged: list[Chunk | None] = [None] * len(targets)
+        self._staged: list[Chunk | EventChunk | None] = [None] * len(targets)
         self._first = self._steps = 0
         self._waiting: dict[str, list[NDArray[Any]]] = {v: [] for v in uids}
         self._widths, self._dtype = {v: len(u) for v, u in uids.items()}, dtype
         self._bytes, self._rows, self._flushed = 0, 0, time.monotonic()
 
-    def stage(self, number: int, chunk: Chunk, first: int, steps: int) -> None:
+    def stage(self, number: int, chunk: Chunk | EventChunk, first: int, steps: int) -> None:
         """Take what target ``number`` would inject in the coming steps.
 
         The first step of the next call says how many of them were done.
@@ -181,7 +181,7 @@ class RecordedInput(Input):
         self.source.begin_run(steps)
         self.recording.begin(self.targets, self.dt, self.dtype, steps)
 
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         chunk = self.source.chunk(number, first, steps)
         self.recording.stage(number, chunk, first, steps)
         return chunk

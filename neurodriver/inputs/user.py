@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from .base import Chunk, Input
+from .base import Chunk, EventChunk, Input
 
 
 class UserInput(Input):
@@ -62,7 +62,7 @@ class UserInput(Input):
         """Whether there are values for the step at hand."""
         return True
 
-    def chunk(self, number: int, first: int, steps: int) -> Chunk:
+    def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         if self._asked != first:
             self._asked = first
             self._available = self.is_input_available()

@@ -6,6 +6,7 @@
  * others those of double precision, rounded.
  */
 #include <algorithm>
+#include <vector>
 
 typedef REAL real;
 typedef long long integer;
@@ -66,6 +67,133 @@ extern "C" void nd_poisson(const nd_rows *r, const integer *at, const double *no
             out[i] = (real)k;
         }
     });
+}
+
+/* Numbers of an event train within its block of steps: how many events, and the steps of these. */
+enum { ND_BLOCK = 256, ND_HOW_MANY = 1, ND_WHICH_STEP = 2 };
+
+/* Of each column: key, mean number of events in a block, exp(-mean), and a bound of the number. */
+struct nd_means { const double *mean, *none; const integer *most; };
+
+/* How many events each column of a piece has in a block, by inversion of the distribution function:
+ * the columns go side by side through the counts. Returns their sum. */
+static integer nd_how_many(const nd_rows *r, const nd_means &of, integer block, integer b,
+                           integer n, integer *count)
+{
+    const word *key = r->key + b;
+    const double *mean = of.mean + b;
+    const integer *most = of.most + b;
+    double u[ND_PIECE], chance[ND_PIECE], below[ND_PIECE];
+    int more = 0;
+    _Pragma("omp simd reduction(|:more)")
+    for (integer i = 0; i < n; ++i) {
+        u[i] = nd_uniform(key[i], r->seed, block, 0, ND_HOW_MANY, 0.0);
+        chance[i] = below[i] = of.none[b + i];
+        count[i] = below[i] <= u[i];
+        more |= below[i] <= u[i];
+    }
+    for (integer k = 1; more; ++k) {
+        const double part = 1.0 / (double)k;
+        more = 0;
+        _Pragma("omp simd reduction(|:more)")
+        for (integer i = 0; i < n; ++i) {
+            chance[i] = chance[i] * (mean[i] * part);
+            below[i] += chance[i];
+            const int next = (below[i] <= u[i]) & (k < most[i]);
+            count[i] += next;
+            more |= next;
+        }
+    }
+    integer sum = 0;
+    for (integer i = 0; i < n; ++i) sum += count[i];
+    return sum;
+}
+
+/* Events of one block, by columns: the step within it and the column of each. */
+struct nd_found {
+    std::vector<unsigned char> step;
+    std::vector<int> column;
+    integer size = 0;
+
+    void draw(const nd_rows *r, const nd_means &of, integer block)
+    {
+        size = 0;
+        for (integer b = 0; b < r->count; b += ND_PIECE) {
+            const integer n = std::min<integer>(r->count - b, ND_PIECE);
+            integer count[ND_PIECE];
+            const integer more = nd_how_many(r, of, block, b, n, count);
+            if (!more) continue;
+            if ((size_t)(size + more) > step.size()) {
+                step.resize(2 * (size + more));
+                column.resize(2 * (size + more));
+            }
+            place(r, block, b, n, count, more > n / 4);
+        }
+    }
+
+    /* A step is a byte of a draw: its words one after the other, their low bytes first. */
+    void place(const nd_rows *r, integer block, integer b, integer n, const integer *count, bool many)
+    {
+        const word *key = r->key + b;
+        unsigned w[4][ND_PIECE];
+        _Pragma("omp simd")
+        for (integer i = 0; i < (many ? n : 0); ++i) {
+            const nd_block drawn = nd_draw(key[i], r->seed, block, 0, ND_WHICH_STEP);
+            w[0][i] = drawn.w0;
+            w[1][i] = drawn.w1;
+            w[2][i] = drawn.w2;
+            w[3][i] = drawn.w3;
+        }
+        for (integer i = 0; i < n; ++i)
+            for (integer j = 0; j < count[i]; j += 16) {
+                if (!many || j) {
+                    const nd_block drawn = nd_draw(key[i], r->seed, block, (int)(j >> 4), ND_WHICH_STEP);
+                    w[0][i] = drawn.w0;
+                    w[1][i] = drawn.w1;
+                    w[2][i] = drawn.w2;
+                    w[3][i] = drawn.w3;
+                }
+                const integer end = std::min<integer>(count[i] - j, 16);
+                for (integer e = 0; e < end; ++e, ++size) {
+                    step[size] = (unsigned char)(w[e >> 2][i] >> 8 * (e & 3));
+                    column[size] = (int)(b + i);
+                }
+            }
+    }
+};
+
+/* Events of blocks r->first .. r->first + r->steps, ordered by step, then by column: `begin` of
+ * each step, `column` and, into r->out, how many are at once, or 1 where `single`. Columns are
+ * numbered by `name`. The last of `begin` is -1 where there is no `room` for all. */
+extern "C" void nd_trains(const nd_rows *r, const int *name, const double *mean,
+                          const double *none, const integer *most, integer single, integer room,
+                          integer *begin, int *column)
+{
+    nd_found drawn;
+    std::vector<int> sorted;
+    integer found = 0;
+    for (integer block = 0; block < r->steps; ++block) {
+        drawn.draw(r, {mean, none, most}, r->first + block);
+        integer at[ND_BLOCK + 1] = {0}, next[ND_BLOCK];
+        for (integer i = 0; i < drawn.size; ++i) ++at[drawn.step[i] + 1];
+        for (int s = 0; s < ND_BLOCK; ++s) at[s + 1] += next[s] = at[s];
+        sorted.resize(std::max((size_t)drawn.size, sorted.size()));
+        for (integer i = 0; i < drawn.size; ++i) sorted[next[drawn.step[i]]++] = drawn.column[i];
+        for (int s = 0; s < ND_BLOCK; ++s) {
+            begin[block * ND_BLOCK + s] = found;
+            for (integer i = at[s]; i < at[s + 1];) {
+                integer same = 1;
+                while (i + same < at[s + 1] && sorted[i + same] == sorted[i]) ++same;
+                if (found < room) {
+                    column[found] = name[sorted[i]];
+                    r->out[found] = (real)(single ? 1 : same);
+                }
+                ++found;
+                i += same;
+            }
+        }
+    }
+    begin[r->steps * ND_BLOCK] = found <= room ? found : -1;
 }
 
 /* mean + sigma * x with x normal, or uniform with variance 1. */

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..backends.tables import Events, InputTable, Probe
 from ..errors import InputError
-from ..inputs.base import Chunk, Input
+from ..inputs.base import Chunk, EventChunk, Input
 from ..plan.program import Program
 from ..recorders.base import Block, Columns, Recorder
 from .requests import recorded_columns
@@ -41,7 +41,7 @@ class InputFeed:
                 InputTable(list(rings).index(variable), start, count, None, None, 0, 0)
             )
         self._counts = SpikeCounts(program, self._targets)
-        self._staged: list[Chunk] = []  # holds what the tables point to
+        self._staged: list[Chunk | EventChunk] = []  # holds what the tables point to
 
     @property
     def longest(self) -> int:
@@ -60,14 +60,53 @@ class InputFeed:
         for place, (table, (scope, one, number)) in enumerate(places):
             self.asking = scope
             chunk = one.chunk(number, first, steps)
-            _check_chunk(chunk, table.count, steps, one)
+            if isinstance(chunk, EventChunk):
+                _check_events(chunk, table.count, steps, one)
+            else:
+                _check_chunk(chunk, table.count, steps, one)
             self._counts.check(place, chunk, first)
             self._staged.append(chunk)
-            table.table = chunk.table.ctypes.data
-            table.row_of_step = chunk.row_of_step.ctypes.data
-            table.version = chunk.version
+            _point(table, chunk)
         self.asking = None
         self._counts.check_sums(self._staged, first)
+
+
+def _point(table: InputTable, chunk: Chunk | EventChunk) -> None:
+    """Point the backend's table at the values of a chunk."""
+    table.version = chunk.version
+    if isinstance(chunk, EventChunk):
+        table.begin = chunk.begin.ctypes.data
+        table.column, table.value = chunk.column.ctypes.data, chunk.value.ctypes.data
+    else:
+        table.begin = None
+        table.table = chunk.table.ctypes.data
+        table.row_of_step = chunk.row_of_step.ctypes.data
+
+
+def _check_events(chunk: EventChunk, count: int, steps: int, one: Input) -> None:
+    """Raise where events are not what compiled code can read."""
+    begin, column, value = chunk.begin, chunk.column, chunk.value
+    name = type(one).__name__
+    if begin.dtype != np.int64 or column.dtype != np.int32 or value.dtype != one.dtype:
+        want = f"begin as int64, column as int32 and value as {one.dtype}"
+        got = f"{begin.dtype}, {column.dtype} and {value.dtype}"
+        raise InputError(f"{name}.chunk: {want} are needed, got {got}")
+    if begin.shape != (steps + 1,) or column.shape != value.shape or column.ndim != 1:
+        want = f"{steps + 1} places in begin, and as many columns as values"
+        got = f"{begin.shape}, {column.shape} and {value.shape}"
+        raise InputError(f"{name}.chunk: {want} are needed, got {got}")
+    if not all(array.flags.c_contiguous for array in (begin, column, value)):
+        raise InputError(f"{name}.chunk: begin, column and value must be contiguous")
+    if begin[0] < 0 or begin[-1] > len(column) or (np.diff(begin) < 0).any():
+        raise InputError(f"{name}.chunk: begin must ascend within 0 to {len(column)}")
+    mine = column[chunk.span]
+    if not len(mine):
+        return
+    if mine.min() < 0 or mine.max() >= count or chunk.count != count:
+        raise InputError(f"{name}.chunk: columns must be 0 to {count - 1} of {count}")
+    falls = np.flatnonzero(mine[1:] <= mine[:-1]) + 1 + begin[0]
+    if not np.isin(falls, begin).all():
+        raise InputError(f"{name}.chunk: the columns of a step must ascend, each once")
 
 
 def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CircuitWarning, InputError, quoted
-from ..inputs.base import Chunk, Input
+from ..inputs.base import Chunk, EventChunk, Input
 from ..plan.program import Program
 from ..plan.spikes.weights import MOST_SPIKES
 
@@ -46,7 +46,7 @@ class SpikeCounts:
         shared = (_Shared(variable, columns) for (_, variable), columns in passed.items())
         self._shared = [one for one in shared if len(one.limit.uids)]
 
-    def check(self, number: int, chunk: Chunk, first: int) -> None:
+    def check(self, number: int, chunk: Chunk | EventChunk, first: int) -> None:
         """Look at what one target gets in a chunk of steps, the first of them step ``first``.
 
         Raises
@@ -57,25 +57,57 @@ class SpikeCounts:
         limit = self._single.get(number)
         if limit is None:
             return
-        used = np.unique(chunk.row_of_step[chunk.row_of_step >= 0])
-        values = chunk.table[used]
-        step_of = [first + int((chunk.row_of_step == row).argmax()) for row in used.tolist()]
-        broken = np.argwhere(values != np.rint(values))
+        values = (
+            chunk.value[chunk.span] if isinstance(chunk, EventChunk) else _used(chunk)
+        ).ravel()
+        broken = np.flatnonzero(values != np.rint(values))
         if len(broken):
-            row, column = broken[0]
+            step, column = _place(chunk, int(broken[0]))
             raise InputError(
                 f"{limit.source}: spikes are counted, so values must be whole numbers; got "
-                f"{values[row, column]:g} for {limit.place(column, step_of[row])}"
+                f"{values[broken[0]]:g} for {limit.place(column, first + step)}"
             )
-        many = np.abs(values) > MOST_SPIKES
-        for column in np.flatnonzero(many.any(axis=0)).tolist():
-            row = int(many[:, column].argmax())
-            limit.warn(column, f"{values[row, column]:,.0f} spikes", step_of[row])
+        if np.abs(values).max(initial=0) <= MOST_SPIKES:
+            return
+        places = np.flatnonzero(np.abs(values) > MOST_SPIKES)
+        found = [(*_place(chunk, place), place) for place in places.tolist()]
+        for step, column, place in sorted(found, key=lambda one: (one[1], one[2])):
+            limit.warn(column, f"{values[place]:,.0f} spikes", first + step)
 
-    def check_sums(self, chunks: Sequence[Chunk], first: int) -> None:
+    def check_sums(self, chunks: Sequence[Chunk | EventChunk], first: int) -> None:
         """Look at what all targets get together in a chunk of steps."""
         for shared in self._shared:
             shared.check(chunks, first)
+
+
+def _rows(chunk: Chunk) -> NDArray[np.int32]:
+    """Return which rows of a table some step takes, ascending."""
+    return np.unique(chunk.row_of_step[chunk.row_of_step >= 0])
+
+
+def _used(chunk: Chunk) -> NDArray[np.floating]:
+    """Return the rows of a table that some step takes, (rows, n)."""
+    used = _rows(chunk)
+    return chunk.table if len(used) == len(chunk.table) else chunk.table[used]
+
+
+def _place(chunk: Chunk | EventChunk, place: int) -> tuple[int, int]:
+    """Return step and column of one of the events, or of the values of `_used`, in a row."""
+    if isinstance(chunk, EventChunk):
+        place += int(chunk.begin[0])
+        step = int(np.searchsorted(chunk.begin, place, side="right")) - 1
+        return step, int(chunk.column[place])
+    row, column = divmod(place, chunk.table.shape[1])
+    return int((chunk.row_of_step == _rows(chunk)[row]).argmax()), column
+
+
+def _largest(chunk: Chunk | EventChunk) -> NDArray[np.floating]:
+    """Return the largest size of the values of each column, (n,)."""
+    if not isinstance(chunk, EventChunk):
+        return np.asarray(np.abs(_used(chunk)).max(axis=0, initial=0.0))
+    largest: NDArray[np.floating] = np.zeros(chunk.count, dtype=chunk.value.dtype)
+    np.maximum.at(largest, chunk.column[chunk.span], np.abs(chunk.value[chunk.span]))
+    return largest
 
 
 class _Limit:
@@ -111,13 +143,11 @@ class _Shared:
         self.columns = {i: np.flatnonzero(on & np.isin(u, uids)) for i, (u, on) in targets.items()}
         self.places = {i: np.searchsorted(uids, targets[i][0][c]) for i, c in self.columns.items()}
 
-    def check(self, chunks: Sequence[Chunk], first: int) -> None:
+    def check(self, chunks: Sequence[Chunk | EventChunk], first: int) -> None:
         """Look at a chunk of steps of each input."""
         most = np.zeros(len(self.limit.uids))  # if all inputs were largest at once
         for i, columns in self.columns.items():
-            used = np.unique(chunks[i].row_of_step[chunks[i].row_of_step >= 0])
-            values = np.abs(chunks[i].table[np.ix_(used, columns)])
-            np.add.at(most, self.places[i], values.max(axis=0, initial=0.0))
+            np.add.at(most, self.places[i], _largest(chunks[i])[columns])
         doubtful = np.flatnonzero((most > MOST_SPIKES) & ~self.limit.reported)
         if not len(doubtful):
             return

@@ -17,6 +17,8 @@ from support import AMPA, DT, alone, build, node, simulate
 
 from neurodriver import BernoulliInput, Input, NoiseInput, PoissonInput
 from neurodriver.errors import InputError
+from neurodriver.inputs.base import EventChunk
+from neurodriver.inputs.trains import BLOCK
 
 SIGMAS = 5.0
 """Deviation of a statistic, in its standard errors, that is a failure; the seeds are fixed."""
@@ -96,7 +98,7 @@ def test_seeds_variables_and_kinds_differ() -> None:
             near(float((found[i] == found[j]).mean()), 0.5, 0.5 / math.sqrt(found[i].size))
 
 
-@pytest.mark.parametrize("mean", [0.002, 0.5, 20.0, 400.0])
+@pytest.mark.parametrize("mean", [0.002, 0.1, 0.5, 0.6, 20.0, 400.0])
 def test_poisson_counts(mean: float) -> None:
     """Mean and variance are rate * dt, and the counts have the distribution of Poisson."""
     x = rows(PoissonInput("s", UIDS, mean / DT, seed=11), 0, 1000)
@@ -111,6 +113,61 @@ def test_poisson_counts(mean: float) -> None:
     kept = expected > 10
     chi = ((seen - expected)[kept] ** 2 / expected[kept]).sum()
     assert chi < kept.sum() + SIGMAS * math.sqrt(2 * kept.sum())
+
+
+@pytest.mark.parametrize("mean", [0.003, 0.05, 0.5])
+def test_rare_events_within_blocks(mean: float) -> None:
+    """The events of a block have the law of Poisson, and lie anywhere in it alike."""
+    x = rows(PoissonInput("s", UIDS, mean / DT, seed=12), 0, 40 * BLOCK).reshape(40, BLOCK, -1)
+    steps = x.sum(axis=(0, 2))
+    assert stats.chisquare(steps).pvalue > 1e-4
+    sums = x.sum(axis=1).reshape(-1)
+    edges = stats.poisson.ppf(np.linspace(0, 1, 12)[1:-1], BLOCK * mean)
+    edges = np.unique(np.concatenate([[-1.0], edges, [np.inf]]))
+    seen = np.histogram(sums, edges + 0.5)[0]
+    chance = np.diff(stats.poisson.cdf(edges, BLOCK * mean))
+    assert len(seen) > 2
+    assert stats.chisquare(seen, chance * len(sums)).pvalue > 1e-4
+    # steps of the events of one block do not depend on each other, nor on their number
+    few = sums.reshape(40, -1)[:, None, :] <= max(BLOCK * mean, 1)
+    assert stats.chisquare((x * few).sum(axis=(0, 2))).pvalue > 1e-4
+    near(float((x * (x - 1)).mean()), mean**2, math.sqrt((4 * mean**3 + 2 * mean**2) / x.size))
+
+
+@given(
+    cuts=st.lists(st.integers(1, 1199), max_size=8),
+    picked=st.lists(st.integers(0, 39), min_size=1, unique=True),
+    often=st.sampled_from([0.0, 0.1, 0.9]),
+)
+@settings(max_examples=40, deadline=None)
+def test_rare_and_frequent_events_together(
+    cuts: list[int], picked: list[int], often: float
+) -> None:
+    """What a uid gets does not depend on the rates of others, nor on how blocks are cut."""
+    rng = np.random.default_rng(1)
+    rate = np.where(rng.random(40) < often, 9_000.0, rng.uniform(0, 4_000.0, 40))
+    whole = rows(PoissonInput("s", UIDS[:40], rate, 7 * DT, 1100 * DT, seed=4), 0, 1200)
+    assert whole[:, rate > 0].any(axis=0).all() and not whole[1100:].any()
+    some = PoissonInput("s", [UIDS[i] for i in picked], rate[picked], 7 * DT, 1100 * DT, seed=4)
+    edges = sorted({0, 1200, *cuts})
+    parts = [rows(some, a, b - a) for a, b in pairwise(edges)]
+    np.testing.assert_array_equal(np.vstack(parts), whole[:, picked])
+
+
+def test_several_events_at_once_are_one_number() -> None:
+    """Of a uid and step there is one event, of value 2, 3 ..., or 1 where counts are not asked."""
+    found = []
+    for counts in (True, False):
+        one = PoissonInput("s", UIDS, 0.4 / DT, seed=5, counts=counts)
+        one.open(DT, np.dtype("f8"))
+        chunk = one.chunk(0, 100, 1000)
+        assert isinstance(chunk, EventChunk)
+        column = chunk.column[chunk.span].astype(np.int64)
+        place = chunk.steps_of() * len(UIDS) + column
+        assert (np.diff(place) > 0).all()
+        found.append((place, chunk.value[chunk.span]))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert {1.0, 2.0, 3.0} <= set(np.unique(found[0][1])) and (found[1][1] == 1).all()
 
 
 def test_poisson_rates_of_each_uid() -> None:

@@ -189,8 +189,8 @@ class ShadowBackend:
         """
         for place, table in enumerate(self.inputs[: self._counts[0]]):
             mine = self._reference.inputs[place]
-            mine.table, mine.row_of_step = table.table, table.row_of_step
-            mine.version = table.version
+            for name in ("table", "row_of_step", "version", "begin", "column", "value"):
+                setattr(mine, name, getattr(table, name))
         self._take_ports(first)
         done = self._tested.run(first, min(steps, self.longest))
         self._reference.run(first, done)

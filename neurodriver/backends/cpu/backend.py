@@ -57,7 +57,7 @@ class _Kernel(ct.Structure):
 
 class _Ring(ct.Structure):
     _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
-    _fields_ += [(name, _ptr) for name in ("active", "noted", "where")]
+    _fields_ += [(name, _ptr) for name in ("active", "noted", "counted", "where")]
 
 
 class _Plan(ct.Structure):
@@ -229,10 +229,11 @@ class CPUBackend:
             steps of a call write, one each step.
         """
         rings, memory = [], self.memory
+        marks = memory.active, memory.noted, memory.counted, memory.where
         for variable, ring in memory.layout.rings.items():
             notes = [
                 None if note is None else note.ctypes.data
-                for note in (m.get(variable) for m in (memory.active, memory.noted, memory.where))
+                for note in (m.get(variable) for m in marks)
             ]
             rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *notes))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)

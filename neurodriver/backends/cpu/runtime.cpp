@@ -10,6 +10,7 @@
  *
  * Compiled with -DREAL=float or -DREAL=double.
  */
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "runtime_threads.h"
 #include "runtime_times.h"
 #include "runtime_rows.h"
+#include "runtime_inputs.h"
 
 namespace {
 
@@ -49,7 +51,7 @@ struct Simulation {
                                                    set in one, read before the next but one */
     bool quit = false;
     integer first = 0, steps = 0, done = 0, began = 0;
-    std::vector<std::vector<integer>> written;  /* [thread][input * depth + row]: its content */
+    std::vector<std::vector<Content>> written;  /* [thread][input * depth + row] */
     std::vector<integer> offset;                /* of each input in `written` */
     std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
@@ -61,7 +63,7 @@ struct Simulation {
             offset.push_back(total);
             total += plan.ring[plan.input[i].ring].depth;
         }
-        written.assign(plan.threads, std::vector<integer>(total, -1));
+        written.assign(plan.threads, std::vector<Content>(total));
         latest.assign(plan.threads, std::vector<integer>(plan.rings, 0));
         worked.assign(plan.threads * 8, 0);
         try {
@@ -101,17 +103,10 @@ struct Simulation {
         else advance_by<NoLaps>(thread);
     }
 
-    /* What a row shall hold of an input at a step; -2 is equal to nothing. */
-    integer content(const nd_input &in, integer k) const
-    {
-        const integer from = in.row_of_step[k - first];
-        return from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : -2;
-    }
-
     bool holds(integer thread, integer i, integer row, integer k) const
     {
-        const integer wanted = content(plan.input[i], k);
-        return wanted != -2 && written[thread][offset[i] + row] == wanted;
+        const integer what = wanted(plan.input[i], k - first);
+        return what >= 0 && written[thread][offset[i] + row].what == what;
     }
 
     /* A ring of inputs alone keeps its row while nothing changes: a constant input costs nothing,
@@ -138,17 +133,19 @@ struct Simulation {
             const integer row = k - in.back;
             if (row < 0) continue;
             const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
-            const integer from = in.row_of_step[k - first];
-            const bool told = holds(thread, i, at, k);
-            if (told && ring.active && from >= 0) mark(ring, row);
-            if (told) continue;
-            written[thread][offset[i] + at] = content(in, k);
-            const Share mine = share(in.count, thread, plan.threads);
-            real *to = ring.data + at * ring.width + in.first + mine.begin;
-            const size_t bytes = (size_t)(mine.end - mine.begin) * sizeof(real);
-            if (from < 0) std::memset(to, 0, bytes);
-            else std::memcpy(to, in.table + from * in.count + mine.begin, bytes);
-            if (ring.active && from >= 0 && any(to, mine.end - mine.begin)) mark(ring, row);
+            if (holds(thread, i, at, k)) {
+                if (ring.active && wanted(in, k - first)) {
+                    mark(ring.active, ring, row);
+                    mark(ring.counted, ring, row);
+                }
+                continue;
+            }
+            uint16_t *note = ring.noted ? ring.noted + at * (ring.width / 16) : nullptr;
+            const Share mine = share_from(in.first, in.count, thread, plan.threads);
+            const Slots to = {ring.data + at * ring.width, note, in.first, mine};
+            const Entered all = enter(in, k - first, to, written[thread][offset[i] + at]);
+            if (ring.active && all.some) mark(ring.active, ring, row);
+            if (ring.counted && all.others) mark(ring.counted, ring, row);
         }
     }
 

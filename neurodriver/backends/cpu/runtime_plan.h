@@ -18,16 +18,22 @@ struct nd_ring {
     real *data;
     integer depth, width;
     integer *active;                /* last step at which a row was not all zero, or null */
-    const uint16_t *noted;          /* which of 16 elements of a row may hold an event, or null */
+    uint16_t *noted;                /* which of 16 elements of a row may hold an event, or null */
+    integer *counted;               /* last step at which an event of a row may have been another
+                                       number than 1, or null */
     integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
 };
 
-struct nd_input {                   /* values of one (variable, uids) for a chunk of steps */
+struct nd_input {                   /* values of one (variable, uids) for a chunk of steps: rows of a
+                                       table, or events */
     integer ring, first, count;     /* slots first .. first + count of the ring's rows */
     const real *table;              /* (rows, count) */
     const int32_t *row_of_step;     /* row of the table at each step of the chunk, -1: zero */
     integer version;                /* changes with the table; 0: compare nothing */
     integer back;                   /* at step k the values are put into row k - back */
+    const integer *begin;           /* (steps + 1) where the events of each step begin; null: rows */
+    const int32_t *column;          /* ascending within a step */
+    const real *value;
 };
 
 struct nd_probe {                   /* rows of one variable, every interval-th step */

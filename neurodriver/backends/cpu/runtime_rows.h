@@ -10,6 +10,14 @@ Share share(integer count, integer thread, integer threads)
     return {b < count ? b : count, e < count ? e : count};
 }
 
+/* The same of slots from element `first` on, whose cache lines begin at multiples of 16 elements. */
+Share share_from(integer first, integer count, integer thread, integer threads)
+{
+    const integer skip = first % 16;
+    const Share all = share(count + skip, thread, threads);
+    return {all.begin > skip ? all.begin - skip : 0, all.end > skip ? all.end - skip : 0};
+}
+
 /* Which of 16 values are not zero, as bits. Without a branch for each: where spikes are is as
  * good as random. */
 inline uint32_t nonzero(const real *x)
@@ -28,16 +36,11 @@ inline real *row_of(const nd_ring &ring, integer k)
     return ring.data + (k % ring.depth) * ring.width;
 }
 
-inline void mark(const nd_ring &ring, integer row)
+/* Note a step as the last one of its row, unless a later one is; all threads note the same one. */
+inline void mark(integer *last, const nd_ring &ring, integer row)
 {
-    __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
-}
-
-inline bool any(const real *x, integer n)
-{
-    bool found = false;
-    for (integer j = 0; j < n; ++j) found |= x[j] != 0;
-    return found;
+    integer *at = last + row % ring.depth;
+    if (__atomic_load_n(at, __ATOMIC_RELAXED) < row) __atomic_store_n(at, row, __ATOMIC_RELAXED);
 }
 
 /* Copy some of the elements of a row that are asked for. */

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...inputs.base import EventChunk
 from ..tables import Events, InputTable, Probe
 from .bits import Bits, Found
 from .transfers import Growing, Records, at
@@ -53,14 +54,27 @@ class InputStage:
         self._held, self._rows, self._used = -1, 0, 0
         self._key: tuple[bytes, int] = b"", -1
         self._steady = False
+        self._chunk: EventChunk | None = None
         self.actions = np.empty(0, np.int32)
         ring, active = owner.ring_address(name), owner.active_address(name)
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
         self._head, self._tail = ring, (active, *shape)
 
+    def _expand(self, steps: int) -> None:
+        """Make rows of values from events, which the device does not read."""
+        table = self._table
+        begin = at(table.begin, (steps + 1,), np.int64)
+        found = int(begin[-1])
+        column = at(table.column, (found,), np.int32) if found else np.empty(0, np.int32)
+        value = at(table.value, (found,), self._owner.dtype) if found else np.empty(0)
+        self._chunk = chunk = EventChunk(table.count, begin, column, value)
+        table.row_of_step, table.table = chunk.row_of_step.ctypes.data, chunk.table.ctypes.data
+
     def order(self, first: int, steps: int) -> bool:
         """Find the actions of a chunk; return whether they differ from those of the last one."""
         table = self._table
+        if table.begin:
+            self._expand(steps)
         key = ct.string_at(table.row_of_step, 4 * steps), table.version
         if self._steady and key == self._key:
             return False

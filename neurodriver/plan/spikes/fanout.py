@@ -165,11 +165,11 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
 
     Notes
     -----
-    Sources of one group are one block: a range of elements. Others make a block for each latency
-    that is their least, of elements that are listed. The spikes of row k - lag are dealt out at
-    step k, where the lag is the least latency of a block, less one; so a slot lies
-    ``latency - 1 - lag`` steps ahead. On a GPU they are dealt out without a lag, as soon as they
-    are known.
+    Sources of one group are one block: a range of elements. So are the slots of inputs: the step
+    loop notes what it injects. Others make a block for each latency that is their least, of
+    elements that are listed. The spikes of row k - lag are dealt out at step k, where the lag is
+    the least latency of a block, less one; so a slot lies ``latency - 1 - lag`` steps ahead. On a
+    GPU they are dealt out without a lag, as soon as they are known.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
@@ -332,13 +332,13 @@ def _blocks(
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port}
+    noted = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port} | {"inputs"}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)
         if not len(mine):
             continue
-        if owner in computed:
+        if owner in noted:
             lag = int(back[mine].min())
             size = padded(segment.count)
             blocks.append((lag, segment.start, segment.start + size, made, 0))

@@ -1,0 +1,113 @@
+/* What enters the rows of rings: values of all slots of an input, or events at some of them. Each
+ * thread writes those slots whose cache lines are its own. */
+namespace {
+
+const integer UNKNOWN = -1;     /* content of a row that nothing was put into */
+const integer OTHERS = -2;      /* values that nothing else is compared with */
+const integer SOME = -3;        /* events */
+
+/* What one thread has put into a row of an input. */
+struct Content {
+    integer what = UNKNOWN;     /* or 0: zeros, or a number that tells a row of a version */
+    std::vector<int32_t> set;   /* of events: columns that are not zero */
+};
+
+/* What entered the share of a thread. */
+struct Entered {
+    bool some = false;          /* an event */
+    bool others = false;        /* another number than 1 */
+};
+
+/* The slots of an input in one row, and a thread's share of them. */
+struct Slots {
+    real *row;
+    uint16_t *note;             /* of the row, or null */
+    integer first;              /* element of column 0 */
+    Share mine;                 /* columns */
+
+    /* Set only the bits of `mask` in the note of 16 elements, which may belong to others, too. */
+    void write(integer line, unsigned mask, unsigned bits) const
+    {
+        const integer b = first + mine.begin, e = first + mine.end;
+        if (line * 16 >= b && line * 16 + 16 <= e) {
+            note[line] = (uint16_t)((note[line] & ~mask) | bits);
+            return;
+        }
+        __atomic_fetch_and(&note[line], (uint16_t)~(mask & ~bits), __ATOMIC_RELAXED);
+        if (bits) __atomic_fetch_or(&note[line], (uint16_t)bits, __ATOMIC_RELAXED);
+    }
+
+    void put(int32_t column, real value) const
+    {
+        const integer at = first + column;
+        row[at] = value;
+        const unsigned bit = 1u << at % 16;
+        if (note) write(at / 16, bit, value != 0 ? bit : 0);
+    }
+
+    /* Put values, or zeros for null, into all columns. */
+    Entered put_all(const real *values) const
+    {
+        const integer b = first + mine.begin, e = first + mine.end;
+        const size_t bytes = (size_t)(e - b) * sizeof(real);
+        if (values) std::memcpy(row + b, values + mine.begin, bytes);
+        else std::memset(row + b, 0, bytes);
+        if (!note) return {};
+        Entered all;
+        for (integer at = b; values && at < e; ++at) all.others |= (row[at] != 0) & (row[at] != 1);
+        for (integer at = b; at < e;) {
+            const integer line = at / 16, end = line * 16 + 16 < e ? line * 16 + 16 : e;
+            unsigned mask = 0, bits = 0;
+            if (end - at == 16) {
+                mask = 0xffff;
+                bits = values ? nonzero(row + at) : 0;
+            } else {
+                for (integer i = at; i < end; ++i) {
+                    mask |= 1u << i % 16;
+                    bits |= (unsigned)(row[i] != 0) << i % 16;
+                }
+            }
+            write(line, mask, bits);
+            all.some |= bits != 0;
+            at = end;
+        }
+        return all;
+    }
+};
+
+/* What a row shall hold of an input at a step, counted from the first one of the call. */
+inline integer wanted(const nd_input &in, integer step)
+{
+    if (in.begin) return in.begin[step] < in.begin[step + 1] ? SOME : 0;
+    const integer from = in.row_of_step[step];
+    return from < 0 ? 0 : in.version ? (in.version << 32) + from + 1 : OTHERS;
+}
+
+/* Put a thread's share of what enters at a step into a row. */
+Entered enter(const nd_input &in, integer step, const Slots &to, Content &held)
+{
+    const integer before = held.what;
+    held.what = wanted(in, step);
+    if (held.what != SOME && before != SOME) {
+        const integer from = held.what ? in.row_of_step[step] : -1;
+        return to.put_all(from < 0 ? nullptr : in.table + from * in.count);
+    }
+    if (before != SOME && before != 0) to.put_all(nullptr);
+    for (int32_t c : held.set) to.put(c, 0);
+    held.set.clear();
+    if (held.what == 0) return {};
+    if (held.what != SOME) return to.put_all(in.table + in.row_of_step[step] * in.count);
+    const int32_t *end = in.column + in.begin[step + 1];
+    const int32_t *c = std::lower_bound(in.column + in.begin[step], end, (int32_t)to.mine.begin);
+    Entered all;
+    for (; c < end && *c < to.mine.end; ++c) {
+        const real value = in.value[c - in.column];
+        to.put(*c, value);
+        held.set.push_back(*c);
+        all.some = true;
+        all.others |= value != 1;
+    }
+    return all;
+}
+
+}  // namespace

@@ -1,0 +1,110 @@
+"""Trains of rare events: what is drawn is how many a block of steps holds, and which steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import EventChunk
+from .draws import Draws
+
+BLOCK = 256
+"""Steps of a block, as ``ND_BLOCK`` of ``native/draws.h``."""
+
+SELDOM = 0.5
+"""Mean number of events of a uid and step up to which they are drawn by blocks.
+
+Near it drawing by blocks and by steps take equally long, what is injected included."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """Events of some blocks, as `EventChunk` has them."""
+
+    first: int
+    begin: NDArray[np.int64]
+    column: NDArray[np.int32]
+    value: NDArray[np.floating]
+
+    @property
+    def end(self) -> int:
+        return self.first + (len(self.begin) - 1) // BLOCK
+
+    def part(self, first: int) -> _Window:
+        """Return the blocks from ``first`` on."""
+        begin = self.begin[(first - self.first) * BLOCK :]
+        return _Window(first, begin, self.column, self.value)
+
+
+class Trains:
+    """Poisson trains of events, drawn by blocks of ``BLOCK`` steps.
+
+    The number of events of a uid in a block has a Poisson distribution, and each of them lies at
+    any step of the block with equal probability. So the numbers of events of all steps are
+    independent and have Poisson distributions. All are functions of uid, namespace, seed and number
+    of the block. The work is proportional to the events and to the uids in each block.
+
+    Parameters
+    ----------
+    draws : Draws
+    columns : (m,) int64
+        Whose trains these are, ascending; each must be a column of ``draws``.
+    mean : (m,) float64
+        Events of a step, ``SELDOM`` at most.
+    single : bool
+        One event wherever there are several at once.
+    dtype : dtype
+        Working type.
+    """
+
+    def __init__(
+        self,
+        draws: Draws,
+        columns: NDArray[np.int64],
+        mean: NDArray[np.float64],
+        single: bool,
+        dtype: np.dtype,
+    ) -> None:
+        self._draws, self._single, self._dtype = draws.of(columns), int(single), dtype
+        self._columns = columns.astype(np.int32)
+        self._mean = mean * BLOCK
+        self._none = np.exp(-self._mean)
+        # beyond: less than 2^-60
+        self._most = (self._mean + 12 * np.sqrt(self._mean) + 30).astype(np.int64)
+        self._known = self._draw(0, 0)
+
+    def events(self, first: int, steps: int, count: int) -> EventChunk:
+        """Return the events of some steps from ``first`` on, among ``count`` columns."""
+        low, high = first // BLOCK, -(-(first + steps) // BLOCK)
+        if low < self._known.first or low >= self._known.end:
+            self._known = self._draw(low, high)
+        elif high > self._known.end:
+            self._known = _joined(self._known.part(low), self._draw(self._known.end, high))
+        known = self._known
+        at = first - known.first * BLOCK
+        return EventChunk(count, known.begin[at : at + steps + 1], known.column, known.value)
+
+    def _draw(self, low: int, high: int) -> _Window:
+        """Return the events of the blocks from ``low`` to ``high - 1``."""
+        blocks = high - low
+        begin = np.zeros(blocks * BLOCK + 1, dtype=np.int64)
+        wanted = float(self._mean.sum()) * blocks
+        room = int(wanted + 8 * np.sqrt(wanted)) + 32
+        while True:
+            column, value = np.empty(room, dtype=np.int32), np.empty(room, dtype=self._dtype)
+            given = self._columns, self._mean, self._none, self._most, self._single
+            self._draws.call("nd_trains", low, value, *given, room, begin, column, steps=blocks)
+            if begin[-1] >= 0:
+                return _Window(low, begin, column, value)
+            room *= 2
+
+
+def _joined(early: _Window, late: _Window) -> _Window:
+    """Return the events of blocks that follow each other."""
+    a, b = int(early.begin[0]), int(early.begin[-1])
+    begin = np.concatenate([early.begin[:-1] - a, late.begin + (b - a)])
+    end = int(late.begin[-1])
+    column = np.concatenate([early.column[a:b], late.column[:end]])
+    return _Window(early.first, begin, column, np.concatenate([early.value[a:b], late.value[:end]]))
