@@ -84,7 +84,7 @@ TABLE: dict[str, dict[str, str]] = {
     },
     **{
         f"neurokernel.{name}": _each(
-            "neurodriver.compat.core", "Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"
+            f"neurodriver.compat.{name}", "Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"
         )
         for name in ("core", "core_gpu")
     },

@@ -7,6 +7,7 @@ gets one for all its components.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -98,6 +99,17 @@ class Instance:
         """Largest sub-step in seconds."""
         longest: float | None = getattr(type(self), "maximum_dt", None)
         return self.dt if longest is None else longest
+
+    @cached_property
+    def internal_steps(self) -> int:
+        """Sub-steps of a step."""
+        count: int = type(self).substeps(self.dt)  # type: ignore[attr-defined]
+        return count
+
+    @cached_property
+    def internal_dt(self) -> float:
+        """Length of a sub-step in seconds."""
+        return self.dt / self.internal_steps
 
     def get_update_template(self) -> str:
         """Return the CUDA kernel of the model, with placeholders for types."""

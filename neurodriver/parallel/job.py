@@ -97,8 +97,9 @@ class Job:
         tables = {name: t.table for name, t in told.items()}
         modules = [name for name in told if name not in lpus]
         routes = make_routes(
-            tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules
-        )
+            tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules,
+            last_wins=plan.last_wins,
+        )  # fmt: skip
         gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
         self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
 
