@@ -86,6 +86,15 @@ class CircularArray:
         return self.parr.get()
 
 
+def memory_of(lpu: Any) -> MemoryView:
+    """Return the variables of an LPU, be it an old or a new one."""
+    known: MemoryView | None = getattr(lpu, "memory_manager", None)
+    if known is None:
+        known = MemoryView(Part(lpu.program, lpu._scope))
+        known.step_number = lpu.step
+    return known
+
+
 class Part:
     """The components of one LPU in a program, which may hold several LPUs.
 

@@ -62,6 +62,9 @@ class Input(ABC):
         self.dt = 0.0
         self.dtype = np.dtype(np.float64)
 
+    def attach(self, lpu: Any) -> None:  # noqa: B027  (most inputs do not read the LPU)
+        """Get to know the LPU; called before it is compiled."""
+
     def open(self, dt: float, dtype: np.dtype) -> None:
         """Get ready for steps of ``dt`` seconds and values of type ``dtype``."""
         self.dt = dt
