@@ -4,7 +4,6 @@ from .array import ArrayInput as ArrayInput
 from .base import Chunk as Chunk
 from .base import Input as Input
 from .file import FileInput as FileInput
-from .legacy import LegacyInput as LegacyInput
 from .pulse import PulseInput as PulseInput
 from .ramp import RampInput as RampInput
 from .random import BernoulliInput as BernoulliInput

@@ -1,0 +1,46 @@
+"""The table of adapters: what packages beside the core add to it, imported when it is needed.
+
+The core asks for the adapters of a kind and knows nothing else of the packages that provide them.
+It runs without a package that is not there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+ADAPTERS: dict[str, tuple[str, ...]] = {
+    "graph form": ("neurodriver.compat.legacy.graphs:LegacyForm",),
+    "input file": ("neurodriver.compat.legacy.inputs:LegacyFile",),
+}
+"""Kind of adapter -> ``module:class``.
+
+* graph form: a `neurodriver.circuit.forms.GraphForm`
+* input file: a `neurodriver.inputs.file.InputFile`
+"""
+
+NAMES = {"LegacyInput": "compat.legacy.inputs"}
+"""Names of the package ``neurodriver`` -> modules beside the core that hold them."""
+
+if TYPE_CHECKING:
+    from .compat.legacy.inputs import LegacyInput as LegacyInput
+
+__all__ = ["LegacyInput"]
+
+
+@cache
+def adapters(kind: str) -> tuple[Any, ...]:
+    """Return an instance of every adapter of a kind."""
+    places = [place.partition(":") for place in ADAPTERS[kind]]
+    return tuple(
+        getattr(import_module(module), name)() for module, _, name in places if _exists(module)
+    )
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a package above it
+        return False
