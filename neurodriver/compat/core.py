@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ports.port_table import COLUMNS
+from ..ports.interface import COLUMNS
 from .manager import Manager as Manager
 from .module import CTRL_TAG as CTRL_TAG
 from .module import GPOT_TAG as GPOT_TAG

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..parallel import manager
-from ..ports import RoutingTable
+from .ports import RoutingTable
 
 
 class RankToId(dict[int, str]):

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitError, PortError
 from ..parallel import module
-from ..ports import Interface, PortMapper, SelectorMethods
-from ..ports.port_table import COLUMNS
+from ..ports.interface import COLUMNS
+from .ports import Interface, PortMapper, Selector, SelectorMethods
+from .ports.tuples import tuples_of
 
 CTRL_TAG, GPOT_TAG, SPIKE_TAG = 1, 2, 3
 
@@ -110,7 +111,7 @@ class Module(module.Module):
 
     def _ports(self, kind: str) -> list[list[tuple[Any, ...]]]:
         ports = self.interface
-        return [ports.ids.take(ports.mask(io=io, type=kind)).tuples() for io in ("in", "out")]
+        return [tuples_of(ports.ids.take(ports.mask(io=io, type=kind))) for io in ("in", "out")]
 
     def _route(self) -> None:
         """Tell a manager which ports there are, and find the value of each."""
@@ -118,7 +119,9 @@ class Module(module.Module):
         index = np.zeros(len(spike), dtype=np.int64)  # of each port in the data of its type
         for kind in ("gpot", "spike"):
             mine = self.interface.mask(type=kind)
-            index[mine] = self.pm[kind].ports_to_inds(self.interface.ids.take(mine).tuples())
+            index[mine] = self.pm[kind].ports_to_inds(
+                Selector.of_identifiers(self.interface.ids.take(mine))
+            )
         self._spike, self._index = spike, index
         io = self.interface.mask(io="in") | self.interface.mask(io="out")
         rows = np.flatnonzero(io & (self.interface.mask(type="gpot") | spike))

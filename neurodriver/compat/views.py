@@ -15,7 +15,7 @@ from ..errors import near
 from ..plan.delays import steps_of
 from ..plan.edges import element_of
 from ..plan.program import Program
-from ..ports import PortMapper
+from .ports import PortMapper
 
 
 class HostArray(np.ndarray[Any, Any]):

@@ -9,8 +9,8 @@ import pytest
 from stepping import N, relays, wire
 
 from neurodriver.compat.core_gpu import Manager, Module
+from neurodriver.compat.ports import RoutingTable
 from neurodriver.errors import PortError
-from neurodriver.ports import RoutingTable
 
 GOOD = {
     "sel": "/m/in[0:2],/m/out[0:2],/m/s[0:2]",
