@@ -14,12 +14,26 @@ from typing import TYPE_CHECKING, Any
 ADAPTERS: dict[str, tuple[str, ...]] = {
     "graph form": ("neurodriver.compat.legacy.graphs:LegacyForm",),
     "input file": ("neurodriver.compat.legacy.inputs:LegacyFile",),
+    "model": ("neurodriver.compat.models.adapter:OldModel",),
 }
 """Kind of adapter -> ``module:class``.
 
 * graph form: a `neurodriver.circuit.forms.GraphForm`
 * input file: a `neurodriver.inputs.file.InputFile`
+* model: a `neurodriver.model.runtime.ModelAdapter`
 """
+
+MODEL_NAMES = {
+    "extra_params": "declaration",
+    "get_update_template": "kernel",
+    "int_params": "declaration",
+    "internals": "declaration",
+    "maximum_dt_allowed": "limit",
+}
+"""Name in the body of a model class that only an adapter understands -> what it says."""
+
+MODEL_VIEWS = ("extra_params", "get_update_template", "int_params", "internals")
+"""Names that every model class has, so that a subclass can build on them."""
 
 NAMES = {"LegacyInput": "compat.legacy.inputs"}
 """Names of the package ``neurodriver`` -> modules beside the core that hold them."""

@@ -124,7 +124,7 @@ def _group(
         if name in present:
             values = [d.get(name) for d in data]
             params[name] = _numbers(values, model, name, uids, faults, np.nan)
-    if model.in_old_style():
+    if model.runtime.opaque:
         params.update(_further_numbers(model, data, present))
     optional = [n for n, rule in model.params.items() if rule.default is not None]
     optional += model.initial_names()

@@ -171,9 +171,8 @@ class Circuit:
         Parameters
         ----------
         path : str or Path
-            GEXF 1.1 to 1.3, plain or gzipped, also in a form that `neurodriver.circuit.forms`
-            converts; what `save` wrote; or the circuit_config.json of a SONATA circuit
-            (`from_sonata`).
+            GEXF 1.1 to 1.3, plain or gzipped, in our form or another known one; what `save` wrote;
+            or the circuit_config.json of a SONATA circuit (`from_sonata`).
         models : NDComponent subclass, module, path, or nested sequence of these
             Models beside the shipped ones.
         strict : bool

@@ -8,13 +8,14 @@ its own. Modules with such classes import everything from here with ``*``.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..custom.arrays import HostArray, host_array
 from ..model.component import NDComponent
+from .models.instance import OldInstance
 
 __all__ = [
     "BaseAxonHillockModel",
@@ -57,17 +58,7 @@ def dtype_to_ctype(dtype: DTypeLike) -> str:
     return _C_TYPES[name]
 
 
-class _Inputs:
-    """What a base class offers to a ``run_step``."""
-
-    _link: Any
-
-    def retrieve_buffer(self, var: str, st: Any = None) -> None:
-        """Copy the first input of each component into ``self.inputs[var]``."""
-        self._link.inputs(var, self.inputs[var], True)  # type: ignore[attr-defined]
-
-
-class BaseAxonHillockModel(_Inputs, NDComponent):
+class BaseAxonHillockModel(OldInstance, NDComponent):
     """Neuron that spikes."""
 
     needs_code: ClassVar[bool] = True
@@ -75,7 +66,7 @@ class BaseAxonHillockModel(_Inputs, NDComponent):
     updates = ["spike_state", "V"]
 
 
-class BaseMembraneModel(_Inputs, NDComponent):
+class BaseMembraneModel(OldInstance, NDComponent):
     """Neuron with a graded potential."""
 
     needs_code: ClassVar[bool] = True
@@ -83,7 +74,7 @@ class BaseMembraneModel(_Inputs, NDComponent):
     updates = ["V"]
 
 
-class BaseSynapseModel(_Inputs, NDComponent):
+class BaseSynapseModel(OldInstance, NDComponent):
     """Synapse: spikes or a potential in, a conductance out."""
 
     needs_code: ClassVar[bool] = True
@@ -91,7 +82,7 @@ class BaseSynapseModel(_Inputs, NDComponent):
     updates = ["g"]
 
 
-class BaseDendriteModel(_Inputs, NDComponent):
+class BaseDendriteModel(OldInstance, NDComponent):
     """Dendrite: conductances in, a current out."""
 
     needs_code: ClassVar[bool] = True

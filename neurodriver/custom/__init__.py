@@ -1,1 +1,1 @@
-"""Models of one's own in the old style: kernel templates and classes with ``run_step``."""
+"""Models that bring code: classes with ``run_step``, and with kernels of their own."""

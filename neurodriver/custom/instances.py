@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .. import settings
+from ..adapters import adapters
 from ..codegen.simt.threads import spread
 from ..codegen.template import Signature
 from ..errors import ModelError, near
@@ -20,6 +21,7 @@ from .place import Place
 from .plan import Custom, events_of, initial_columns
 
 if TYPE_CHECKING:
+    from ..model.component import NDComponent
     from ..plan.program import Program, Unit
 
 
@@ -80,6 +82,16 @@ class OwnLink:
         self.owner.place.inputs(self.number, access, self.owner.clock.step, out, first_only)
 
 
+def add_bases(model: type[NDComponent]) -> None:
+    """Let a model that brings code inherit what an instance can do.
+
+    The bases come last, so that the class and the models above it override them.
+    """
+    for base in (*(adapter.instance for adapter in adapters("model")), Instance):
+        if not issubclass(model, base):
+            model.__bases__ = (*model.__bases__, base)
+
+
 class Instances:
     """All instances of a program.
 
@@ -132,7 +144,8 @@ class Instances:
         params, states, inputs = self._sorted(one)
         rings = {a.variable for a in group.model.accesses}
         buffers = {v: Buffer(self.place, v, self.clock) for v in sorted(rings)}
-        instance = object.__new__(group.model)
+        add_bases(group.model)
+        instance: Any = object.__new__(group.model)
         link = self.links[number] = OwnLink(self, one)
         instance.__dict__.update(
             params_dict=params, access_buffers=buffers, dt=program.dt, LPU_id=program.circuit.name,
@@ -147,7 +160,7 @@ class Instances:
             takes = inspect.signature(group.model.__init__).parameters
             every = any(p.kind is p.VAR_KEYWORD for p in takes.values())
             given = {n: v for n, v in extra.items() if every or n in takes}
-            instance.__init__(params, buffers, program.dt, **given)  # type: ignore[misc]
+            instance.__init__(params, buffers, program.dt, **given)
 
     def _sorted(self, one: Custom) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Return the arrays of a group as an instance knows them: parameters, states, inputs."""
@@ -170,10 +183,10 @@ class Instances:
 
         group = self.program.circuit.groups[one.number]
         with self._blame(one.number, "get_update_template"):
-            text = self.made[one.number].get_update_template()
+            text = group.model.runtime.text(self.made[one.number])
         model = group.model
-        integers = frozenset(model.int_params)
-        signature = Signature(tuple(model.params), tuple(model.internals), integers)
+        runtime = model.runtime
+        signature = Signature(tuple(model.params), tuple(runtime.states), runtime.integers)
         assert one.shape is not None
         one.cost = one.cost + LANES * one.shape.substeps * 3.0 * calls_in(text)
         kernel = self.place.template(one.shape, text, signature)
@@ -189,7 +202,7 @@ class Instances:
         for number, (unit, launch) in units.items():
             self.links[number].kernel = launch
             group = self.program.circuit.groups[number]
-            for name in group.model.states if group.model.kernel == "text" else ():
+            for name in group.model.states if group.model.runtime.declared else ():
                 column = self.place.state(unit, name)
                 if column is not None:
                     self.made[number].internal_states[name] = column
@@ -199,7 +212,7 @@ class Instances:
         for number, instance in self.made.items():
             group = self.program.circuit.groups[number]
             pointers = self.place.pointers(number, -1)
-            if group.model.in_old_style():
+            if group.model.runtime.opaque:
                 for name, column in initial_columns(group).items():
                     if name in pointers:
                         self.links[number].store(pointers[name], column)

@@ -14,9 +14,9 @@ from ..circuit.links import REVERSAL_NAMES
 from ..codegen.component import Shape
 from ..errors import CircuitWarning, ModelError
 from ..model.component import EVENT_VARIABLES
+from ..model.runtime import backends_of
 from ..plan.initial import initial_states
 from .arrays import HostArray, filled
-from .declare import backends_of
 
 if TYPE_CHECKING:
     from ..plan.program import Program
@@ -48,20 +48,18 @@ class Custom:
 
 
 def needs_instance(group: Group) -> bool:
-    """Whether a class of a group overrides what only an instance can do.
+    """Whether a group has an instance: its class brings code.
 
     Raises
     ------
     ModelError
-        For a class in the old style that says nowhere what it computes.
+        For a class that says nowhere what it computes.
     """
     model = group.model
-    if getattr(model, "needs_code", False) and not model.kernel and not model.in_old_style():
-        raise ModelError(
-            f"{model.__name__}: nothing says what it computes; override get_update_template or "
-            f"run_step, or declare `update`"
-        )
-    return model.in_old_style() or bool(model.methods - {"maximum_dt_allowed"})
+    if model.needs_code and model.runtime.empty:
+        message = "nothing says what it computes; declare `update`, or override run_step"
+        raise ModelError(f"{model.__name__}: {message}")
+    return model.runtime.instance
 
 
 def check_backend(group: Group, backend: str) -> None:
@@ -96,7 +94,7 @@ def _columns(program: Program, number: int) -> dict[str, HostArray]:
     group, dtype = program.circuit.groups[number], program.dtype
     out = {f"param:{name}": column for name, column in parameters(group, dtype).items()}
     starts = initial_columns(group)
-    for name in group.model.internals if group.model.in_old_style() else ():
+    for name in group.model.runtime.states if group.model.runtime.opaque else ():
         out[f"internal:{name}"] = filled(starts[name], group.count, dtype)
     for access in group.model.accesses:
         out[f"input:{access.name}"] = filled(0.0, group.count, dtype)
@@ -124,13 +122,13 @@ def parameters(group: Group, dtype: np.dtype) -> dict[str, HostArray]:
     for name, column in columns.items():
         state = name.removeprefix("init")
         if name not in model.params and np.isnan(column).any():
-            start = starts.get(state, starts.get(f"internal{state}"))
+            start = starts.get(state)
             if state not in model.states and name not in REVERSAL_NAMES:
                 _warn(group, name, column, start)
             column = column if start is None else np.where(np.isnan(column), start, column)
-        if name in model.int_params:
+        if name in model.runtime.integers:
             if (np.asarray(column) % 1 != 0).any():
-                raise ModelError(f"{group.name}.{name}: must be whole numbers (int_params)")
+                raise ModelError(f"{group.name}.{name}: must be whole numbers")
             out[name] = filled(column, group.count, np.int32)
         else:
             out[name] = filled(column, group.count, dtype)
@@ -146,29 +144,8 @@ def _warn(group: Group, name: str, column: Any, start: Any) -> None:
 
 
 def initial_columns(group: Group) -> dict[str, NDArray[np.float64]]:
-    """Return the values before step 0 of internal states and updated variables, each (count,).
-
-    ``init<X>`` sets the internal states ``X`` and ``internalX`` and the variable ``X``. Without it
-    an internal state starts where ``internals`` or the declared state of that name says, and a
-    variable at the internal state of its name; else at 0.
-    """
-    model, count = group.model, group.count
-    declared = initial_states(group)
-    out: dict[str, NDArray[np.float64]] = {}
-
-    def put(name: str, state: str, start: Any) -> None:
-        given = np.asarray(group.params.get(f"init{state}", np.nan))
-        given = np.where(np.isnan(given), group.params.get(f"init{name}", np.nan), given)
-        out[name] = np.broadcast_to(np.where(np.isnan(given), start, given), (count,))
-
-    for name, number in model.internals.items():
-        inner = name.removeprefix("internal")
-        state = inner if inner in model.updates or inner in declared else name
-        put(name, state, declared.get(state, number))
-    for name in model.updates:
-        inner = name if name in out else f"internal{name}"
-        put(name, name, out.get(inner, declared.get(name, 0.0)))
-    return out
+    """Return the values before step 0 of kept states and updated variables, each (count,)."""
+    return group.model.runtime.starts(group, initial_states(group))
 
 
 def _connections(program: Program, number: int, access: str, variable: str) -> dict[str, HostArray]:

@@ -23,7 +23,7 @@ def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:
         if isinstance(state.initial, str):
             rule = group.model.params.get(state.initial)
             column = out.get(state.initial)
-            if column is None:  # a list of parameters in the old style may leave it out
+            if column is None:  # code may do without the parameter
                 default = rule.default if rule else 0.0
                 column = np.asarray(group.params.get(state.initial, default), dtype=float)
         else:
@@ -41,7 +41,7 @@ def fill_initial(program: Program) -> None:
     for unit in program.units:
         for number in unit.groups:
             group = program.circuit.groups[number]
-            if group.model.in_old_style():
+            if group.model.runtime.opaque:
                 continue  # its instance does that
             prefix = "" if number == unit.groups[0] else "synapse."
             place = program.positions.get(number, np.arange(group.count))

@@ -149,7 +149,7 @@ class MemoryManager:
         self._unnoted = {
             variable
             for group in circuit.groups
-            if group.model.kernel == "template" or group.model.methods
+            if group.model.runtime.instance
             for variable in group.model.updates
         }
         self.claims: dict[str, int] = {}  # bytes that kernels keep beside the rings
@@ -158,7 +158,7 @@ class MemoryManager:
                 if (number, variable) not in silent:
                     size = (places or {}).get(number, group.count)
                     self._ring(variable, depths).add(str(number), size)
-            if group.model.in_old_style() or group.model.methods:  # its instance reads rings
+            if group.model.runtime.instance:  # its instance reads rings
                 for access in group.model.accesses:
                     self._ring(access.variable, depths)
         for variable, count in injected.items():

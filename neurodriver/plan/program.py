@@ -217,8 +217,8 @@ def _unit(program: Program, number: int, plans: bool) -> Unit:
 def _custom(program: Program, number: int, plans: bool) -> None:
     """Plan a group with an instance: around its kernel, or around nothing."""
     group = program.circuit.groups[number]
-    one = Custom(number, stepwise="run_step" in group.model.methods)
-    if group.model.kernel == "template":
+    one = Custom(number, stepwise=group.model.runtime.stepwise)
+    if group.model.runtime.kernel:
         gathers, published = _gathers(program, number, group.count, one.values, "", plans, {})
         substeps = group.model.substeps(program.dt)
         one.values.update(dt=program.dt / substeps, components=group.count)
@@ -227,7 +227,7 @@ def _custom(program: Program, number: int, plans: bool) -> None:
         none: frozenset[str] = frozenset()
         one.shape = Shape(model, dtype, substeps, none, published, gathers, alone, group.count)
         one.cost = _work(one.shape, group.count)
-    elif group.model.kernel:
+    elif group.model.runtime.declared:
         unit = _unit(program, number, plans)
         unit.stepwise = one.stepwise
         program.units.append(unit)

@@ -102,7 +102,7 @@ def _segments(program: Program, unit: Unit, number: int, prefix: str) -> Iterato
 def _own_arrays(program: Program, unit: Unit, number: int, prefix: str) -> Iterator[Traffic]:
     """Yield what states and numbers take that no one else reads."""
     model = program.circuit.groups[number].model
-    numbers = set(model.params if model.kernel == "template" else step_numbers(model))
+    numbers = set(model.params if model.runtime.kernel else step_numbers(model))
     gathers = {a.name: program.gathers[number, a.name] for a in model.accesses}
     stored = {f"{access}:{name}" for access, g in gathers.items() for name in g.arrays}
     stored |= {f"{access}:calendar" for access in gathers}  # as long as there are spikes

@@ -13,7 +13,7 @@ from neurodriver import adapters
 
 PACKAGE = Path(__file__).parents[2] / "neurodriver"
 TABLE = "adapters.py"
-WORDS = re.compile(r"\bcompat\b|neurokernel|\bold library\b|\blegacy", re.IGNORECASE)
+WORDS = re.compile(r"\bcompat\b|neurokernel|\bold (?:library|style)\b|\blegacy", re.IGNORECASE)
 
 
 def core() -> list[Path]:

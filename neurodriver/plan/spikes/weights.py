@@ -69,7 +69,7 @@ def is_whole(model: type[NDComponent], access: Access) -> bool:
     """Whether spikes arrive at an access of a model with weights and in no other way."""
     plain = access.each == f"weight * {access.variable}" and access.accumulate == "real"
     known = access.variable in EVENT_VARIABLES and [*access.connection] == ["weight"]
-    return known and plain and not model.in_old_style()
+    return known and plain and not model.runtime.opaque
 
 
 def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int32], Units]:
