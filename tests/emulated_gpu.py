@@ -196,6 +196,7 @@ class EmulatedDevice:
             memset_d8=lambda address, value, n: ct.memset(address, value, n),
             memcpy_dtod=self._copy,
             Event=Event,
+            Context=SimpleNamespace(synchronize=self.wait),
         )
 
     @contextmanager

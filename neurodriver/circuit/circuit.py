@@ -321,9 +321,9 @@ class Circuit:
         parts = [g.full_uids for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0, "U1")
 
-    def members(self, scope: str) -> NDArray[np.bool_]:
-        """Return which components belong to a circuit joined here; all for the empty name."""
-        if not scope:
+    def members(self, scope: str | None) -> NDArray[np.bool_]:
+        """Return which components belong to a circuit joined here; all for None."""
+        if scope is None:
             return np.ones(self.count, dtype=bool)
         parts = [
             np.repeat([s == scope for s, _ in g.scopes], [n for _, n in g.scopes])
@@ -333,9 +333,9 @@ class Circuit:
         ]
         return np.concatenate(parts).astype(bool)
 
-    def numbers(self, scope: str) -> NDArray[np.int64]:
-        """Return the components of a circuit joined here, in its own order; all for no name."""
-        known = self.order.get(scope)
+    def numbers(self, scope: str | None) -> NDArray[np.int64]:
+        """Return the components of a circuit joined here, in its own order; all for None."""
+        known = None if scope is None else self.order.get(scope)
         return np.flatnonzero(self.members(scope)) if known is None else known
 
     def holders(self, variable: str) -> NDArray[np.int64]:

@@ -11,10 +11,10 @@ from collections import OrderedDict
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from ..custom.arrays import HostArray, host_array
 from ..model.component import NDComponent
+from .models.c_types import dtype_to_ctype as dtype_to_ctype
 from .models.instance import OldInstance
 
 __all__ = [
@@ -29,33 +29,6 @@ __all__ = [
     "host_array",
     "np",
 ]
-
-_C_TYPES = {
-    "float64": "double",
-    "float32": "float",
-    "int32": "int",
-    "uint32": "unsigned int",
-    "int64": "long long",
-    "uint64": "unsigned long long",
-    "int16": "short",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "bool": "bool",
-}
-
-
-def dtype_to_ctype(dtype: DTypeLike) -> str:
-    """Return the C type of a numpy type.
-
-    Raises
-    ------
-    ValueError
-        For a type that has none.
-    """
-    name = np.dtype(dtype).name
-    if name not in _C_TYPES:
-        raise ValueError(f"no C type for {name}; known are {', '.join(_C_TYPES)}")
-    return _C_TYPES[name]
 
 
 class BaseAxonHillockModel(OldInstance, NDComponent):

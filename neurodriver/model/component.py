@@ -236,7 +236,7 @@ class NDComponent:
         Source of the equations, with DOI.
     backends : sequence of str
         Where a class can run (``"cpu"``, ``"cuda"``). Without it: everywhere, but a class with its
-        own ``run_step`` and no kernel only on a GPU if its module imports PyCUDA, else on the CPU.
+        own ``run_step`` and no kernel only on a GPU if its code uses PyCUDA, else on the CPU.
     needs_code : bool
         Whether the class is a base of models, with nothing that it computes.
     runtime : Runtime

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,14 @@ PATHS: dict[str, tuple[str, ...]] = {
     f"{MODELS}.DendriteModels.Aggregator": ("Aggregator",),
     f"{MODELS}.testing": ("test_NDComponent",),
     f"{LPU}.utils.visualizer": ("visualizer",),
+    f"{LPU}.utils.curand": ("curand_setup",),
     f"{LPU}.utils.simpleio": ("write_array", "read_array", "dataset_append"),
     "neurokernel.core": ("Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"),
     "neurokernel.core_gpu": ("Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"),
     "neurokernel.pattern": ("Pattern", "Interface", "are_compatible"),
     "neurokernel.plsel": ("Selector", "SelectorMethods"),
     "neurokernel.pm": ("BasePortMapper", "PortMapper"),
-    "neurokernel.pm_gpu": ("GPUPortMapper",),
+    "neurokernel.pm_gpu": ("GPUPortMapper", "PortMapper"),
     "neurokernel.routing_table": ("RoutingTable",),
     "neurokernel.mpi": ("setup_logger",),
     "neurokernel.mixins": ("LoggerMixin",),
@@ -85,7 +87,6 @@ REFUSED = {
     (f"{LPU}.utils.parray", "PitchArray"): "use NumPy",
     (f"{LPU}.utils.parray", "to_gpu"): "use NumPy",
     (f"{LPU}.utils.parray_utils", "get_pitch_bytes"): "use NumPy",
-    (f"{LPU}.utils.curand", "curand_setup"): r"uniform\(\)",
     ("neurokernel.mpi", "WorkerManager"): "mpiexec",
     ("neurokernel.mpi_proc", "ProcessManager"): "mpiexec",
     ("neurokernel.tools.gpu", "bufint"): "use NumPy",
@@ -214,19 +215,21 @@ def test_another_retina_is_left_alone(kind: str, tmp_path: Path) -> None:
 
 def test_stand_ins_can_be_mentioned_but_not_used() -> None:
     """Without PyCUDA, its names are there for ``isinstance`` and as attributes; calls explain."""
-    try:
-        import pycuda.driver  # type: ignore[import-not-found] # noqa: F401
-    except ImportError:
-        pass
-    else:
+    if PathFinder.find_spec("pycuda") is not None:
         pytest.skip("PyCUDA is here")
+    from neurodriver.backends.cuda.device import DeviceError, device_count
     from neurodriver.compat.stand_ins import NoDeviceError, cuda, garray  # type: ignore[attr-defined]
 
     assert not isinstance(3, garray.GPUArray)
+    with pytest.raises(DeviceError, match="needs PyCUDA"):
+        device_count()
     with pytest.raises(NoDeviceError, match=r"pycuda\.driver\.mem_alloc needs PyCUDA"):
         cuda.mem_alloc(8)
     with pytest.raises(ImportError):
         garray.to_gpu([1.0])
+    curand = importlib.import_module(f"{LPU}.utils.curand")
+    with pytest.raises(NoDeviceError, match=r"curand_setup needs PyCUDA.*uniform\(\)"):
+        curand.curand_setup(8, 0)
 
 
 def test_c_types() -> None:

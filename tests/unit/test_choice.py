@@ -85,7 +85,7 @@ def test_ranks_of_a_host_take_turns(
     here.local_rank = place
     monkeypatch.setattr(mpi, "world", lambda: here)
     monkeypatch.setattr(device, "device_count", lambda: count)
-    assert choice._device(choice.Choice.of("cuda")) == expected
+    assert choice.gpu_number(choice.Choice.of("cuda")) == expected
 
 
 @pytest.mark.usefixtures("without_pycuda")

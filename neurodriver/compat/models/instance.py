@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ...custom.instance import Instance
 from ...errors import ModelError, near
+from .c_types import dtype_to_ctype
 from .template_of import template_of
 
 
@@ -18,6 +21,10 @@ class OldInstance(Instance):
     ----------
     internal_states : dict of array
         Internal states of a class with a kernel.
+    compile_options : list of str
+        For the CUDA compiler.
+    update_func : function of PyCUDA
+        The kernel of ``get_update_template``, prepared; made when it is first used, on a GPU only.
     """
 
     _brings: ClassVar[frozenset[str] | None] = None
@@ -42,6 +49,50 @@ class OldInstance(Instance):
     def get_update_template(self) -> str:
         """Return the CUDA kernel of the model, with placeholders for types."""
         return template_of(type(self))  # type: ignore[arg-type]
+
+    @cached_property
+    def compile_options(self) -> list[str]:
+        return []
+
+    @cached_property
+    def update_func(self) -> Any:
+        one: Any = self
+        types = {"dt": one.dtype}
+        types.update({f"input_{name}": one.dtype for name in one.accesses})
+        types.update({f"param_{name}": one.params_dict[name].dtype for name in one.params})
+        types.update({f"internal_{name}": one.dtype for name in one.internals})
+        types.update({f"update_{name}": one.dtype for name in one.updates})
+        return self.get_update_func(types)
+
+    def get_update_func(self, dtypes: Mapping[str, Any]) -> Any:
+        """Compile the template with PyCUDA.
+
+        Parameters
+        ----------
+        dtypes : mapping of str to dtype
+            Of the placeholders ``dt``, ``input_<variable>``, ``param_<name>``,
+            ``internal_<name>`` and ``update_<variable>``, in the order of the arguments.
+
+        Raises
+        ------
+        ModelError
+            On the CPU.
+        """
+        one: Any = self
+        if any(isinstance(array, np.ndarray) for array in (*one.inputs.values(), *_arrays(one))):
+            raise ModelError(
+                f"{type(self).__name__} starts its kernel itself, which takes a GPU "
+                f"(NEURODRIVER_BACKEND=cuda); on the CPU super().run_step(update_pointers) does it"
+            )
+        from pycuda.compiler import SourceModule
+
+        names = {name: dtype_to_ctype(dtype) for name, dtype in dtypes.items()}
+        names["fletter"] = "f" if np.dtype(one.dtype) == np.float32 else ""
+        module = SourceModule(one.get_update_template() % names, options=self.compile_options)
+        made = module.get_function("update")
+        made.prepare("i" + np.dtype(dtypes["dt"]).char + "i" + "P" * (len(dtypes) - 1))
+        made.block, made.grid = (128, 1, 1), ((one.num_comps - 1) // 128 + 1, 1)
+        return made
 
     def add_initializer(
         self, param_name: str, state_name: str, update_pointers: Mapping[str, int]
@@ -77,3 +128,8 @@ class OldInstance(Instance):
     def retrieve_buffer(self, var: str, st: Any = None) -> None:
         """Copy the first input of each component into ``self.inputs[var]``."""
         self._link.inputs(var, self.inputs[var], True)
+
+
+def _arrays(one: Any) -> Iterator[Any]:
+    """Go through the parameters of an instance."""
+    return (one.params_dict[name] for name in one.params)

@@ -47,8 +47,8 @@ class Recorded:
         LPUs whose synapses stay as they are.
     """
 
-    requests: Sequence[tuple[str, str, Sequence[str] | None]] = ()
-    apart: Sequence[str] = ()
+    requests: Sequence[tuple[str | None, str, Sequence[str] | None]] = ()
+    apart: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ def _recorded(circuit: Circuit, recorded: Recorded) -> Flags:
         if variable == "g" and uids is None:
             out |= circuit.members(scope)
         elif variable == "g" and uids is not None:
-            found = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
+            found = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
             out[found[found >= 0]] = True
     return out
 
