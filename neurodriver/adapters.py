@@ -39,7 +39,7 @@ NAMES = {"LegacyInput": "compat.legacy.inputs"}
 """Names of the package ``neurodriver`` -> modules beside the core that hold them."""
 
 if TYPE_CHECKING:
-    from .compat.legacy.inputs import LegacyInput as LegacyInput
+    LegacyInput: Any
 
 __all__ = ["LegacyInput"]
 

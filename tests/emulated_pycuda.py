@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neurodriver.custom.on_device import DevicePlace
+from neurodriver.backends.cuda.on_device import DevicePlace
 from neurodriver.native.compiler import find_compiler
 
 _PRELUDE = """

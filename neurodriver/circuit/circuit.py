@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import CircuitError
 from ..model.component import NDComponent
 from ..profiling.phases import phased
 
@@ -56,7 +57,8 @@ class Group:
     scopes : tuple of (str, int)
         In a circuit joined from several: their ids and numbers of components, one after the other.
     keys : (n,) uint64 array, optional
-        Keys of the random numbers, where they are not to be made from the names here.
+        Keys of the random numbers within the circuit's namespace, where they are not to be made
+        from the names here.
     """
 
     model: type[NDComponent]
@@ -156,6 +158,8 @@ class Circuit:
     """Variable, input ports, and the components that hold what each has (joined circuits)."""
     order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """Components of each circuit joined here, in its own order."""
+    random_namespace: str | None = None
+    """Namespace of the random numbers; None: that of the LPU which runs the circuit."""
 
     @classmethod
     @phased("read file")
@@ -375,25 +379,46 @@ class Circuit:
     @phased("digest")
     def digest(self) -> str:
         """Hash of everything the circuit holds, 64 hexadecimal digits."""
-        state = hashlib.sha256()
-        for group in self.groups:
-            state.update(f"{group.name}:{group.count};".encode())
-            if group.given_uids is not None:
-                state.update("\0".join(group.given_uids.tolist()).encode())
-            for name, column in sorted({**group.params, **group.labels}.items()):
-                state.update(told(name, column))
-        for links in self.connections:
-            for part in links.told():
-                state.update(part)
-        return state.hexdigest()
+        return _digest(self)
 
     def with_parts(self, groups: Iterable[Group], connections: Iterable[Connections]) -> Circuit:
         """Return a circuit with other groups and connections and the same name."""
         return replace(self, groups=tuple(groups), connections=tuple(connections))
 
+    def in_random_namespace(self, namespace: str | None) -> Circuit:
+        """Return the same circuit with another namespace of its random numbers.
+
+        Equal uids draw independent numbers in different namespaces. An LPU without a Manager has
+        the empty one. None stands for the id that a Manager gives the LPU.
+        """
+        return replace(self, random_namespace=_checked_namespace(namespace, self.name))
+
     def __str__(self) -> str:
         counts = ", ".join(f"{g.count:,} {g.name}" for g in self.groups)
         return f"{self.name}: {counts}; {self.edges:,} connections"
+
+
+def _checked_namespace(namespace: object, circuit: str) -> str | None:
+    if namespace is None or (isinstance(namespace, str) and "\0" not in namespace):
+        return namespace
+    want = "a namespace of random numbers must be None or a text without null characters"
+    raise CircuitError(f"{circuit}: {want}, got {namespace!r:.60}")
+
+
+def _digest(circuit: Circuit) -> str:
+    state = hashlib.sha256()
+    if circuit.random_namespace is not None:
+        state.update(f"random namespace {circuit.random_namespace!r};".encode())
+    for group in circuit.groups:
+        state.update(f"{group.name}:{group.count};".encode())
+        if group.given_uids is not None:
+            state.update("\0".join(group.given_uids.tolist()).encode())
+        for name, column in sorted({**group.params, **group.labels}.items()):
+            state.update(told(name, column))
+    for links in circuit.connections:
+        for part in links.told():
+            state.update(part)
+    return state.hexdigest()
 
 
 def told(name: str, column: Column) -> bytes:

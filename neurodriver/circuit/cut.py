@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from .circuit import Circuit, Column, Connections, Group, Port
-from .random_keys import component_keys
+from .random_keys import own_keys
 
 if TYPE_CHECKING:
     from ..ports import Pattern
@@ -54,6 +54,10 @@ class Parts:
 
 def cut(circuit: Circuit, part: ArrayLike, names: Sequence[str]) -> Parts:
     """Cut a circuit into parts.
+
+    The parts draw the random numbers of the whole: they share its namespace, the empty one where
+    it has none. So a Manager that runs two circuits cut alike, such as two eyes, needs a namespace
+    for each of them: ``cut(eye.in_random_namespace("left"), part, names)``.
 
     Parameters
     ----------
@@ -145,7 +149,7 @@ def _one(
         first += len(mine)
         params = {k: c if c.ndim == 0 else c[mine] for k, c in group.params.items()}
         labels = {k: c[mine] for k, c in group.labels.items()}
-        uids_here, keys = group.uids[mine], component_keys(circuit, g)[mine]
+        uids_here, keys = group.uids[mine], own_keys(circuit, g)[mine]
         groups.append(
             replace(
                 group,
@@ -181,7 +185,11 @@ def _one(
         groups.append(Group(Port, {}, sum(map(len, uids)), np.concatenate(uids), labels))
     links = [_own(links, of, part, number, entry) for links in circuit.connections]
     kept = tuple(one for one in links if len(one))
-    return Circuit(names[part], tuple(groups), kept + tuple(outgoing), circuit.source)
+    connections = kept + tuple(outgoing)
+    namespace = circuit.random_namespace or ""
+    return Circuit(
+        names[part], tuple(groups), connections, circuit.source, random_namespace=namespace
+    )
 
 
 def _own(

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
-from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.component import NDComponent
+from ..model.kinds import EVENT_VARIABLES
 from .circuit import Connections, Group, Port
 from .records import Records
 from .validate import edge_name

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..custom.arrays import HostArray, host_array
 from ..model.component import NDComponent
+from ..native.addresses import HostArray, host_array
 from .models.c_types import dtype_to_ctype as dtype_to_ctype
 from .models.instance import OldInstance
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import RequestError, near
 from ..inputs.base import uid_list
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import EVENT_VARIABLES
 from ..recorders.base import Block, Recorder, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
 from ..recorders.memory import MemoryRecorder

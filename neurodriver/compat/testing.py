@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, ModelError, near
 from ..inputs import ArrayInput, Input
-from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.component import NDComponent
+from ..model.kinds import EVENT_VARIABLES
 from ..model.library import models as known_models
 from ..recorders import MemoryRecorder
 from ..run.lpu import LPU

@@ -15,7 +15,6 @@ from ..circuit.circuit import Connections, Group, Port
 from ..errors import near
 from ..plan.delays import steps_of
 from ..plan.edges import element_of
-from ..plan.program import Program
 from .ports import PortMapper
 
 
@@ -42,7 +41,7 @@ class CircularArray:
 
     def __init__(self, memory: MemoryView, variable: str) -> None:
         self._memory, self._variable = memory, variable
-        self._ring = memory.program.memory.rings[variable]
+        self._ring = memory.program.layout.rings[variable]
 
     @property
     def parr(self) -> HostArray:
@@ -54,7 +53,7 @@ class CircularArray:
     def current(self) -> int:
         """Row of the current step."""
         step = self._memory.step_number
-        return self._memory.program.memory.access_buffer(self._variable, step).current
+        return self._memory.part.backend.memory.access_buffer(self._variable, step).current
 
     @property
     def buffer_length(self) -> int:
@@ -91,7 +90,7 @@ def memory_of(lpu: Any) -> MemoryView:
     known: MemoryView | None = getattr(lpu, "memory_manager", None)
     if known is None:
         here = lpu.settings.choice.name == "cpu"
-        known = MemoryView(Part(lpu.program, lpu._scope, None if here else lpu.backend))
+        known = MemoryView(Part(lpu.backend, lpu._scope, here))
         known.step_number = lpu.step
     return known
 
@@ -113,11 +112,10 @@ class Part:
         Number and group of each model that the LPU has, and which components are its own.
     """
 
-    def __init__(
-        self, program: Program, scope: str | None = None, backend: Backend | None = None
-    ) -> None:
-        self.program, self.scope, self._backend = program, scope, backend
-        circuit = program.circuit
+    def __init__(self, backend: Backend, scope: str | None = None, live: bool = True) -> None:
+        self.backend, self.program, self.scope = backend, backend.program, scope
+        self._live = live
+        circuit = self.program.circuit
         mine = np.split(circuit.members(scope), circuit.starts[1:-1])
         self.groups = [(i, g, m) for i, (g, m) in enumerate(zip(circuit.groups, mine, strict=True))]
         self.groups = [entry for entry in self.groups if entry[2].any()]
@@ -131,24 +129,24 @@ class Part:
 
     def rows(self, variable: str) -> NDArray[Any]:
         """Return the ring of a variable, (depth, width); a copy where it is not on the host."""
-        if self._backend is None:
-            return self.program.memory.get_buffer(variable)
-        depth = self.program.memory.rings[variable].depth
-        return np.stack([self._backend.row(variable, row) for row in range(depth)])
+        if self._live:
+            return self.backend.memory.get_buffer(variable)
+        depth = self.program.layout.rings[variable].depth
+        return np.stack([self.backend.row(variable, row) for row in range(depth)])
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step, (width,)."""
-        if self._backend is not None:
-            return self._backend.row(variable, step)
+        if not self._live:
+            return self.backend.row(variable, step)
         rows = self.rows(variable)
         row: NDArray[Any] = rows[step % len(rows)]
         return row
 
     def address(self, variable: str) -> int:
         """Return the address of row 0 of a variable."""
-        if self._backend is None:
+        if self._live:
             return int(self.rows(variable).ctypes.data)
-        where: Any = self._backend
+        where: Any = self.backend
         return int(where.ring_address(variable))
 
     def find(self, uid: str) -> int:
@@ -181,7 +179,7 @@ class MemoryView:
         element.
         """
         updated = {v for g in self.program.circuit.groups for v in g.model.updates}
-        rings = self.program.memory.rings
+        rings = self.program.layout.rings
         lost = "is not kept, as only its Aggregator reads it; record it"
         return Lazy(list(rings), self._variable, "variable", dict.fromkeys(updated, lost))
 
@@ -196,12 +194,12 @@ class MemoryView:
         return self.variables[variable]["buffer"]  # type: ignore[no-any-return]
 
     def _variable(self, name: str) -> dict[str, Any]:
-        ring = self.program.memory.rings[name]
+        ring = self.program.layout.rings[name]
         groups = self.program.circuit.groups
         uids: dict[str, int] = {}
         for number, group, mine in self.part.groups:
             if str(number) in ring.segments:
-                elements = self.program.elements(number, name)[mine].tolist()
+                elements = self.program.layout.elements(number, name)[mine].tolist()
                 uids.update(zip(group.uids[mine].tolist(), elements, strict=True))
         return {
             "buffer": CircularArray(self, name),
@@ -332,13 +330,12 @@ def port_mappers(part: Part, step: int) -> dict[str, Any]:
 
 def _published(part: Part, number: int, step: int) -> NDArray[np.float64]:
     """Return what the last step brought to each port of a group, (ports,)."""
-    program = part.program
-    circuit = program.circuit
+    program, circuit = part.program, part.program.circuit
     start, end = circuit.starts[number : number + 2]
     values = np.zeros(end - start)
     for links in circuit.connections if step else ():
         rows = np.flatnonzero((links.target >= start) & (links.target < end))
         if len(rows):
-            elements = element_of(program, links.source[rows], links.variable)
+            elements = element_of(program.layout, links.source[rows], links.variable)
             values[links.target[rows] - start] = part.row(links.variable, step - 1)[elements]
     return values

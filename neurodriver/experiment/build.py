@@ -48,6 +48,8 @@ class ExperimentLPU(LPU):
         section, path = experiment.section.lpu[id], ("lpu", id)
         with told(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
+            if section.random_namespace is not None:
+                circuit = circuit.in_random_namespace(section.random_namespace)
         for one in typed:
             with told(experiment, one.path):
                 check_types(circuit, id, one)

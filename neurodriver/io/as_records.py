@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..circuit.circuit import Circuit, Column, Connections
 from ..circuit.records import Records
-from ..errors import NeurodriverError
+from ..errors import CircuitWarning, NeurodriverError, quoted
 
 
 def as_records(circuit: Circuit) -> Records:
@@ -28,10 +29,19 @@ def as_records(circuit: Circuit) -> Records:
     ------
     NeurodriverError
         For a circuit joined from several, which a graph cannot tell apart.
+
+    Warns
+    -----
+    CircuitWarning
+        For a namespace of random numbers, which a graph does not hold.
     """
     if circuit.replaced or circuit.held or any(g.scopes or g.hidden for g in circuit.groups):
         say = "is joined from several circuits, which no graph holds; save the parts, or as HDF5"
         raise NeurodriverError(f"{circuit.name}: {say}")
+    namespace = circuit.random_namespace
+    if namespace is not None and any(g.model.draws_random() for g in circuit.groups):
+        message = f"the namespace {quoted(namespace)} of random numbers is not kept in a graph"
+        warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
     records = Records(circuit.name, uids=circuit.uids.tolist())
     for group in circuit.groups:
         columns = {**group.params, **group.labels}

@@ -21,39 +21,11 @@ from .runtime import (
     runtime_of,
 )
 from .subunits import SubUnits
+from .words import DRAWS, RESERVED
 
 VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
                   "photon": "1/s"}  # fmt: skip
 """Units of the variables that the shipped models exchange."""
-
-EVENT_VARIABLES = frozenset({"spike_state"})
-"""Variables that are zero nearly always: recorded as events, and silent rows are not read."""
-
-FUNCTIONS = (
-    "exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
-    "floor", "fma", "sin", "cos",
-)  # fmt: skip
-"""Functions that the mathematics of a model may call."""
-
-DRAWS = ("uniform", "normal", "poisson")
-"""Random draws: ``uniform()`` in (0, 1), ``normal()`` and ``poisson(mean)``, a whole number; one
-stream for each place in the text."""
-
-GIVEN = ("dt_ms", "substep", "substeps")
-"""Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
-
-_C_WORDS = frozenset(
-    "real int long float double bool char short unsigned signed const if else for while do switch "
-    "case default break continue return struct union enum typedef sizeof static void true "
-    "false".split()
-)
-_CPP_WORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor catch compl concept constexpr decltype "
-    "delete explicit export extern friend goto inline mutable namespace new noexcept not not_eq "
-    "nullptr operator or or_eq private protected public register requires template this throw "
-    "try typeid typename using virtual volatile xor xor_eq".split()
-)
-_RESERVED = _C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +176,7 @@ class NDComponent:
     """Base of all models: a subclass declares names and mathematics.
 
     A subclass may bring code instead of mathematics: it overrides methods of
-    `neurodriver.custom.instance.Instance`.
+    `neurodriver.model.instance.Instance`.
 
     Attributes
     ----------
@@ -396,7 +368,7 @@ def _check(cls: type[NDComponent]) -> None:
     for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
             raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
-        if name in _RESERVED or name.startswith("nd_"):
+        if name in RESERVED or name.startswith("nd_"):
             raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
     for name in symbols:
         if symbols.count(name) > 1:

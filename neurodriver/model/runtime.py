@@ -21,7 +21,6 @@ from ..adapters import MODEL_NAMES, MODEL_VIEWS, adapters
 from ..errors import ModelError
 
 if TYPE_CHECKING:
-    from ..circuit.circuit import Group
     from .component import NDComponent
 
 Column = NDArray[np.float64]
@@ -90,29 +89,38 @@ class Runtime:
         """Return the text of the kernel that an instance gives."""
         raise NotImplementedError
 
-    def starts(self, group: Group, declared: Mapping[str, Column]) -> dict[str, Column]:
-        """Return the values before step 0 of a group's ``states`` and updated variables.
+    def starts(
+        self,
+        model: type[NDComponent],
+        params: Mapping[str, Any],
+        declared: Mapping[str, Column],
+        count: int,
+    ) -> dict[str, Column]:
+        """Return the values before step 0 of ``states`` and updated variables.
 
         Parameters
         ----------
-        group : Group
+        model : NDComponent subclass
+        params : mapping
+            Numbers of ``count`` components, each (count,) or ().
         declared : mapping
             What the declared states of the model start at, each (count,).
+        count : int
 
         Returns
         -------
         dict of str to (count,) float64
         """
         before: dict[str, Any] = {
-            **dict.fromkeys(group.model.updates, 0.0),
+            **dict.fromkeys(model.updates, 0.0),
             **self.states,
             **declared,
         }
         out = {}
         for name, start in before.items():
-            given = np.asarray(group.params.get(f"init{name}", np.nan))
+            given = np.asarray(params.get(f"init{name}", np.nan))
             values = np.where(np.isnan(given), start, given)
-            out[name] = np.broadcast_to(values, (group.count,))
+            out[name] = np.broadcast_to(values, (count,))
         return out
 
 

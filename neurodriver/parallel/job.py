@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.choice import Choice, agreed, gpu_of
-from ..custom.plan import needs_instance
+from ..circuit.circuit import Circuit
 from ..errors import CircuitError, CircuitWarning, NeurodriverError, lines_of
+from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import Joined, join
 from ..run.lpu import LPU, managed
@@ -26,6 +27,7 @@ from .job_plan import Plan
 from .module import Module
 from .mpi import World
 from .routes import Routes, make_routes
+from .shared_draws import RandomKeys, random_keys, warn_of_shared
 
 Error = tuple[str, int, list[str]]
 """Id of the LPU, step, lines of the traceback."""
@@ -47,6 +49,7 @@ class _Told:
     dtype: str = "float64"
     seed: int = 0
     gpu: str = ""
+    keys: RandomKeys = field(default_factory=RandomKeys)
 
 
 class Job:
@@ -100,6 +103,7 @@ class Job:
             tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules,
             last_wins=plan.last_wins,
         )  # fmt: skip
+        warn_of_shared({name: t.keys for name, t in lpus.items()}, "manager", plan.strict)
         gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
         self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
 
@@ -140,7 +144,7 @@ class Job:
                 continue
             self._working = name
             if name not in self.lpus and name not in self.modules:
-                with managed():
+                with managed(name):
                     made = order.make(self.plan)
                 if isinstance(made, LPU):
                     self.lpus[name] = made
@@ -155,6 +159,7 @@ class Job:
             cost = float(lpu.circuit.count + lpu.circuit.edges)
             settings = lpu.settings
             out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed)
+            out[name].keys = random_keys(lpu.circuit, lpu.inputs)
         choices = agreed(lpu.settings.choice for lpu in self.lpus.values())
         gpu = gpu_of(choices[0]) if len(choices) == 1 else ""  # several: they are told of later
         for name, lpu in self.lpus.items():
@@ -171,7 +176,7 @@ class Job:
         joined = None
         least = 0
         if self.lpus or self.modules:
-            circuits = {name: insert_aggregators(lpu.circuit) for name, lpu in self.lpus.items()}
+            circuits = {name: _namespaced(lpu) for name, lpu in self.lpus.items()}
             held = _recorded_ports(self.lpus)
             feeds = routes.links, routes.imports
             joined = join(circuits, *feeds, self.dt, routes.imported, held)
@@ -232,6 +237,11 @@ class Job:
             advice = "that of the rank is taken: run them under mpiexec, one a process"
             warnings.warn(f"{text}; {advice}", CircuitWarning, stacklevel=2)
         return next(iter(choices), None)
+
+
+def _namespaced(lpu: LPU) -> Circuit:
+    """Return the circuit of an LPU with its Aggregators and its namespace of random numbers."""
+    return insert_aggregators(lpu.circuit).in_random_namespace(lpu.random_namespace)
 
 
 def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.int64]]]:

@@ -25,6 +25,10 @@ class Manager:
     The same script runs alone, with all LPUs in this process, and under ``mpiexec -n R``, where
     every rank executes the script and takes its share of the LPUs. The results do not depend on it.
 
+    The id of an LPU is the namespace of its random numbers: equal uids of two LPUs draw independent
+    numbers. The parts of a circuit that `neurodriver.circuit.cut` made share one namespace instead
+    and draw the numbers of the whole.
+
     Parameters
     ----------
     threads : int, optional
@@ -32,7 +36,7 @@ class Manager:
     timeout : float, optional
         Seconds to wait for another rank's values; by default as long as it takes.
     strict : bool
-        Turn warnings about ports and patterns into errors.
+        Turn warnings about ports, patterns and shared random numbers into errors.
     quiet : bool
         Leave it to the caller to print errors; they are raised all the same.
 

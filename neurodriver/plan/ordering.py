@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Port
 from ..circuit.projections import Drawn
-from ..model.component import EVENT_VARIABLES, NDComponent
-from .memory import LANES
+from ..model.component import NDComponent
+from ..model.kinds import EVENT_VARIABLES
+from ..native.buffers import LANES
 from .sums.gather import NEAR, in_rows
 
 LOOSE = 1.5

@@ -16,7 +16,8 @@ from ..circuit.circuit import Port
 from ..errors import CircuitWarning, InputError, RequestError, near
 from ..inputs.base import Chunk, Input
 from ..inputs.counts import SpikeCounts, SummedSpikes
-from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.component import NDComponent
+from ..model.kinds import EVENT_VARIABLES
 from ..plan.program import Program
 from ..recorders.base import Block, Columns, Recorder
 
@@ -43,7 +44,7 @@ class InputFeed:
         self.inputs = [one for _, one in inputs]
         self.asking: str | None = None
         self._places = iter(program.slots.places)
-        self._rings = list(program.memory.rings)
+        self._rings = list(program.layout.rings)
         self._targets: list[tuple[Input, int, str | None]] = []
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
@@ -53,7 +54,7 @@ class InputFeed:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
                 variable, first, count = next(self._places)
-                start = program.memory.rings[variable].segments["inputs"].start
+                start = program.layout.rings[variable].segments["inputs"].start
                 ring = self._rings.index(variable)
                 self.tables.append(InputTable(ring, start + first, count, None, None, 0, 0))
                 self._targets.append((one, number, scope))
@@ -214,7 +215,7 @@ class RecorderFeed:
         names, elements, unit = columns
         place = np.ascontiguousarray(elements, dtype=np.int32)
         self._kept.append(place)
-        ring = list(program.memory.rings).index(variable)
+        ring = list(program.layout.rings).index(variable)
         straight = bool((np.diff(place) == 1).all())
         self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
         self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
@@ -359,13 +360,13 @@ def _places(program: Program, variable: str) -> NDArray[np.int64]:
     """Return for each component where its value of a variable is in a row, -1: nowhere."""
     circuit = program.circuit
     element = np.full(circuit.count, -1, dtype=np.int64)
-    for owner in program.memory.rings[variable].segments:
+    for owner in program.layout.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
             if circuit.groups[g].model is Port and not circuit.groups[g].hidden:
                 continue  # a port's own place holds nothing; what other ranks send is hidden
             start = int(circuit.starts[g])
-            element[start : start + circuit.groups[g].count] = program.elements(g, variable)
+            element[start : start + circuit.groups[g].count] = program.layout.elements(g, variable)
     holder = circuit.holders(variable)
     ports = np.flatnonzero(holder >= 0)
     element[ports] = element[holder[ports]]

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from .. import settings
 from ..backends.base import Backend, Gated
 from ..backends.choice import Choice, depths, make_backend
+from ..backends.measured import measured
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
+from ..plan.compile import compile_circuit
 from ..plan.edges import element_of
-from ..plan.initial import fill_initial
 from ..plan.passes.merge import Recorded
-from ..plan.program import Program, compile_circuit
+from ..plan.program import Program
+from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
@@ -134,8 +136,6 @@ class Simulation:
             merging=merging_of(members),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
-        if settings.debug():
-            show(self.program)
         self._feed = InputFeed(self.program, inputs)
         self._taps = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
@@ -143,7 +143,8 @@ class Simulation:
         copied = sum(tap.copied for _, tap in self._taps)
         gates = border is not None and border.gates
         self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
-        fill_initial(self.program)
+        if settings.debug():
+            show(self.backend)
         self.backend.publish()
         self._start_relays(relays)
         for _, tap in self._taps:
@@ -175,8 +176,8 @@ class Simulation:
 
     def _start_relays(self, relays: Sequence[Relay]) -> None:
         for variable, component, other, source in relays:
-            begin = self.backend.row(other, 0)[element_of(self.program, source, other)]
-            self.backend.put(variable, element_of(self.program, component, variable), begin)
+            begin = self.backend.row(other, 0)[element_of(self.program.layout, source, other)]
+            self.backend.put(variable, element_of(self.program.layout, component, variable), begin)
 
     @property
     def culprit(self) -> str | None:
@@ -337,7 +338,8 @@ class Simulation:
             last.callback(self.backend.close)
             self.finish()
             profile, self.profile = self.profile, OFF
-            profile.measure(self.backend, self.program, self.step)
+            if self.step and isinstance(self.backend, Timed):
+                profile.measure(partial(measured, self.backend, self.program, self.step))
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:
@@ -351,11 +353,12 @@ def scoped(scope: str | None, uids: Sequence[str]) -> Sequence[str]:
     return uids if scope is None else [f"{scope}/{uid}" for uid in uids]
 
 
-def show(program: Program) -> None:
-    """Print the plan of a program, and its generated text at debug level 2."""
-    for unit in program.units:
-        print(f"{unit.kernel.name}: {unit.count:,} components", file=sys.stderr)
-        for number in unit.groups:
+def show(backend: Backend) -> None:
+    """Print the plan of what a backend runs, and its generated text at debug level 2."""
+    program = backend.program
+    for task in backend.generated.tasks:
+        print(f"{task.kernel.name}: {task.count:,} components", file=sys.stderr)
+        for number in task.groups:
             for (owner, access), gather in program.gathers.items():
                 if owner == number:
                     what = f"{gather.edges:,} connections, {gather.form}"
@@ -364,4 +367,4 @@ def show(program: Program) -> None:
                         file=sys.stderr,
                     )
         if settings.debug() > 1:
-            print(unit.kernel.text, file=sys.stderr)
+            print(task.kernel.text, file=sys.stderr)

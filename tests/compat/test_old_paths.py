@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -213,10 +212,9 @@ def test_another_retina_is_left_alone(kind: str, tmp_path: Path) -> None:
     assert done.stdout.strip() == ("2 False" if kind == "old package" else "1"), done.stderr
 
 
+@pytest.mark.needs("no PyCUDA")
 def test_stand_ins_can_be_mentioned_but_not_used() -> None:
     """Without PyCUDA, its names are there for ``isinstance`` and as attributes; calls explain."""
-    if PathFinder.find_spec("pycuda") is not None:
-        pytest.skip("PyCUDA is here")
     from neurodriver.backends.cuda.device import DeviceError, device_count
     from neurodriver.compat.stand_ins import NoDeviceError, cuda, garray  # type: ignore[attr-defined]
 

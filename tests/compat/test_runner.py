@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from launch import start_in_foreground
 
 from neurodriver.compat import aids
 
@@ -135,10 +136,8 @@ def test_interrupts_reach_the_script(tmp_path: Path) -> None:
         "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('handled')\n"
     )
     path = script(tmp_path, text)
-    with subprocess.Popen(
-        [sys.executable, "-m", "neurodriver.compat", str(path)],
-        stdout=subprocess.PIPE, text=True, cwd=ROOT,
-    ) as process:  # fmt: skip
+    words = [sys.executable, "-m", "neurodriver.compat", path]
+    with start_in_foreground(words, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.1)

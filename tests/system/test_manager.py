@@ -147,7 +147,10 @@ def test_what_one_lpu_gives_and_another_leaves_at_its_default() -> None:
     man.spawn()
     man.start(steps=STEPS)
     man.wait()
-    alone = {name: simulate(circuit(**own), DT, STEPS) for name, own in given.items()}
+    alone = {
+        name: simulate(circuit(**own).in_random_namespace(name), DT, STEPS)
+        for name, own in given.items()
+    }
     for name in given:
         assert_same_bits(alone[name], recorded(man.lpus[name], STEPS))
     assert (alone["a"]["V"][50:] != alone["b"]["V"][50:]).any()
@@ -171,7 +174,8 @@ def test_columns_have_the_order_of_their_own_circuit() -> None:
     man.start(steps=STEPS)
     man.wait()
     for name in ("ns", "snsn"):
-        alone, lpu = started(circuit(name), DT, (), record), man.lpus[name]
+        alone = started(circuit(name).in_random_namespace(name), DT, (), record)
+        lpu = man.lpus[name]
         with alone:
             assert (
                 at_first[name]

@@ -26,7 +26,15 @@ from legacy_reference import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 
-from neurodriver import LPU, ArrayInput, Circuit, CircuitError, LegacyInput, MemoryRecorder
+from neurodriver import (
+    LPU,
+    ArrayInput,
+    Circuit,
+    CircuitError,
+    LegacyInput,
+    Manager,
+    MemoryRecorder,
+)
 from neurodriver.__main__ import main
 from neurodriver.compat.legacy.graphs import convert_graph
 from neurodriver.errors import CircuitWarning, InputError
@@ -411,12 +419,16 @@ def test_a_write_that_fails_leaves_nothing(
 
 def test_joins_a_circuit_without_extern_neurons() -> None:
     """A converted circuit runs in one program with one that marks no neuron as ``extern``."""
-    from neurodriver.plan.passes.join import _merge
-
     for parts in ((mixed(), two()), (two(), mixed())):
-        groups, _ = _merge({name: circuit(p) for name, p in zip("ab", parts, strict=True)})
-        counts = {group.name: group.count for group in groups}
-        assert counts["MorrisLecar"] == 5 and counts["LeakyIAF"] == 2
+        man, recorders = Manager(), [MemoryRecorder([("V", None)]) for _ in parts]
+        for name, part, recorder in zip("ab", parts, recorders, strict=True):
+            man.add(LPU, name, circuit(part), 1e-4, recorders=[recorder])
+        man.spawn()
+        man.start(steps=3)
+        man.wait()
+        rows = [recorder.get("V") for recorder in recorders]
+        assert sorted(one.shape for one in rows) == [(3, 2), (3, 5)]
+        assert all(np.ptp(one, axis=0).any() for one in rows)
 
 
 def legacy_input(path: Path, rows: Any) -> Path:

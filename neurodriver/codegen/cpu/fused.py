@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from ..component import ComponentText, Shape
-from ..kernel import Arguments, Kernel, block
+from ...model.text import block
+from ...plan.arrays import Kind
+from ...plan.unit import KernelSpec
+from ..component import ComponentText
+from ..kernel import Arguments, Kernel
 from .sums import SumText, tile_sums, variants
 from .update import TILE, TILES, finish, tile_update
 
 
-def fused_kernel(outer: Shape, inner: Shape) -> Kernel:
+def fused_kernel(outer: KernelSpec, inner: KernelSpec) -> Kernel:
     """Return the kernel that sums and advances the synapses and updates their Aggregators.
 
     Parameters
     ----------
-    outer, inner : Shape
+    outer, inner : KernelSpec
         Of the Aggregator and of the synapses.
     """
     arguments = Arguments()
     target = ComponentText(outer, arguments)
-    synapse = ComponentText(inner, arguments, "synapse.")
+    synapse = ComponentText(inner, arguments)
     sums = [SumText(target, a) for a in outer.model.accesses]
     inputs = [SumText(synapse, a) for a in inner.model.accesses]
     head = [*target.head(), *sums[-1].storage()]
     head += [line for s in sums[:-1] for line in s.head()]
     inside = synapse.head(step=False)
     inside += [line for s in inputs for line in s.head()]
-    head.append(f"const real nd_synapse_ms = {arguments.scalar('synapse.dt_ms')};")
+    length = arguments.scalar(inner.key(Kind.STEP, "dt_ms"))
+    head.append(f"const real nd_synapse_ms = {length};")
     earlier = [s for s in sums if s.access.name != "g"]
     pass_ = _pass(synapse, inputs, sums[-1], earlier)
     tile = [TILE, *tile_sums(earlier), *pass_, *tile_update(target, sums)]
@@ -52,10 +56,10 @@ def _pass(
         body = [*synapse.numbers_of(at), *synapse.load_states(at), *block("", inner)]
         body += [f"const real {s.symbol} = {s.direct(f'({at})', '')};" for s in inputs]
         body += ["const real dt_ms = nd_synapse_ms; (void)dt_ms;"]
-        if synapse.shape.substeps == 1:
+        if synapse.spec.substeps == 1:
             body += ["const int substep = 0;", *synapse.mathematics()]
         else:
-            head = f"for (int substep = 0; substep < {synapse.shape.substeps}; ++substep)"
+            head = f"for (int substep = 0; substep < {synapse.spec.substeps}; ++substep)"
             body += block(head, synapse.mathematics())
         return block(loop, ["ND_SIMD", *block(lane, [*body, *synapse.store(at)])])
 

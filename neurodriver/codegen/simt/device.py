@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...model.component import EVENT_VARIABLES
+from ...model.kinds import EVENT_VARIABLES
+from ...model.text import block
 from ...native.headers import header
 from ...plan.spikes.fanout import PIECE
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..source import Dialect, prelude
 from .spike_delivery import Sent, sender
 from .thread_draws import KEEPS

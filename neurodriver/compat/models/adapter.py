@@ -15,7 +15,6 @@ from ...model.runtime import Column, Runtime, check_list
 from .instance import OldInstance
 
 if TYPE_CHECKING:
-    from ...circuit.circuit import Group
     from ...model.component import NDComponent
 
 
@@ -51,7 +50,13 @@ class OldRuntime(Runtime):
         text: str = instance.get_update_template()
         return text
 
-    def starts(self, group: Group, declared: Mapping[str, Column]) -> dict[str, Column]:
+    def starts(
+        self,
+        model: type[NDComponent],
+        params: Mapping[str, Any],
+        declared: Mapping[str, Column],
+        count: int,
+    ) -> dict[str, Column]:
         """Return the values before step 0 of internal states and updated variables.
 
         ``init<X>`` sets the internal states ``X`` and ``internalX`` and the variable ``X``. Without
@@ -59,12 +64,11 @@ class OldRuntime(Runtime):
         and a variable at the internal state of its name; else at 0. A name ``X`` of an internal
         state ``internalX`` is there, too.
         """
-        model, count = group.model, group.count
         out: dict[str, Column] = {}
 
         def put(name: str, state: str, start: Any) -> None:
-            given = np.asarray(group.params.get(f"init{state}", np.nan))
-            given = np.where(np.isnan(given), group.params.get(f"init{name}", np.nan), given)
+            given = np.asarray(params.get(f"init{state}", np.nan))
+            given = np.where(np.isnan(given), params.get(f"init{name}", np.nan), given)
             out[name] = np.broadcast_to(np.where(np.isnan(given), start, given), (count,))
 
         for name, number in self.states.items():

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...custom.instance import Instance
 from ...errors import ModelError, near
+from ...model.instance import Instance
 from .c_types import dtype_to_ctype
 from .template_of import template_of
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from ...codegen.kernel import block, indent
 from ...errors import ModelError
-from ...model.component import NDComponent
 from ...model.language import Translator, texts_of, used
+from ...model.text import block, indent
+
+if TYPE_CHECKING:
+    from ...model.component import NDComponent
 
 _FUNCTION = re.compile(r"\bnd_([a-z][a-z0-9]*)\(")
 

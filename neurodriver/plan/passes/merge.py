@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group, Port
+from ...circuit.initial import initial_states
 from ...model.component import Access, NDComponent, Parameter
 from ...model.library import shipped
 from ...model.linear import ARRIVED, Linear, linear_form
 from ..delays import steps_of
-from ..initial import initial_states
 from ..injection import Slots
 
 MEMBERS = 2

@@ -1,1 +1,0 @@
-"""Models that bring code: classes with ``run_step``, and with kernels of their own."""
