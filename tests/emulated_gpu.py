@@ -26,7 +26,6 @@ from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
 from neurodriver.circuit.circuit import Group, Port
 from neurodriver.codegen.simt.device import LAP_ROWS
-from neurodriver.model.kinds import EVENT_VARIABLES
 from neurodriver.plan.edges import edges_of
 from neurodriver.plan.program import Program
 
@@ -371,7 +370,7 @@ class Kernels:
         rows = self.rows(variable)
         step = np.broadcast_to(k - edges.back, edges.element.shape)
         values = rows[step % len(rows), edges.element].copy()
-        if variable in EVENT_VARIABLES:
+        if self.program.circuit.is_event(variable):
             values[(step > 0) & (self.active(variable)[step % len(rows)] != step)] = 0
         at_place = self.program.layout.positions.get(number, np.arange(group.count))
         total = np.zeros(int(at_place.max()) + 1, self.dtype)
@@ -476,6 +475,10 @@ def _launch(
     device.queue.append(late)
 
 
+OWN_CLASSES = False
+"""Whether there is a PyCUDA, an emulated one, by which users' classes compute themselves."""
+
+
 class EmulatedBackend(backend.CUDABackend):
     """The backend of a GPU on a device of Python.
 
@@ -487,7 +490,8 @@ class EmulatedBackend(backend.CUDABackend):
 
     def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
         for group in program.circuit.groups:
-            if group.model not in (*MODELS, Port):
+            own = OWN_CLASSES and group.model.runtime.stepwise  # it computes itself
+            if group.model not in (*MODELS, Port) and not own:
                 known = ", ".join(model.__name__ for model in MODELS)
                 raise NotImplementedError(f"{group.name}: an emulated GPU computes {known} alone")
         super().__init__(program, *arguments, **more)

@@ -304,6 +304,7 @@ def emulate_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
         if "." in name:
             setattr(modules["pycuda"], name.partition(".")[2], module)
     monkeypatch.setattr(DevicePlace, "_call", _helper)
+    monkeypatch.setattr("emulated_gpu.OWN_CLASSES", True)
 
 
 @pytest.fixture

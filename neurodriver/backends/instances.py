@@ -229,7 +229,8 @@ class Instances:
                 blame = self._blame(one.number, "run_step", f", step {step}")
                 with blame, self.profile.phase(name):
                     self.made[one.number].run_step(pointers)
-                for name in events_of(self.program.circuit.groups[one.number]):
+                circuit = self.program.circuit
+                for name in events_of(circuit, circuit.groups[one.number]):
                     self.place.note(one.number, name, step)
 
     def post_run(self) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CircuitError
-from ..model.kinds import EVENT_VARIABLES
 from ..native.addresses import filled
 from ..native.buffers import LANES, aligned, as_aligned
 from ..plan.arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, Variable
@@ -109,7 +108,7 @@ class MemoryManager:
             rows = ring.depth if self.layout.target.hosted else 1
             self._buffers[variable] = aligned(rows * ring.width + 2 * LANES, self.dtype)
             self.get_buffer(variable)[0] = self.program.first_row(variable)
-            if variable in EVENT_VARIABLES:
+            if ring.is_event:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
                 self.noted[variable] = np.full(rows * ring.width // LANES, 0xFFFF, np.uint16)
                 step = np.iinfo(np.int64).max if variable in unknown else 0

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegen.generate import Task
-from ..model.kinds import EVENT_VARIABLES
 from ..model.language import step_numbers
 from ..native.buffers import LANES, padded
 from ..plan.arrays import InstanceReceptor, Kind, Receptor, Role
@@ -56,7 +55,7 @@ def _inputs(program: Program, task: Task, spec: KernelSpec) -> Iterator[Traffic]
             size += gather.edges * real
         elif "element" in names:
             size += real * values_read(gather, program.layout.rings[access.variable].zero)
-        skips = access.variable in EVENT_VARIABLES and "element" in names
+        skips = spec.is_event(access.variable) and "element" in names
         yield Traffic(size, 0, size if skips and gather.back is not None else 0)
 
 

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
-from .circuit import Circuit, Connections, Group, Port
+from .circuit import Circuit, Connections, Group
 from .projections import Drawn, Projection, bind
 from .rules import whole
 from .validate import checked, groups_of
-from .wiring import INSERTED
+from .wiring import takes
 
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
@@ -39,7 +39,7 @@ def from_arrays(
         model, count, params, uids = given
         if not (inspect.isclass(model) and issubclass(model, NDComponent)):
             raise CircuitError(f"{name}: expected an NDComponent subclass, got {model!r:.60}")
-        if model is Port:
+        if model.is_port:
             raise CircuitError(f"{name}: ports need selectors; build from a graph instead")
         label = model.__name__
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
@@ -133,16 +133,16 @@ def check_wiring(circuit: Circuit, faults: Faults) -> None:
         say = f"connections {quoted(links.variable)} -> {quoted(links.access)}:"
         sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
         for model in sources:
-            if links.variable not in model.updates and model is not Port:
+            if links.variable not in model.updates and not model.is_port:
                 hint = near(links.variable, model.updates)
                 known = ", ".join(model.updates) or "nothing"
                 faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
         for model in targets:
             # conductances and potentials may open onto a current: something comes between
-            reads = (links.variable, "I") if links.variable in INSERTED else (links.variable,)
-            names = [a.name for a in model.accesses if a.variable in reads]
-            if links.access not in ([""] if model is Port else names):
+            kind = circuit.kind_of(links.variable)
+            names = [a.name for a in model.accesses if takes(model, a, links.variable, kind)]
+            if links.access not in ([""] if model.is_port else names):
                 known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
                 faults.add(f"{say} the target {model.__name__} accesses {known}")
-        if Port in sources and Port in targets and not links.access:
+        if not links.access and all(any(m.is_port for m in ends) for ends in (sources, targets)):
             faults.add(f"{say} lead from ports to ports; put components between them")

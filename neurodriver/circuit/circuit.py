@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from ..model.component import NDComponent
+from ..model.kinds import VariableKind, disagreements, together
 from ..profiling.phases import phased
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ Column = NDArray[Any]
 
 class Port(NDComponent):
     """Place where an LPU takes or gives a variable; it computes nothing."""
+
+    is_port = True
 
 
 def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
@@ -78,6 +81,11 @@ class Group:
     def name(self) -> str:
         """Name of the model."""
         return self.model.__name__
+
+    @property
+    def is_port(self) -> bool:
+        """Whether the components are ports."""
+        return self.model.is_port
 
     @cached_property
     def uids(self) -> Column:
@@ -313,6 +321,33 @@ class Circuit:
     def count(self) -> int:
         """Number of components."""
         return int(self.starts[-1])
+
+    @cached_property
+    def kinds(self) -> Mapping[str, VariableKind]:
+        """Kinds of the variables, as far as the models know them.
+
+        Raises
+        ------
+        CircuitError
+            When two models give one variable different kinds.
+        """
+        models = [group.model for group in self.groups]
+        if faults := disagreements(models):
+            raise CircuitError(f"{self.name}: {'; '.join(faults)}")
+        return together(models)
+
+    def kind_of(self, variable: str) -> VariableKind:
+        """Return the kind of a variable: graded where no model says more."""
+        return self.kinds.get(variable, VariableKind.GRADED)
+
+    def is_event(self, variable: str) -> bool:
+        """Whether a variable is one of events."""
+        return self.kind_of(variable) is VariableKind.EVENT
+
+    def updated(self, *kinds: VariableKind) -> list[str]:
+        """Return the updated variables of some kinds, ordered by kind and by name."""
+        known = {variable for group in self.groups for variable in group.model.updates}
+        return [v for kind in kinds for v in sorted(known) if self.kind_of(v) is kind]
 
     @property
     def edges(self) -> int:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
-from ..model.kinds import EVENT_VARIABLES
+from ..model.kinds import VariableKind
 from .circuit import Circuit, Column, Connections, Group, Port
 from .random_keys import own_keys
+from .wiring import into_current
 
 if TYPE_CHECKING:
     from ..ports import Pattern
@@ -95,7 +96,7 @@ def _bridges(circuit: Circuit, of: Numbers) -> Bridges:
     for links in circuit.connections:
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
-        if len(across) and links.variable == "g" and links.access != "g":
+        if len(across) and _for_a_current(circuit, links):
             uids = circuit.uids
             at = across[0]
             raise CircuitError(
@@ -114,6 +115,12 @@ def _bridges(circuit: Circuit, of: Numbers) -> Bridges:
     }
 
 
+def _for_a_current(circuit: Circuit, links: Connections) -> bool:
+    """Whether a conductance leads to where it becomes a current, or to a port."""
+    conducts = circuit.kind_of(links.variable) is VariableKind.CONDUCTANCE
+    return conducts and (not links.access or into_current(circuit, links))
+
+
 def _selectors(
     names: Sequence[str], a: int, b: int, found: Mapping[str, Numbers]
 ) -> tuple[list[str], list[str]]:
@@ -122,9 +129,10 @@ def _selectors(
     return sends, takes
 
 
-def _ports(head: str, variable: str, count: int, io: str) -> tuple[list[Column], dict[str, Column]]:
+def _ports(
+    head: str, variable: str, kind: str, count: int, io: str
+) -> tuple[list[Column], dict[str, Column]]:
     selector = np.strings.add(f"{head}/{variable}/", np.arange(count).astype("U"))
-    kind = "spike" if variable in EVENT_VARIABLES else "gpot"
     labels = {
         "selector": selector,
         "port_type": np.full(count, kind),
@@ -169,8 +177,9 @@ def _one(
             if part not in (a, b):
                 continue
             io = "out" if part == a else "in"
+            kind = "spike" if circuit.is_event(variable) else "gpot"
             head = f"/{names[a]}/to_{names[b]}" if part == a else f"/{names[b]}/from_{names[a]}"
-            names_of, labels = _ports(head, variable, len(sources), io)
+            names_of, labels = _ports(head, variable, kind, len(sources), io)
             uids += names_of
             tables.append(labels)
             if part == a:

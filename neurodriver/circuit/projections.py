@@ -17,7 +17,7 @@ from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
 from .rules import Ends, Lattice, Rule, whole
-from .wiring import INSERTED
+from .wiring import INSERTED, takes
 
 if TYPE_CHECKING:
     from .drawing import Rows
@@ -224,8 +224,8 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound
             faults.add(f"{got}: the source {model.__name__} updates {known}{hint}")
     rules: dict[str, Parameter] = {}
     for model in models_of(circuit, ends.target):
-        reads = (one.variable, "I") if one.variable in INSERTED else (one.variable,)
-        fits = [a for a in model.accesses if a.variable in reads and a.name == one.access]
+        named = [a for a in model.accesses if a.name == one.access]
+        fits = [a for a in named if takes(model, a, one.variable, circuit.kind_of(one.variable))]
         if not fits:
             known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
             got = f"access {quoted(one.access)}"
@@ -233,7 +233,7 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound
         for access in fits:
             rules.update(access.connection)
             if access.variable != one.variable:
-                rules.update(INSERTED[one.variable].rules())
+                rules.update(INSERTED[circuit.kind_of(one.variable)].rules())
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
-from .circuit import Circuit, Connections, Group, Port
+from ..model.kinds import VariableKind, disagreements
+from .circuit import Circuit, Connections, Group
 from .projections import Drawn, warn_of_none
-from .wiring import INSERTED
+from .wiring import INSERTED, takes
 
 LONGEST_UID = 256
 """Longest uid in characters: names are fixed-width columns."""
@@ -51,6 +52,8 @@ def checked(circuit: Circuit, strict: bool) -> Circuit:
         faults.add("the circuit is empty: no components")
     for group in circuit.groups:
         _shapes(group, faults)
+    for text in disagreements(group.model for group in circuit.groups):
+        faults.add(text)
     if not faults.count:
         check(circuit, faults)
     faults.finish(strict)
@@ -61,7 +64,7 @@ def check(circuit: Circuit, faults: Faults) -> None:
     """Note every broken rule of a circuit whose columns have the right shapes."""
     for group in circuit.groups:
         _parameters(group, faults)
-        if group.model is Port:
+        if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)
     for links in circuit.connections:
@@ -229,15 +232,18 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
 
 def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Parameter]:
     rules: dict[str, Parameter] = {}
-    if links.variable == "g":
+    kind = circuit.kind_of(links.variable)
+    if kind is VariableKind.CONDUCTANCE:
         rules["reverse"] = Parameter("mV", default=0.0)
     if len(links):
         for model in groups_of(circuit, links.target):
             for access in model.accesses:
-                if access.name == links.access and access.variable == links.variable:
+                if access.name != links.access:
+                    continue
+                if access.variable == links.variable:
                     rules.update(access.connection)
-                elif access.name == links.access and links.variable in INSERTED:
-                    rules.update(INSERTED[links.variable].rules())
+                elif takes(model, access, links.variable, kind):
+                    rules.update(INSERTED[kind].rules())
     return rules
 
 
@@ -257,7 +263,7 @@ def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponen
 def _port_edges(circuit: Circuit, faults: Faults) -> None:
     """Warn of ports that no edge touches, and of edges against a port's direction."""
     for g, group in enumerate(circuit.groups):
-        if group.model is not Port:
+        if not group.is_port:
             continue
         start = int(circuit.starts[g])
         as_source, as_target = (np.zeros(group.count, dtype=np.int64) for _ in range(2))

@@ -4,46 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from ..errors import near
-from ..model.component import NDComponent, Parameter
+from ..model.component import Access, NDComponent, Parameter
+from ..model.kinds import VariableKind
 from ..model.library import shipped
-from .circuit import Port
+from ..model.renamed import renamed
+from .circuit import Circuit, Connections
 
 Model = type[NDComponent]
 
 
 @dataclass(frozen=True)
 class Inserted:
-    """A component that comes between, where the target accesses ``I`` and the edge carries more.
+    """What comes between a variable of one kind and an access of a current.
 
     Attributes
     ----------
-    model : str
-        A shipped model that updates ``I``.
-    access : str
-        Its access of what the edge carries.
-    own : str
-        Its access of the target's potential.
+    kind : VariableKind
+        Of the variable that an edge carries.
     prefix : str
-        Its name is ``<prefix>_<n>``.
+        Names of the components are ``<prefix>_<n>``.
     """
 
-    model: str
-    access: str
-    own: str
+    kind: VariableKind
     prefix: str
 
     def rules(self) -> Mapping[str, Parameter]:
         """Return the numbers that every edge carries."""
-        return shipped()[self.model].access(self.access).connection
+        return carried(_converter(self.kind)).connection
+
+    def model(self, variable: str, potential: str, current: str) -> Model:
+        """Return the model that makes a current of a variable and the target's potential."""
+        usual = _converter(self.kind)
+        own = next(a for a in usual.accesses if a.single)
+        accesses = {carried(usual).name: variable, own.name: potential}
+        return renamed(usual, accesses, {usual.updates[0]: current})
 
 
 INSERTED = {
-    "g": Inserted("Aggregator", "g", "V", "auto"),
-    "V": Inserted("GapJunctions", "neighbour", "own", "gap"),
+    VariableKind.CONDUCTANCE: Inserted(VariableKind.CONDUCTANCE, "auto"),
+    VariableKind.POTENTIAL: Inserted(VariableKind.POTENTIAL, "gap"),
 }
-"""What comes between an edge's variable and an access of ``I``."""
+"""What comes between a variable of some kind and an access of a current."""
+
+
+_CURRENT = VariableKind.CURRENT
+
+
+@cache
+def _converter(kind: VariableKind) -> Model:
+    """Return the shipped model that makes a current of a variable of that kind."""
+    return next(model for model in shipped().values() if model.converts is kind)
+
+
+def carried(model: Model) -> Access:
+    """Return the access of what a model that is put between makes a current of."""
+    access: Access = next(a for a in model.accesses if not a.single)
+    return access
+
+
+def takes(target: Model, access: Access, variable: str, kind: VariableKind) -> bool:
+    """Whether an access takes a variable: as it is, or as a current that is made of it."""
+    if access.variable == variable:
+        return True
+    return kind in INSERTED and target.kind_of(access.variable) is _CURRENT
+
+
+def into_current(circuit: Circuit, links: Connections) -> bool:
+    """Whether something else than currents is connected to an access of a current."""
+    kind = circuit.kind_of(links.variable)
+    if kind not in INSERTED or not links.access or not len(links):
+        return False
+    owner = int(np.searchsorted(circuit.starts, links.target[0], side="right") - 1)
+    model = circuit.groups[owner].model
+    access = model.access(links.access)
+    return access.variable != links.variable and takes(model, access, links.variable, kind)
 
 
 @dataclass(frozen=True)
@@ -55,8 +94,8 @@ class Wire:
     variable : str
         What flows; empty when there is a fault.
     access : str
-        Access of the target; empty for an output port. One of ``I`` with another variable asks for
-        what ``INSERTED`` says.
+        Access of the target; empty for an output port. One of a current with another variable asks
+        for what ``INSERTED`` says.
     fault, warning : str
         What is wrong, or only suspicious.
     unmatched : bool
@@ -82,38 +121,47 @@ def resolve(source: Model, target: Model, variable: str = "", receptor: str = ""
     Notes
     -----
     Without ``variable`` the first of the target's accesses that the source updates is taken. A
-    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator;
-    a potential ``V``, where the edge says so, through GapJunctions.
+    conductance into a target that accesses a current but not this goes through an Aggregator; a
+    potential, where the edge says so, through GapJunctions.
     """
-    if source is Port and target is Port:
+    if source.is_port and target.is_port:
         return Wire(fault="connects a port with a port; put a component between them")
-    if target is Port:
+    if target.is_port:
         return _to_port(source, variable)
-    if source is Port:
+    if source.is_port:
         fits = [a for a in target.accesses if not variable or a.variable == variable]
     else:
         fits = [a for a in target.accesses if a.variable in source.updates]
-        if not fits and "g" in source.updates and variable in ("", "g"):
-            fits = [a for a in target.accesses if a.variable == "I"]
-            if fits:
-                return Wire("g", fits[0].name)
-        if not fits and variable == "V" and {"V"} <= {*source.updates} & {*target.updates}:
-            fits = [a for a in target.accesses if a.variable == "I"]
-            if fits:
-                return Wire("V", fits[0].name)
+        between = "" if fits else _between(source, target, variable)
+        currents = [a for a in target.accesses if target.kind_of(a.variable) is _CURRENT]
+        if between and currents:
+            return Wire(between, currents[0].name)
         fits = [a for a in fits if not variable or a.variable == variable]
     chosen = [a for a in fits if not receptor or a.receptor == receptor]
     if not chosen:
         fault = _misfit(source, target, variable, receptor if fits else "")
         return Wire(fault=fault, unmatched=not (variable or receptor))
     warning = ""
-    if len({a.variable for a in chosen}) > 1 and source is not Port:
+    if len({a.variable for a in chosen}) > 1 and not source.is_port:
         among = ", ".join(a.variable for a in chosen)
         warning = (
             f"edges {source.__name__} -> {target.__name__} could carry {among}: "
             f"'{chosen[0].variable}' is taken; set the attribute 'variable'"
         )
     return Wire(chosen[0].variable, chosen[0].name, warning=warning)
+
+
+def _between(source: Model, target: Model, variable: str) -> str:
+    """Return the variable of which a current could be made; empty where there is none."""
+    names: list[str] = [*source.updates]
+    for name in names:
+        kind = source.kind_of(name)
+        if kind is VariableKind.CONDUCTANCE and variable in ("", name):
+            return name
+        driven = any(target.kind_of(v) is kind for v in target.updates)
+        if kind is VariableKind.POTENTIAL and variable == name and driven:
+            return name
+    return ""
 
 
 def _to_port(source: Model, variable: str) -> Wire:
@@ -128,7 +176,7 @@ def _to_port(source: Model, variable: str) -> Wire:
 
 
 def _misfit(source: Model, target: Model, variable: str, receptor: str) -> str:
-    gives = ", ".join(source.updates) or ("anything" if source is Port else "nothing")
+    gives = ", ".join(source.updates) or ("anything" if source.is_port else "nothing")
     takes = ", ".join(a.variable for a in target.accesses) or "nothing"
     if receptor:
         known = [a.receptor for a in target.accesses if a.receptor]

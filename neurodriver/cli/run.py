@@ -13,6 +13,7 @@ import click
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
+from ..model.kinds import VariableKind
 from ..model.loading import load_models
 from ..plan.target import TARGETS
 from . import experiments, options
@@ -33,7 +34,7 @@ LONGEST_RUN = 2**53
 @click.option("--input-mode", type=click.Choice(["zero", "repeat"]), default="zero",
               show_default=True, help="What an input injects after its last row.")  # fmt: skip
 @click.option("-r", "--record", multiple=True, metavar="VARIABLE[:UID,...]",
-              help="What to record; V and spike_state of all components by default.")  # fmt: skip
+              help="What to record; by default all potentials and events.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path),
               help="HDF5 file to write.")  # fmt: skip
 @click.option("--sample-interval", type=click.IntRange(1), default=1, show_default=True,
@@ -166,7 +167,7 @@ def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[
     """Return what to record: pairs of variable and uids (None: all)."""
     if not texts:
         known = {v for g in circuit.groups for v in g.model.updates}
-        usual = [v for v in ("V", "spike_state") if v in known]
+        usual = circuit.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
         return [(v, None) for v in usual or sorted(known)]
     requests: dict[str, list[str] | None] = {}
     for text in texts:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ..errors import ModelError
-from ..model.kinds import EVENT_VARIABLES
 from ..model.language import Translator, step_numbers, texts_of, used
 from ..model.text import block
-from ..plan.arrays import SEED, Key, Kind, activity, depth, ring, width
+from ..plan.arrays import SEED, Key, Kind, activity, depth, width
 from ..plan.unit import KernelSpec
 from .kernel import Arguments
 
@@ -71,7 +70,7 @@ class ComponentText:
 
     def _rows(self, name: str) -> list[str]:
         a = self.arguments
-        rows = a.pointer(ring(name), "real")
+        rows = a.pointer(self.spec.ring(name), "real")
         shape = f"{a.integer(depth(name))}, {a.integer(width(name))}"
         own = a.integer(self.spec.segment(name, "start"))
         lines = [f"real *__restrict nd_new_{name} = nd_row({rows}, nd_k + 1, {shape}) + {own};"]
@@ -146,8 +145,8 @@ class ComponentText:
     @property
     def events(self) -> list[str]:
         """Published variables whose rows are nearly always silent."""
-        known = EVENT_VARIABLES & self.spec.published
-        return [name for name in self.model.updates if name in known]
+        known = self.spec.published
+        return [v for v in self.model.updates if v in known and self.spec.is_event(v)]
 
     def waiting(self) -> list[str]:
         """Declare where the events of a tile wait before they are written, and in which row."""
@@ -222,7 +221,8 @@ class ComponentText:
         for name in self.model.outputs:
             if name in self.spec.published:
                 own = a.integer(self.spec.segment(name, "start"))
-                store = f"({a.pointer(ring(name), 'real')} + {own})[nd_c] = {self.output(name)};"
+                rows = a.pointer(self.spec.ring(name), "real")
+                store = f"({rows} + {own})[nd_c] = {self.output(name)};"
                 loop = f"ND_EACH(nd_c, {self.count})"
                 lines += block(loop, [*self.numbers_of("nd_c"), *self.load_states("nd_c"), store])
         if not lines:

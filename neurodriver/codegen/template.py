@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ModelError, near
-from ..model.kinds import EVENT_VARIABLES
 from ..model.language import used
 from ..model.text import block
 from ..native.headers import header
-from ..plan.arrays import Kind, activity, depth, ring, width
+from ..plan.arrays import Kind, activity, depth, width
 from ..plan.unit import KernelSpec
 from .component import ComponentText
 from .cpu.sums import SumText, tile_sums, variants
@@ -223,7 +222,7 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     columns = [*inputs, *given_columns(component, signature)]
     tile += _call(component, columns, strides)
     for name in model.updates:
-        if name in EVENT_VARIABLES:
+        if component.spec.is_event(name):
             tile += _note(component, name)
     return [*head, *block(TILES, tile)]
 
@@ -242,7 +241,7 @@ def given_columns(component: ComponentText, signature: Signature) -> list[str]:
 def row_of(component: ComponentText, name: str) -> str:
     """Return the address of the group's segment in the row that is written."""
     a = component.arguments
-    rows, number, length = a.pointer(ring(name), "real"), depth(name), width(name)
+    rows, number, length = a.pointer(component.spec.ring(name), "real"), depth(name), width(name)
     shape = f"{a.integer(number)}, {a.integer(length)}"
     start = a.integer(component.spec.segment(name, "start"))
     return f"nd_row({rows}, nd_k + 1, {shape}) + {start}"

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from ..backends.choice import Choice
 from ..backends.cuda.device import device_count
 from ..circuit.assemble import assemble
-from ..circuit.circuit import Circuit, Port
+from ..circuit.circuit import Circuit
 from ..circuit.records import no_collection
 from ..errors import (
     CircuitError,
@@ -151,7 +151,7 @@ time_sync, control_inteface
 
     def _introduce(self) -> None:
         for _, group, mine in self._part.groups:
-            if group.model is not Port:
+            if not group.is_port:
                 print(f"{self.id}: Number of {group.name}: {mine.sum()}")
         count: dict[str, int] = {}
         for one in self.inputs:
@@ -199,7 +199,7 @@ time_sync, control_inteface
     @cached_property
     def components(self) -> dict[str, Any]:
         """Model -> its class."""
-        return {g.name: g.model for _, g, _ in self._part.groups if g.model is not Port}
+        return {g.name: g.model for _, g, _ in self._part.groups if not g.is_port}
 
     @property
     def pm(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import RequestError, near
 from ..inputs.base import uid_list
-from ..model.kinds import EVENT_VARIABLES
+from ..model.kinds import usually_event
 from ..recorders.base import Block, Recorder, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
 from ..recorders.memory import MemoryRecorder
@@ -106,7 +106,7 @@ class BaseOutputProcessor(_OldNames):
         return None
 
     def longest(self, step: int) -> int:
-        spikes = any(variable in EVENT_VARIABLES for variable, _ in self.record)
+        spikes = any(usually_event(variable) for variable, _ in self.record)
         return 1 if spikes else self.sample_interval - step % self.sample_interval
 
     def _entry(self, var: str) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class FileOutputReader:
         with self._open() as recording:
             for variable, uids in self._uids.items():
                 data: Any
-                if recording.is_events(variable) or variable in EVENT_VARIABLES:
+                if recording.is_events(variable) or usually_event(variable):
                     time, index = recording.events(variable)
                     data = {"time": time, "index": index}
                 else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..circuit.assemble import PORT_LABELS
-from ..circuit.circuit import Connections, Group, Port
+from ..circuit.circuit import Connections, Group
 from ..errors import near
 from ..plan.delays import steps_of
 from ..plan.edges import element_of
@@ -315,7 +315,7 @@ def port_mappers(part: Part, step: int) -> dict[str, Any]:
     labels = {name: np.empty(0, "U1") for name in PORT_LABELS}
     values = np.zeros(0)
     for number, group, mine in part.groups:
-        if group.model is Port:
+        if group.is_port:
             labels = {name: column[mine] for name, column in group.labels.items()}
             values = _published(part, number, step)[mine]
     out = {}

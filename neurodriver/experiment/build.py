@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..circuit import Circuit
-from ..circuit.circuit import Port
 from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
 from ..model.component import NDComponent
+from ..model.kinds import VariableKind
 from ..model.loading import load_models
 from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
@@ -152,7 +152,7 @@ def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[H
         return []
     known = {v for g in circuit.groups for v in g.model.updates}
     if section.record is None:
-        usual = [v for v in ("V", "spike_state") if v in known]
+        usual = circuit.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
         return [HDF5Recorder(file, [(v, None) for v in usual or sorted(known)],
                              section.sample_interval)]  # fmt: skip
     requests: list[tuple[str, Sequence[str] | None]] = []
@@ -185,7 +185,7 @@ def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[
     ExperimentError
         When it means none.
     """
-    names = [g.name for g in circuit.groups if g.model is not Port and not g.hidden]
+    names = [g.name for g in circuit.groups if not g.is_port and not g.hidden]
     if selection.model != "*" and selection.model not in names:
         there = ", ".join(dict.fromkeys(names))
         hint = near(selection.model, names)
@@ -194,7 +194,7 @@ def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[
     rule = re.compile(fnmatch.translate(selection.match)).match
     found: list[str] = []
     for group in circuit.groups:
-        if group.model is Port or group.hidden or selection.model not in ("*", group.name):
+        if group.is_port or group.hidden or selection.model not in ("*", group.name):
             continue
         if not updates or updates in group.model.updates:
             found += [uid for uid in group.uids.tolist() if rule(uid)]

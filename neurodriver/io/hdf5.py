@@ -300,7 +300,7 @@ class _Reader(ColumnReader):
             )
             params = self.columns(at, "params", "fiu", (count,), ())
             labels = self.columns(at, "labels", "Ub", (count,))
-            if model is Port:
+            if model is not None and model.is_port:
                 for lost in sorted({*PORT_LABELS}.difference(labels)):
                     self.faults.add(f"{at.name}/labels/{lost}: this column is missing")
             scopes = self.scopes(at, count) if "scopes" in at else ()

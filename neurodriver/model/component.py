@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..errors import ModelError, near
+from .kinds import Kinds, VariableKind, declared, usual_unit
 from .linear import Linear
 from .runtime import (
     Runtime,
@@ -22,10 +23,6 @@ from .runtime import (
 )
 from .subunits import SubUnits
 from .words import DRAWS, RESERVED
-
-VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
-                  "photon": "1/s"}  # fmt: skip
-"""Units of the variables that the shipped models exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +181,14 @@ class NDComponent:
         Variables that are read; each is the sum over the component's connections.
     updates : sequence of str, or mapping of str to unit
         Variables that are written. The first one is what an output port publishes.
+    kinds : mapping of str to kind
+        Kinds of variables that are read or written: "event", "graded", "conductance", "current" or
+        "potential". Names that the shipped models share have theirs already (`kinds`).
+    converts : VariableKind or None
+        Of a model that is put between: the kind of variable of which it makes a current. It is not
+        inherited.
+    is_port : bool
+        Whether components are ports, which compute nothing.
     params : mapping of str to Parameter or unit
         Numbers of each component.
     states : mapping of str to State
@@ -221,6 +226,9 @@ class NDComponent:
 
     accesses: ClassVar[Any] = ()
     updates: ClassVar[Any] = ()
+    kinds: ClassVar[Any] = {}
+    converts: ClassVar[VariableKind | None] = None
+    is_port: ClassVar[bool] = False
     params: ClassVar[Any] = {}
     states: ClassVar[Any] = {}
     constants: ClassVar[Mapping[str, str]] = {}
@@ -239,6 +247,7 @@ class NDComponent:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        own = cls.__dict__
         cls._brings = brought_by(cls)
         cls.runtime = runtime_of(cls)
         adapter = adapter_of(cls)
@@ -257,11 +266,14 @@ class NDComponent:
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
         cls.updates = Listed(cls.updates)
         cls.units = {
-            **{v: VARIABLE_UNITS.get(v, "") for v in cls.updates},
+            **{v: usual_unit(v) for v in cls.updates},
             **{k: v for k, v in cls.units.items() if k in cls.updates},
             **{s: state.unit for s, state in cls.states.items() if s in cls.updates},
             **named,
         }
+        variables = [*cls.updates, *(access.variable for access in cls.accesses)]
+        cls.kinds = declared(own.get("kinds", {}), cls._inherited_kinds(), variables, cls.__name__)
+        cls.converts = own.get("converts")
         if adapter is not None:
             cls.runtime = adapter.complete(cls)
         elif opaque:
@@ -279,6 +291,19 @@ class NDComponent:
         for base in reversed(cls.__mro__):
             merged.update(_table(base.__dict__.get(name) or {}, make, f"{base.__name__}.{name}"))
         return merged
+
+    @classmethod
+    def _inherited_kinds(cls) -> Kinds:
+        known: dict[str, VariableKind] = {}
+        for base in reversed(cls.__mro__[1:]):
+            known.update(base.__dict__.get("kinds") or {})
+        return known
+
+    @classmethod
+    def kind_of(cls, variable: str) -> VariableKind:
+        """Return the kind of a variable, as far as this model knows: graded otherwise."""
+        kind: VariableKind = cls.kinds.get(variable, VariableKind.GRADED)
+        return kind
 
     @classmethod
     def initial_names(cls) -> dict[str, str]:

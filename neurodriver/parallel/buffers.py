@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.tables import InputTable, Probe
-from ..model.kinds import EVENT_VARIABLES
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
 from ..plan.program import Program
@@ -203,7 +202,7 @@ class Takes(_Side):
         self._rings = list(program.layout.rings)
         self._reads = _reads(self.blocks, joined, program)
         for i in self.large if self.layout.target.hosted else []:
-            if len(self._reads[i]) == 1 and self._reads[i][0][0] not in EVENT_VARIABLES:
+            if len(self._reads[i]) == 1 and not program.circuit.is_event(self._reads[i][0][0]):
                 variable, first = self._reads[i][0]
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
                 self.put_in_place(i, variable, first, 2)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..model.kinds import EVENT_VARIABLES
+from ..model.kinds import VariableKind
 
 
 class Kind(Enum):
@@ -24,6 +24,7 @@ class Kind(Enum):
 
     EVENT = "event"
     GRADED = "graded"
+    CONDUCTANCE = "conductance"
     PARAMETER = "parameter"
     CONSTANT = "constant"  # computed from parameters
     STATE = "state"
@@ -113,10 +114,12 @@ class Key:
         return f"{self.owner}.{self.name} ({self.kind.value})"
 
 
-def ring(variable: str) -> Key:
-    """Return the key of the ring of a variable."""
-    kind = Kind.EVENT if variable in EVENT_VARIABLES else Kind.GRADED
-    return Key(Variable(variable), kind, variable)
+_KINDS = {VariableKind.EVENT: Kind.EVENT, VariableKind.CONDUCTANCE: Kind.CONDUCTANCE}
+
+
+def ring(variable: str, kind: VariableKind) -> Key:
+    """Return the key of the ring of a variable of some kind."""
+    return Key(Variable(variable), _KINDS.get(kind, Kind.GRADED), variable)
 
 
 def depth(variable: str) -> Key:

@@ -13,7 +13,6 @@ from ..circuit.circuit import Group
 from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
 from ..model.component import Access
-from ..model.kinds import EVENT_VARIABLES
 from ..model.language import used
 from ..native.buffers import LANES, padded
 from .arrays import (
@@ -130,13 +129,13 @@ class ProgramBuilder:
             self._claims[what] = sum(one.nbytes for one in stored)
             return Unit((spec,), count, cost, grain=grain, spread=threads)
         if threads:
-            idle = all(access.variable in EVENT_VARIABLES for access in spec.model.accesses)
+            idle = all(spec.is_event(access.variable) for access in spec.model.accesses)
             return Unit((spec,), count, cost, spread=spec.shared_by_warp, idle=idle)
         return Unit((spec,), count, cost)
 
     def _fused(self, number: int, fused: Fused) -> None:
         group = self.layout.circuit.groups[number]
-        outer = self._spec(number, group.count, {"g": fused.gather})
+        outer = self._spec(number, group.count, {fused.variable: fused.gather})
         inner = self._spec(fused.synapse, fused.capacity)
         each = _work(inner, fused.capacity)
         entries = np.add.reduceat(
@@ -150,8 +149,8 @@ class ProgramBuilder:
         model, substeps = group.model, group.model.substeps(self.layout.dt)
         gathers, published = self._sums(number, group.count, {})
         spec = KernelSpec(
-            number, model, layout.dtype.name, substeps, frozenset(), published, gathers,
-            layout.kept, group.count,
+            number, model, layout.circuit.kinds, layout.dtype.name, substeps, frozenset(),
+            published, gathers, layout.kept, group.count,
         )  # fmt: skip
         self._rows += [
             row(spec.key(Kind.STEP, "dt"), layout.dt / substeps),
@@ -195,6 +194,7 @@ class ProgramBuilder:
         return KernelSpec(
             number,
             model,
+            layout.circuit.kinds,
             layout.dtype.name,
             substeps,
             frozenset(uniform),
@@ -237,7 +237,7 @@ class ProgramBuilder:
         """Return the rows of a group's segment of a variable."""
         owner, ring = Segment(number, variable), self.layout.rings[variable]
         rows = [row(Key(owner, Kind.SIZE, "start"), ring.segments[str(number)].start)]
-        if self.layout.target.threads and variable in EVENT_VARIABLES:
+        if self.layout.target.threads and ring.is_event:
             slices = padded(capacity) // LANES
             rows.append(row(Key(owner, Kind.SIZE, "slices"), slices))
             # which slices of which rows may hold something else than zeros: all, at first
@@ -254,7 +254,7 @@ class ProgramBuilder:
             return made
         edges = edges_of(layout, number, access.name, access.variable)
         threads = self.plans and layout.target.threads
-        events = self.plans and not threads and access.variable in EVENT_VARIABLES
+        events = self.plans and not threads and layout.circuit.is_event(access.variable)
         units = None
         if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
             multiple, units = whole_weights(edges, capacity, layout.dtype.name)

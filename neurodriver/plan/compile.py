@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..circuit.circuit import Circuit, Port
+from ..circuit.circuit import Circuit
 from ..circuit.seconds import doubt_step
-from ..model.kinds import EVENT_VARIABLES
+from ..model.kinds import VariableKind
 from ..profiling.phases import phased
 from .build import ProgramBuilder
 from .delays import longest
@@ -72,15 +72,16 @@ def compile_circuit(
     depths = longest(full, dt, spread, known)
     steps = window(full, dt, spread, placed, known) if not slots.count and not depth else 1
     if steps > 1:  # rows of one window are read while those of the next are written
-        shared = {*recorded, *EVENT_VARIABLES, *(links.variable for links in full.connections)}
+        events = full.updated(VariableKind.EVENT)
+        shared = {*recorded, *events, *(links.variable for links in full.connections)}
         depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
     if not depth:
         depths |= dict.fromkeys(_own_affairs(full) - recorded - set(slots.count), 0)
     for variable, rows in (depth or {}).items():
         depths[variable] = rows(depths.get(variable, 1) + 1) - 1
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
-    silent = frozenset((f.synapse, "g") for f in fusions.values() if "g" not in recorded)
-    silent |= {(number, "g") for number in merged.gone}
+    unseen = [f for f in fusions.values() if f.variable not in recorded]
+    silent = merged.silent | {(f.synapse, f.variable) for f in unseen}
     drawn = [links for one in placed.values() for links in one.drawn]
     ordered = by_target(full, drawn) if plans and target.threads else {}
     grids = by_rows(full, ordered, merged.places) if plans and target.threads else {}
@@ -93,7 +94,7 @@ def compile_circuit(
     builder = ProgramBuilder(layout, seed, plans, spread, placed)
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
-        if group.model is not Port and number not in members:
+        if not group.is_port and number not in members:
             builder.group(number, fusions.get(number))
     return builder.program(merged)
 
@@ -103,4 +104,5 @@ def _own_affairs(circuit: Circuit) -> set[str]:
     if any(needs_instance(group) for group in circuit.groups):
         return set()
     updated = {variable for group in circuit.groups for variable in group.model.updates}
-    return updated - EVENT_VARIABLES - {links.variable for links in circuit.connections}
+    shared = {*circuit.updated(VariableKind.EVENT), *(c.variable for c in circuit.connections)}
+    return updated - shared

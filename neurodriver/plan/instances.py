@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..circuit.circuit import Group
+from ..circuit.circuit import Circuit, Group
 from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
 from ..errors import CircuitWarning, ModelError
-from ..model.kinds import EVENT_VARIABLES
 from ..model.runtime import backends_of
 from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
 from .edges import edges_of
@@ -145,6 +144,6 @@ def _neutral(name: str) -> float:
     return 1.0 if name == "weight" else 0.0
 
 
-def events_of(group: Group) -> list[str]:
+def events_of(circuit: Circuit, group: Group) -> list[str]:
     """Return the updated variables whose silent rows nobody reads."""
-    return [name for name in group.model.updates if name in EVENT_VARIABLES]
+    return [name for name in group.model.updates if circuit.is_event(name)]

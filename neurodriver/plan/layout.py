@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Port
-from ..model.kinds import EVENT_VARIABLES
+from ..circuit.circuit import Circuit
+from ..model.kinds import VariableKind
 from ..native.buffers import LANES, padded
 from .injection import Slots
 from .target import Target
@@ -33,6 +33,7 @@ class Ring:
     variable : str
     depth : int
         Rows: the longest delay in steps + 1.
+    kind : VariableKind
     segments : dict
         Owner (``group number`` as str, or ``inputs``) -> Segment.
     width : int
@@ -41,6 +42,7 @@ class Ring:
 
     variable: str
     depth: int
+    kind: VariableKind = VariableKind.GRADED
     segments: dict[str, Segment] = field(default_factory=dict)
     width: int = 0
 
@@ -50,6 +52,11 @@ class Ring:
         self.width += padded(count)
 
     @property
+    def is_event(self) -> bool:
+        """Whether the rows hold events."""
+        return self.kind is VariableKind.EVENT
+
+    @property
     def inputs_alone(self) -> bool:
         """Whether the rows hold nothing but inputs, read without a delay, and no events.
 
@@ -57,7 +64,7 @@ class Ring:
         rows belongs to an even and which to an odd step.
         """
         alone = self.depth == 2 and set(self.segments) == {"inputs"}
-        return alone and self.variable not in EVENT_VARIABLES  # these are found by their step's row
+        return alone and not self.is_event  # these are found by their step's row
 
     @property
     def zero(self) -> int:
@@ -153,7 +160,7 @@ def rings_of(
 
     def ring(variable: str) -> Ring:
         rows = target.depth(depths.get(variable, 1) + 1)
-        return rings.setdefault(variable, Ring(variable, rows))
+        return rings.setdefault(variable, Ring(variable, rows, circuit.kind_of(variable)))
 
     for number, group in enumerate(circuit.groups):
         for variable in group.model.updates:
@@ -165,7 +172,7 @@ def rings_of(
     for variable, count in injected.items():
         ring(variable).add("inputs", count)
     for number, group in enumerate(circuit.groups):
-        if group.model is Port:
+        if group.is_port:
             for links in circuit.connections:
                 start = circuit.starts[number]
                 mine = (links.source >= start) & (links.source < start + group.count)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.component import Access, NDComponent
-from ..model.kinds import EVENT_VARIABLES
+from ..model.kinds import Kinds, VariableKind
 from ..native.buffers import LANES
-from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment
+from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment, ring
 from .sums.gather import Gather, outside
 
 
@@ -24,6 +24,8 @@ class KernelSpec:
     number : int
         Of the group.
     model : NDComponent subclass
+    kinds : mapping of str to VariableKind
+        Of the circuit's variables.
     dtype : str
     substeps : int
     uniform : frozenset of str
@@ -42,6 +44,7 @@ class KernelSpec:
 
     number: int
     model: type[NDComponent]
+    kinds: Kinds
     dtype: str
     substeps: int
     uniform: frozenset[str]
@@ -64,7 +67,15 @@ class KernelSpec:
     @property
     def apart(self) -> bool:
         """Whether threads may share a slice of components: no events are collected by slices."""
-        return self.model.sub_units is not None and not EVENT_VARIABLES & self.published
+        return self.model.sub_units is not None and not any(map(self.is_event, self.published))
+
+    def ring(self, variable: str) -> Key:
+        """Return the key of the ring of a variable."""
+        return ring(variable, self.kinds.get(variable, VariableKind.GRADED))
+
+    def is_event(self, variable: str) -> bool:
+        """Whether a variable is one of events."""
+        return self.kinds.get(variable) is VariableKind.EVENT
 
     @property
     def shared_by_warp(self) -> bool:

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.tables import Events, InputTable, Probe
-from ..circuit.circuit import Port
 from ..errors import CircuitWarning, InputError, RequestError, near
 from ..inputs.base import Chunk, Input
 from ..inputs.counts import SpikeCounts, SummedSpikes
 from ..model.component import NDComponent
-from ..model.kinds import EVENT_VARIABLES
 from ..plan.program import Program
 from ..recorders.base import Block, Columns, Recorder
 
@@ -60,7 +58,7 @@ class InputFeed:
                 self._targets.append((one, number, scope))
                 name = getattr(one, "name", "") or type(one).__name__
                 there, on = False, np.zeros(count, dtype=bool)
-                if variable in EVENT_VARIABLES:
+                if program.circuit.is_event(variable):
                     there, on = _counted(program, variable, first, count)
                 uids, counted = one.targets[number][1], there or on.any()
                 self._counts.append(SpikeCounts(name, variable, uids) if counted else None)
@@ -217,7 +215,7 @@ class RecorderFeed:
         self._kept.append(place)
         ring = list(program.layout.rings).index(variable)
         straight = bool((np.diff(place) == 1).all())
-        self.columns.append(Columns(variable, names, unit, variable in EVENT_VARIABLES))
+        self.columns.append(Columns(variable, names, unit, program.circuit.is_event(variable)))
         self._heads[variable] = (ring, len(place), place.ctypes.data, straight)
         self._rises[variable] = bool((np.diff(place) > 0).all())
 
@@ -341,7 +339,7 @@ def recorded_columns(
         shown = element >= 0
         shown[circuit.holders(variable) >= 0] = False
         for g, group in enumerate(circuit.groups):
-            if group.model is Port or (group.hidden and not lenient):
+            if group.is_port or (group.hidden and not lenient):
                 shown[circuit.starts[g] : circuit.starts[g + 1]] = False
         own = circuit.numbers(scope)
         chosen = own[shown[own]]
@@ -363,7 +361,7 @@ def _places(program: Program, variable: str) -> NDArray[np.int64]:
     for owner in program.layout.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
-            if circuit.groups[g].model is Port and not circuit.groups[g].hidden:
+            if circuit.groups[g].is_port and not circuit.groups[g].hidden:
                 continue  # a port's own place holds nothing; what other ranks send is hidden
             start = int(circuit.starts[g])
             element[start : start + circuit.groups[g].count] = program.layout.elements(g, variable)

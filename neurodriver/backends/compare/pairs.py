@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Port
-from ...model.kinds import EVENT_VARIABLES
+from ...circuit.circuit import Circuit
 from ...native.addresses import host_array
 from ...plan.arrays import Key, Kind, Population
 from ...plan.program import Program
@@ -65,19 +64,19 @@ def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
     """Return the components that update each variable; variables of events come first."""
     out = {}
     circuit = both[0].circuit
-    for variable in sorted(both[0].layout.rings, key=lambda v: v not in EVENT_VARIABLES):
+    for variable in sorted(both[0].layout.rings, key=lambda v: not circuit.is_event(v)):
         segments = [_segments(program, variable) for program in both]
         groups = [
             g
             for g, group in enumerate(circuit.groups)
-            if group.model is not Port and all(str(g) in s for s in segments)
+            if not group.is_port and all(str(g) in s for s in segments)
         ]
         if groups:
             counts = [circuit.groups[g].count for g in groups]
             sides = [np.concatenate([p.layout.elements(g, variable) for g in groups]) for p in both]
             number = np.concatenate([_numbers(circuit, g) for g in groups])
             judge: Values | Events = Values(rule.relative, np.repeat(range(len(groups)), counts))
-            if variable in EVENT_VARIABLES:
+            if circuit.is_event(variable):
                 judge = Events(rule.late, len(number))
             out[variable] = Pairs(sides[0], sides[1], number, judge)
     return out
@@ -114,7 +113,7 @@ def ports(both: Both) -> Iterator[tuple[str, Numbers, Numbers]]:
     """Yield variable and elements on both sides of what stands in the places of ports."""
     for variable, ring in both[0].layout.rings.items():
         for owner in ring.segments:
-            if owner != "inputs" and both[0].circuit.groups[int(owner)].model is Port:
+            if owner != "inputs" and both[0].circuit.groups[int(owner)].is_port:
                 mine, theirs = (p.layout.elements(int(owner), variable) for p in both)
                 yield variable, mine, theirs
 

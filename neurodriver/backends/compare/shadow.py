@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
-from ...model.kinds import EVENT_VARIABLES
 from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.target import CPU, Target
@@ -49,7 +48,7 @@ def deeper(
 ) -> dict[str, Rows]:
     """Return the number of rows of rings that keep all rows of a call."""
     rows = max(2, min(ROWS, _BYTES // (8 * max(circuit.count, 1))))
-    names = {"g", "I", "V", *(variable for variable, _ in targets), *depth}
+    names = {*(variable for variable, _ in targets), *depth}
     for group in circuit.groups:
         names |= {*group.model.updates, *(access.variable for access in group.model.accesses)}
 
@@ -124,7 +123,7 @@ class ShadowBackend:
         self._variables = updated(both, self.rule)
         self._slots = injected(both)
         self._states = states(both, self.rule)
-        self._ports = [one for one in ports(both) if one[0] not in EVENT_VARIABLES]
+        self._ports = [one for one in ports(both) if not circuit.is_event(one[0])]
         depth = min((r.depth for p in both for r in p.layout.rings.values()), default=ROWS)
         self._most = max(1, depth - 1)
 
@@ -342,7 +341,9 @@ class ShadowBackend:
     def _restart(self, step: int) -> None:
         """Give the reference the values and states of the tested side; events are equal."""
         memory = self._reference.memory
-        for variable in self._variables.keys() - EVENT_VARIABLES:
+        for variable in self._variables:
+            if self.program.circuit.is_event(variable):
+                continue
             pairs, rows = self._variables[variable], memory.get_buffer(variable)
             for one in range(max(0, step - len(rows) + 1), step + 1):
                 rows[one % len(rows), pairs.theirs] = self._tested.row(variable, one)[pairs.mine]

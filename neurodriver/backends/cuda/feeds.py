@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.kinds import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
 from .bits import Bits, Found
 from .transfers import Growing, Records, at
@@ -47,7 +46,7 @@ class InputStage:
         self._owner, self._table = owner, table
         name = list(owner.program.layout.rings)[table.ring]
         self._ring = owner.program.layout.rings[name]
-        self._events = name in EVENT_VARIABLES
+        self._events = self._ring.is_event
         self._content = np.full(self._ring.depth, _UNKNOWN + 1, np.int64)
         self._values = Growing(owner.device)
         self._row_bytes = table.count * owner.dtype.itemsize

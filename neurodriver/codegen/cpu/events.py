@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model.component import Access
 from ...model.text import block
-from ...plan.arrays import activity, depth, ring, width
+from ...plan.arrays import activity, depth, width
 from ...plan.sums.events import MOST
 from ..component import ComponentText
 from .fanout import FanoutText
@@ -72,7 +72,8 @@ class EventText(SumText):
         """List the spikes in the rows that are not silent, as long as they are few."""
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
         spikes, below = f"nd_spikes_{name}", f"nd_not_below(nd_event_target_{name}"
-        rows, active = a.pointer(ring(variable), "real"), activity(variable, "active")
+        ring, active = self.component.spec.ring(variable), activity(variable, "active")
+        rows = a.pointer(ring, "real")
         number, length = a.integer(depth(variable)), a.integer(width(variable))
         value = f"nd_row_{name}[nd_event_element_{name}[nd_e + nd_l]]"
         note = [

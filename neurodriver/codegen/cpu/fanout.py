@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.text import block
-from ...plan.arrays import CUTS, THREADS, activity, depth, ring, width
+from ...plan.arrays import CUTS, THREADS, activity, depth, width
 from .sums import SumText
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
@@ -136,7 +136,7 @@ class FanoutText(SumText):
         active = a.pointer(activity(variable, "active"), "const long long")
         noted = a.pointer(activity(variable, "dirty"), "const unsigned short")
         counted = a.pointer(activity(variable, "counted"), "const long long")
-        rows = a.pointer(ring(variable), "real")
+        rows = a.pointer(self.component.spec.ring(variable), "real")
         cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
         word = [
             "unsigned long long nd_bits = nd_found.bits[nd_w];",

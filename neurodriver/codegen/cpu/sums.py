@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.component import Access
-from ...model.kinds import EVENT_VARIABLES
 from ...model.language import used
 from ...model.text import block
-from ...plan.arrays import activity, depth, ring, width
+from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
 
@@ -34,7 +33,8 @@ class SumText:
     def may_skip(self) -> bool:
         """Whether the row that is read may be known to be all zero."""
         indexed = self.gather.form in ("single", "sliced", "lattice", "rows")
-        return self.access.variable in EVENT_VARIABLES and indexed and self.gather.back is not None
+        event = self.component.spec.is_event(self.access.variable)
+        return event and indexed and self.gather.back is not None
 
     def _pointer(self, array: str, kind: str) -> str:
         key = self.component.spec.connection(self.access.name, array)
@@ -62,7 +62,7 @@ class SumText:
     def _values(self) -> list[str]:
         """Declare where the values of the connections come from."""
         a, name, variable = self.component.arguments, self.access.name, self.access.variable
-        rows = a.pointer(ring(variable), "real")
+        rows = a.pointer(self.component.spec.ring(variable), "real")
         number, length = a.integer(depth(variable)), a.integer(width(variable))
         lines = []
         if self.gather.back is not None:

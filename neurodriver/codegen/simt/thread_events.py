@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.text import block
-from ...plan.arrays import Kind, activity, depth, ring
+from ...plan.arrays import Kind, activity, depth
 from ..component import ComponentText
 
 OWN = "for (int nd_i = 0; nd_i < ND_OWN; ++nd_i)"
@@ -203,6 +203,6 @@ class ThreadEvents:
 
     def _note_event(self, mine: str, row: str) -> str:
         a = self.component.arguments
-        rows = a.pointer(ring(self.name), "const real")
+        rows = a.pointer(self.component.spec.ring(self.name), "const real")
         own = a.integer(self.component.spec.segment(self.name, "start"))
         return f"nd_note({rows}, {row}, {mine}, (int){own} + nd_at);"

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.kinds import EVENT_VARIABLES
 from ...model.language import used
 from ...model.text import block
 from ...native.buffers import LANES
@@ -88,7 +87,7 @@ class ThreadSum:
         columns += [("back", "int")] if "back" in self.s.gather.arrays else []
         self.places = columns
         self.columns = columns + [(n, "real") for n in self.s.varied]
-        self.together = self.form == "rows" and self.s.access.variable not in EVENT_VARIABLES
+        self.together = self.form == "rows" and not spec.is_event(self.s.access.variable)
 
     @property
     def part(self) -> bool:

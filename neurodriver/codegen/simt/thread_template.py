@@ -11,7 +11,6 @@ import re
 from dataclasses import replace
 
 from ...errors import ModelError
-from ...model.kinds import EVENT_VARIABLES
 from ...model.language import used
 from ...model.text import block
 from ...native.headers import header
@@ -169,7 +168,7 @@ class TemplateText(ThreadText):
         given = ", ".join([count, a.scalar(self.component.spec.dt), steps, *columns])
         call += ["nd_user::nd_component() = (unsigned int)nd_at;", f"nd_user::update({given});"]
         lines += each(block("if (nd_live[nd_i])", call))
-        events = [name for name in self.model.updates if name in EVENT_VARIABLES]
+        events = [name for name in self.model.updates if self.component.spec.is_event(name)]
         return lines + each([line for name in events for line in self._mark(name)])
 
     def _mark(self, name: str) -> list[str]:

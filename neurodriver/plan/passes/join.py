@@ -123,9 +123,7 @@ def port_sources(circuit: Circuit, dt: float) -> PortSource:
     CircuitError
         When two edges lead to one port.
     """
-    is_port = np.repeat(
-        [g.model is Port for g in circuit.groups], [g.count for g in circuit.groups]
-    )
+    is_port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
     ports, components, steps, names = [], [], [], []
     for links in circuit.connections:
         rows = np.flatnonzero(is_port[links.target])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections, Port
+from ...circuit.circuit import Circuit, Connections
 from ...circuit.distributions import Law
 from ...circuit.drawing import near_first
 from ...circuit.projections import Drawn
@@ -307,6 +307,6 @@ def _has_port(circuit: Circuit, drawn: list[Drawn]) -> bool:
     for g, group in enumerate(circuit.groups):
         start, stop = circuit.starts[g], circuit.starts[g + 1]
         inside = any(d.ends.source.start < stop and d.ends.source.stop > start for d in drawn)
-        if inside and group.model is Port:
+        if inside and group.is_port:
             return True
     return False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections, Group, Port
+from ...circuit.circuit import Circuit, Connections, Group
 from ...errors import CircuitError
 from ...native.buffers import LANES, Blank, as_aligned, padded
 from ..delays import Spread, steps_of
@@ -103,7 +103,7 @@ def spread_accesses(circuit: Circuit, target: Target) -> Spread:
 
 def sends(group: Group) -> bool:
     """Whether the kernel of a group delivers the events of its components by their sources."""
-    return not (group.model is Port or group.model.sub_units is not None or needs_instance(group))
+    return not (group.is_port or group.model.sub_units is not None or needs_instance(group))
 
 
 def from_senders(layout: Layout, variable: str, element: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -332,7 +332,7 @@ def _blocks(
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if g.model is not Port}
+    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)

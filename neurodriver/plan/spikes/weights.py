@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.component import Access, NDComponent
-from ...model.kinds import EVENT_VARIABLES
+from ...model.kinds import VariableKind
 from ...native.buffers import padded
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ class Units:
 def is_whole(model: type[NDComponent], access: Access) -> bool:
     """Whether spikes arrive at an access of a model with weights and in no other way."""
     plain = access.each == f"weight * {access.variable}" and access.accumulate == "real"
-    known = access.variable in EVENT_VARIABLES and [*access.connection] == ["weight"]
+    event = model.kind_of(access.variable) is VariableKind.EVENT
+    known = event and [*access.connection] == ["weight"]
     return known and plain and not model.runtime.opaque
 
 
