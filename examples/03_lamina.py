@@ -32,7 +32,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.inputs.legacy import extern
+from neurodriver.compat.legacy.inputs import extern
 
 DT, SAMPLE = 1e-4, 10  # one row a millisecond
 ON, OFF, CURRENT = 0.3, 0.7, 16.0

@@ -14,7 +14,7 @@ class VoltageClamp(nd.UserInput):
     """Injects a current in proportion to the distance from the holding potential."""
 
     def update_input(self):
-        self.variables["I"]["input"] = 10.0 * (HOLD - self.LPU_obj.get("V"))
+        self.variables["I"]["input"] = 10.0 * (HOLD - self.lpu.get("V"))
 
 
 circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")

@@ -20,7 +20,6 @@ from .inputs import ArrayInput as ArrayInput
 from .inputs import BernoulliInput as BernoulliInput
 from .inputs import FileInput as FileInput
 from .inputs import Input as Input
-from .inputs import LegacyInput as LegacyInput
 from .inputs import NoiseInput as NoiseInput
 from .inputs import PoissonInput as PoissonInput
 from .inputs import PulseInput as PulseInput

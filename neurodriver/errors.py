@@ -97,10 +97,6 @@ class SelectorError(NeurodriverError, ValueError):
     """A port selector breaks the grammar, or cannot be used as it was."""
 
 
-class MixedTokensError(SelectorError, TypeError):
-    """Strings and integers at one level cannot be put in order."""
-
-
 class PortError(NeurodriverError, ValueError, AssertionError):
     """Ports, interfaces or patterns do not fit together.
 

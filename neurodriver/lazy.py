@@ -5,22 +5,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import adapters
+
 LATER = {
     "Manager": "parallel.manager",
     "Pattern": "ports",
     "Profile": "profiling.phases",
     "Selector": "ports",
     "load_experiment": "experiment",
+    **adapters.NAMES,
 }
 """Name -> module."""
 
 if TYPE_CHECKING:
+    from .adapters import *  # noqa: F403
     from .experiment import load_experiment
     from .parallel.manager import Manager
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
 
     __all__ = ["Manager", "Pattern", "Profile", "Selector", "load_experiment"]
+    __all__ += adapters.__all__
 else:
     __all__ = ["__getattr__"]
 

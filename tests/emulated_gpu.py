@@ -490,7 +490,7 @@ class EmulatedBackend(backend.CUDABackend):
 
     def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
         for group in program.circuit.groups:
-            own = OWN_CLASSES and "run_step" in group.model.methods  # it computes itself
+            own = OWN_CLASSES and group.model.runtime.stepwise  # it computes itself
             if group.model not in (*MODELS, Port) and not own:
                 known = ", ".join(model.__name__ for model in MODELS)
                 raise NotImplementedError(f"{group.name}: an emulated GPU computes {known} alone")

@@ -17,14 +17,12 @@ class Counter(Module):
     """Publishes ``1 + step + place`` at its graded ports and spikes at every third step."""
 
     def __init__(self, name: str, **given: Any) -> None:
-        gpot, spike = f"/{name}/v[0:{N}]", f"/{name}/s[0:{N}]"
-        every = f"{gpot},{spike}"
-        super().__init__(every, "", every, gpot, spike, np.zeros(N), np.zeros(N), **given)
+        super().__init__(gpot_out=f"/{name}/v[0:{N}]", spike_out=f"/{name}/s[0:{N}]", **given)
 
     def run_step(self) -> None:
         super().run_step()
-        self.pm["gpot"][self.out_gpot_ports] = 1.0 + self.steps + np.arange(N)
-        self.pm["spike"][self.out_spike_ports] = float(self.steps % 3 == 0)
+        self.outputs["gpot"][:] = 1.0 + self.steps + np.arange(N)
+        self.outputs["spike"][:] = self.steps % 3 == 0
 
 
 class Echo(Module):
@@ -32,17 +30,8 @@ class Echo(Module):
 
     def __init__(self, name: str, **given: Any) -> None:
         into, out, spike = f"/{name}/in[0:{N}]", f"/{name}/out[0:{N}]", f"/{name}/spk[0:{N}]"
-        start = np.concatenate([np.full(N, -1.0), np.zeros(N)])
-        super().__init__(
-            f"{into},{out},{spike}",
-            f"{into},{spike}",
-            out,
-            f"{into},{out}",
-            spike,
-            start,
-            np.zeros(N),
-            **given,
-        )
+        super().__init__(into, out, spike, **given)
+        self.inputs["gpot"][:] = -1.0
         self.seen: list[Any] = []
         self.spikes: list[Any] = []
         self.calls: list[str] = []
@@ -51,10 +40,9 @@ class Echo(Module):
         self.calls.append("pre_run")
 
     def run_step(self) -> None:
-        taken = self.pm["gpot"][self.in_gpot_ports]
-        self.seen.append(taken)
-        self.spikes.append(self.pm["spike"][self.in_spike_ports])
-        self.pm["gpot"][self.out_gpot_ports] = 2.0 * taken
+        self.seen.append(self.inputs["gpot"].copy())
+        self.spikes.append(self.inputs["spike"].copy())
+        self.outputs["gpot"][:] = 2.0 * self.inputs["gpot"]
 
     def post_run(self) -> None:
         self.calls.append("post_run")
@@ -70,9 +58,9 @@ def ends(a: str, b: str) -> Pattern:
     return wire(a, f"/{b}/in[0:{N}]")
 
 
-def chain(ranks: dict[str, int] | None = None) -> Manager:
+def chain(ranks: dict[str, int] | None = None, kind: Any = Manager) -> Any:
     """Return a manager of a Counter and two Echoes, one after the other."""
-    man = Manager(timeout=60.0)
+    man = kind(timeout=60.0)
     place = ranks or {}
     for kind, name in ((Counter, "c"), (Echo, "e"), (Echo, "f")):
         man.add(kind, name, name, rank=place.get(name))
@@ -82,7 +70,9 @@ def chain(ranks: dict[str, int] | None = None) -> Manager:
     return man
 
 
-def relays(ranks: dict[str, int] | None = None, **settings: Any) -> tuple[Manager, Any]:
+def relays(
+    ranks: dict[str, int] | None = None, kind: Any = Manager, **settings: Any
+) -> tuple[Any, Any]:
     """Return a manager of Counter -> LPU -> Echo, and the recorder of the LPU."""
     from support import DT, IAF, POWER, build, node
 
@@ -97,7 +87,7 @@ def relays(ranks: dict[str, int] | None = None, **settings: Any) -> tuple[Manage
         [("in", "s"), ("s", "n"), ("n", "out", {"variable": "V"})],
     )
     recorder = MemoryRecorder([("V", ["n", "in"]), ("g", ["s"])])
-    man = Manager(timeout=60.0)
+    man = kind(timeout=60.0)
     place = ranks or {}
     man.add(Counter, "c", "c", rank=place.get("c"))
     drive = [StepInput("I", ["n"], 1.0, 0.0, 1.0)]

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import settings
+from ..adapters import adapters
 from ..codegen.template import Signature
 from ..errors import ModelError, near
+from ..model.component import NDComponent
 from ..model.instance import Instance
 from ..plan.arrays import Instance as InstanceOwner
 from ..plan.arrays import InstanceReceptor, Key, Kind, Population
@@ -77,6 +79,16 @@ class OwnLink:
         self.owner.place.inputs(self.number, access, self.owner.clock.step, out, first_only)
 
 
+def add_bases(model: type[NDComponent]) -> None:
+    """Let a model that brings code inherit what an instance can do.
+
+    The bases come last, so that the class and the models above it override them.
+    """
+    for base in (*(adapter.instance for adapter in adapters("model")), Instance):
+        if not issubclass(model, base):
+            model.__bases__ = (*model.__bases__, base)
+
+
 class Instances:
     """All instances of a program.
 
@@ -108,7 +120,7 @@ class Instances:
             group = program.circuit.groups[one.number]
             check_backend(group, program.target.name)
             self._make(one)
-            if group.model.kernel == "template":
+            if group.model.runtime.kernel:
                 self.templates[one.number] = self._template(one)
 
     @property
@@ -136,7 +148,8 @@ class Instances:
         params, states, inputs = self._sorted(one)
         rings = {a.variable for a in group.model.accesses}
         buffers = {v: Buffer(self.place, v, self.clock) for v in sorted(rings)}
-        instance = object.__new__(group.model)
+        add_bases(group.model)
+        instance: Any = object.__new__(group.model)
         link = self.links[number] = OwnLink(self, one)
         instance.__dict__.update(
             params_dict=params, access_buffers=buffers, dt=program.dt, LPU_id=program.circuit.name,
@@ -151,7 +164,7 @@ class Instances:
             takes = inspect.signature(group.model.__init__).parameters
             every = any(p.kind is p.VAR_KEYWORD for p in takes.values())
             given = {n: v for n, v in extra.items() if every or n in takes}
-            instance.__init__(params, buffers, program.dt, **given)  # type: ignore[misc]
+            instance.__init__(params, buffers, program.dt, **given)
 
     def _sorted(self, one: Custom) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Return the arrays of a group as an instance knows them: parameters, states, inputs."""
@@ -179,16 +192,16 @@ class Instances:
         """Return the text of a template, and what it takes."""
         model = self.program.circuit.groups[one.number].model
         with self._blame(one.number, "get_update_template"):
-            text = self.made[one.number].get_update_template()
-        integers = frozenset(model.int_params)
-        return text, Signature(tuple(model.params), tuple(model.internals), integers)
+            text = model.runtime.text(self.made[one.number])
+        runtime = model.runtime
+        return text, Signature(tuple(model.params), tuple(runtime.states), runtime.integers)
 
     def bind(self, launches: Mapping[int, Callable[[int], None]]) -> None:
         """Take what launches the compiled kernels of groups with instances, by group number."""
         for number, launch in launches.items():
             self.links[number].kernel = launch
             group = self.program.circuit.groups[number]
-            for name in group.model.states if group.model.kernel == "text" else ():
+            for name in group.model.states if group.model.runtime.declared else ():
                 key = Key(Population(number), Kind.STATE, name)
                 if key in self.program.arrays:
                     column = self.place.array(key)[: group.count]
@@ -199,7 +212,7 @@ class Instances:
         for number, instance in self.made.items():
             group = self.program.circuit.groups[number]
             pointers = self.place.pointers(number, -1)
-            if group.model.in_old_style():
+            if group.model.runtime.opaque:
                 for name, column in initial_columns(group).items():
                     if name in pointers:
                         self.links[number].store(pointers[name], column)

@@ -101,7 +101,7 @@ class MemoryManager:
         unknown = {
             variable
             for group in self.layout.circuit.groups
-            if group.model.kernel == "template" or group.model.methods
+            if group.model.runtime.instance
             for variable in group.model.updates
         }
         for variable, ring in self.layout.rings.items():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
+from . import forms
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
 from .records import Records
@@ -78,10 +79,7 @@ def _members(
 def _unknown(uid: str, data: dict[str, Any], models: dict[str, type[NDComponent]]) -> str:
     name = data.get("class")
     if name is None:
-        legacy = "model" in data
-        mixed = "'model' is the legacy form of before 2016, and other nodes have 'class'"
-        hint = mixed if legacy else "name its model"
-        return f"{node_name(uid)} has no attribute 'class'; {hint}"
+        return f"{node_name(uid)} has no attribute 'class'; {forms.hint(data)}"
     say = f"attribute 'class': unknown model {quoted(name)}{near(str(name)[:60], models)}"
     return f"{node_name(uid)}, {say}; `neurodriver models` lists the known ones"
 
@@ -126,7 +124,7 @@ def _group(
         if name in present:
             values = [d.get(name) for d in data]
             params[name] = _numbers(values, model, name, uids, faults, np.nan)
-    if model.in_old_style():
+    if model.runtime.opaque:
         params.update(_further_numbers(model, data, present))
     optional = [n for n, rule in model.params.items() if rule.default is not None]
     optional += model.initial_names()

@@ -54,7 +54,7 @@ class Group:
         Names; ``<model>/<number>`` where none are given.
     labels : mapping of str to (n,) array
         Text attributes (for ports: selector, port_type, port_io), and ``extern`` (bool): whether
-        a component takes a column of a legacy input file.
+        a component takes a column of an input file without names.
     hidden : bool
         Whether the components are not recorded unless they are named.
     scopes : tuple of (str, int)
@@ -183,15 +183,15 @@ class Circuit:
         Parameters
         ----------
         path : str or Path
-            GEXF 1.1 to 1.3, plain or gzipped (the legacy form is converted); what `save` wrote;
+            GEXF 1.1 to 1.3, plain or gzipped, in our form or another known one; what `save` wrote;
             or the circuit_config.json of a SONATA circuit (`from_sonata`).
         models : NDComponent subclass, module, path, or nested sequence of these
             Models beside the shipped ones.
         strict : bool
             Turn warnings into errors.
         lenient : bool
-            Of GEXF: ignore edges between models without a common variable, with a warning, as
-            scripts of the old library expect; an `LPU` that is given a file or a graph does.
+            Of GEXF: ignore edges between models without a common variable, with a warning. An
+            `LPU` that is given a file or a graph does.
 
         Raises
         ------
@@ -271,12 +271,12 @@ class Circuit:
         name : str
             Name used in messages.
         """
-        from ..io.legacy import as_current
         from .assemble import assemble
+        from .forms import in_our_form
         from .records import from_networkx, no_collection
 
         with no_collection():
-            return assemble(as_current(from_networkx(graph, name)), models, strict, lenient)
+            return assemble(in_our_form(from_networkx(graph, name)), models, strict, lenient)
 
     @classmethod
     def from_arrays(

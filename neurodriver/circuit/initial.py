@@ -18,7 +18,7 @@ def initial_states(group: Group) -> dict[str, NDArray[np.float64]]:
         if isinstance(state.initial, str):
             rule = group.model.params.get(state.initial)
             column = out.get(state.initial)
-            if column is None:  # a list of parameters in the old style may leave it out
+            if column is None:  # code may do without the parameter
                 default = rule.default if rule else 0.0
                 column = np.asarray(group.params.get(state.initial, default), dtype=float)
         else:

@@ -65,6 +65,18 @@ def from_networkx(graph: Any, name: str = "") -> Records:
     return records
 
 
+def to_networkx(records: Records, integers: bool = False) -> Any:
+    """Return records as a networkx.MultiDiGraph, whose ids are integers on demand."""
+    import networkx as nx
+
+    kind = int if integers else str
+    made = nx.MultiDiGraph()
+    made.add_nodes_from((kind(u), d) for u, d in zip(records.uids, records.nodes, strict=True))
+    ends = map(kind, records.sources), map(kind, records.targets)
+    made.add_edges_from(zip(*ends, records.edges, strict=True))
+    return made
+
+
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with the sub-dictionaries of a node or edge among them; a copy.
 

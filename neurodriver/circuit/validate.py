@@ -81,7 +81,7 @@ def _shapes(group: Group, faults: Faults) -> None:
     model = group.model
     known = {**model.params, **dict.fromkeys(model.initial_names(), Parameter())}
     for name, column in group.params.items():
-        if name not in known and not model.in_old_style():  # those take any number
+        if name not in known and not model.runtime.opaque:  # code may read any number
             first = (
                 f"; the first value of a state is 'init{name}'" if f"init{name}" in known else ""
             )

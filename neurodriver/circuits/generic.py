@@ -9,8 +9,8 @@ NeuroDriver's benchmarks of mixed models used, with conductances that keep it ac
 
 References
 ----------
-.. [1] Givon, L. E. & Lazar, A. A. Neurokernel: an open source platform for emulating the fruit fly
-   brain. PLoS ONE 11, e0146581 (2016). https://doi.org/10.1371/journal.pone.0146581
+.. [1] Givon, L. E. & Lazar, A. A. PLoS ONE 11, e0146581 (2016).
+   https://doi.org/10.1371/journal.pone.0146581
 """
 
 from __future__ import annotations

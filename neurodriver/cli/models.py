@@ -162,9 +162,10 @@ def page(model: type[NDComponent]) -> list[str]:
     lines += ["updates", *[f"  {v} [{model.units[v]}]" for v in model.updates], "parameters"]
     for name, rule in model.params.items():
         lines.append(f"  {_described(name, rule)}")
-    if model.in_old_style():
-        starts = [f"  {name} starts at {start:g}" for name, start in model.internals.items()]
-        code = "get_update_template" if model.kernel else "run_step"
+    runtime = model.runtime
+    if runtime.opaque:
+        starts = [f"  {name} starts at {start:g}" for name, start in runtime.states.items()]
+        code = "kernel" if runtime.kernel else "run_step"
         return [*lines, "internal states", *starts, f"mathematics: its own {code}"]
     lines.append("states (optional parameter init<name> sets the first value)")
     for name, state in model.states.items():

@@ -79,7 +79,7 @@ def command(**given: Any) -> int:
 
 def _run_circuit(given: dict[str, Any]) -> None:
     """Simulate one circuit."""
-    from ..inputs.legacy import file_input
+    from ..inputs.file import file_input
     from ..plan.injection import make_slots
     from ..recorders.hdf5 import HDF5Recorder
     from ..run.lpu import LPU, command_line
@@ -112,8 +112,8 @@ def _run_circuit(given: dict[str, Any]) -> None:
             attributes={"command": command_line(words)},
         )
     except InputError:
-        for one in inputs:  # which of the files is at fault
-            make_slots(circuit, one.targets, str(one.filename))
+        for path, one in zip(given["inputs"], inputs, strict=True):  # which file is at fault
+            make_slots(circuit, one.targets, str(path))
         raise
     with lpu:
         ready = time.perf_counter() - begin

@@ -1,4 +1,4 @@
-/* The functions of CUDA C++ that kernels in the old style call, for components of one thread.
+/* The functions of CUDA C++ that kernel templates call, for components of one thread.
  *
  * Elementary functions are those of math.h, so the bits are the same in every lane and on every
  * machine; those that math.h does not have are the compiler's own, ND_LIBRARY.  Pasted into a

@@ -1,4 +1,4 @@
-/* The words of CUDA C++ that kernels in the old style use, for a C++ compiler.
+/* The words of CUDA C++ that kernel templates use, for a C++ compiler.
  *
  * The grid has one block of one thread for each component or, for kernels with a grid-stride
  * loop, one block that begins at the first component of a tile.  The functions follow in

@@ -1,4 +1,4 @@
-"""Kernel templates in the old style -> kernels with the normal entry point.
+"""Kernel templates -> kernels with the normal entry point.
 
 A template is CUDA text with the placeholders ``%(dt)s``, ``%(input_X)s``, ``%(param_X)s``,
 ``%(internal_X)s``, ``%(update_X)s`` (C types) and ``%(fletter)s`` (``f`` in single precision). The

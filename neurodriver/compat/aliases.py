@@ -28,7 +28,7 @@ ALL = "*"
 
 _INPUTS = "neurodriver.compat.inputs"
 _OUTPUTS = "neurodriver.compat.outputs"
-_PORTS = "neurodriver.ports"
+_PORTS = "neurodriver.compat.ports"
 _TOOLS = "neurodriver.compat.tools"
 _ARRAYS = "variables are NumPy arrays here: use NumPy"
 _WORKERS = "worker processes are started by mpiexec; see docs/migration.md"

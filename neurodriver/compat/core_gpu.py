@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..parallel.module import Module as Module
-from .core import CTRL_TAG as CTRL_TAG
-from .core import GPOT_TAG as GPOT_TAG
-from .core import SPIKE_TAG as SPIKE_TAG
-from .core import Manager as Manager
+from .manager import Manager as Manager
+from .module import CTRL_TAG as CTRL_TAG
+from .module import GPOT_TAG as GPOT_TAG
+from .module import SPIKE_TAG as SPIKE_TAG
+from .module import Module as Module

@@ -13,12 +13,13 @@ from typing import Any
 
 import networkx as nx
 
+from ..circuit.forms import in_our_form
 from ..circuit.records import Records, flattened, from_networkx
 from ..circuit.validate import edge_name, node_name
 from ..errors import CircuitError, near, quoted
 from ..io.gexf import read_gexf
-from ..io.legacy import as_current, convert_graph
 from ..model.component import NDComponent
+from .legacy.graphs import convert_graph
 
 CompDict = dict[str, dict[str, list[Any]]]
 Conns = list[tuple[Any, Any, dict[str, Any]]]
@@ -100,7 +101,7 @@ def lpu_parser(filename: str | Path) -> tuple[CompDict, Conns]:
 def conv_legacy_graph(graph: Any, *args: Any, **kwargs: Any) -> Any:
     """Convert a graph of before 2016 (one edge per synapse) into one of today.
 
-    See ``neurodriver.io.legacy.convert_graph``.
+    See ``neurodriver.compat.legacy.graphs.convert_graph``.
     """
     return convert_graph(graph, *args, **kwargs)
 
@@ -253,7 +254,7 @@ def read_records(
     wanted = kwargs.get("uid_key"), kwargs.get("class_key", "class")
     records = _renamed(read(graph_dict, name), *wanted)
     if wanted[1] == "class":
-        records = as_current(records)
+        records = in_our_form(records)
     for side in side_graphs:
         _merge(records, _renamed(from_networkx(side, name), None, wanted[1]))
     return records

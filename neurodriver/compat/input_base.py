@@ -20,6 +20,7 @@ from ..errors import CircuitWarning, InputError
 from ..inputs.base import Chunk, EventChunk, Input, uid_list
 from ..inputs.recorded import InputRecording
 from ..inputs.user import UserInput
+from .views import memory_of
 
 
 class BaseInputProcessor(UserInput):
@@ -45,8 +46,6 @@ class BaseInputProcessor(UserInput):
     ----------
     variables : dict
         Variable -> ``{"uids": list, "input": (n,) array}``; ``update_input`` fills ``input``.
-    LPU_obj : LPU
-        The LPU; set before ``pre_run``.
     dt, sim_dt : float
         Step in seconds.
     dtypes : dict
@@ -141,6 +140,11 @@ class BaseInputProcessor(UserInput):
         """Return what the processor adds to the circuit."""
         return nx.MultiDiGraph()
 
+    @property
+    def LPU_obj(self) -> Any:
+        """The LPU; set before ``pre_run``."""
+        return self.lpu
+
     def set_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Add attributes to the file of what is injected."""
         self.metadata.update(metadata)
@@ -148,7 +152,7 @@ class BaseInputProcessor(UserInput):
     @property
     def memory_manager(self) -> Any:
         """Owner of the LPU's variables."""
-        return None if self.LPU_obj is None else self.LPU_obj.memory_manager
+        return None if self.LPU_obj is None else memory_of(self.LPU_obj)
 
     @property
     def record_settings(self) -> dict[str, Any]:

@@ -129,7 +129,7 @@ time_sync, control_inteface
         inputs = _processors(input_processors, Input, InputError)
         recorders = _processors(output_processors, Recorder, RecordingError)
         for one in (*inputs, *recorders):
-            one.LPU_obj = self
+            one.attach(self)
         circuit = build(self.id, graph_type, graph_dict, uid_key, inputs, extra_comps)
         super().__init__(
             circuit,

@@ -19,6 +19,7 @@ from ..recorders.hdf5 import HDF5Recorder
 from ..recorders.memory import MemoryRecorder
 from ..results import Recording
 from .recordings import select, write_output
+from .views import memory_of
 
 
 class _OldNames(Recorder):
@@ -29,10 +30,13 @@ class _OldNames(Recorder):
     LPU_obj: Any = None
     """The LPU; set before ``pre_run``."""
 
+    def attach(self, lpu: Any) -> None:
+        self.LPU_obj = lpu
+
     @property
     def memory_manager(self) -> Any:
         """Owner of the LPU's variables."""
-        return None if self.LPU_obj is None else self.LPU_obj.memory_manager
+        return None if self.LPU_obj is None else memory_of(self.LPU_obj)
 
     def open(self, plan: RecordingPlan) -> None:
         self.dt = self.sim_dt = plan.dt

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..backends.choice import Choice, gpu_number
 from ..backends.cuda.device import DeviceError, device_count
 from ..errors import PortError
-from ..ports import BasePortMapper
-from ..ports import PortMapper as PortMapper
 from .components import dtype_to_ctype
+from .ports import BasePortMapper
+from .ports import PortMapper as PortMapper
 
 
 class NoGPUError(DeviceError, ImportError):
@@ -23,9 +23,9 @@ class NoGPUError(DeviceError, ImportError):
 class GPUPortMapper(PortMapper):
     """Maps ports to the elements of an array of PyCUDA.
 
-    Parameters and methods are those of `neurodriver.ports.PortMapper`. ``data`` is a GPUArray, or
-    anything that becomes one; it is not copied when ``make_copy`` is False. What is read comes to
-    the host. Queries for values that are not zero are not supported.
+    Parameters and methods are those of `neurodriver.compat.ports.PortMapper`. ``data`` is a
+    GPUArray, or anything that becomes one; it is not copied when ``make_copy`` is False. What is
+    read comes to the host. Queries for values that are not zero are not supported.
 
     Raises
     ------

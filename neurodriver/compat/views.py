@@ -15,7 +15,7 @@ from ..circuit.circuit import Connections, Group
 from ..errors import near
 from ..plan.delays import steps_of
 from ..plan.edges import element_of
-from ..ports import PortMapper
+from .ports import PortMapper
 
 
 class HostArray(np.ndarray[Any, Any]):
@@ -83,6 +83,16 @@ class CircularArray:
     def get(self) -> NDArray[Any]:
         """Return a copy of all rows."""
         return self.parr.get()
+
+
+def memory_of(lpu: Any) -> MemoryView:
+    """Return the variables of an LPU, be it an old or a new one."""
+    known: MemoryView | None = getattr(lpu, "memory_manager", None)
+    if known is None:
+        here = lpu.settings.choice.name == "cpu"
+        known = MemoryView(Part(lpu.backend, lpu._scope, here))
+        known.step_number = lpu.step
+    return known
 
 
 class Part:

@@ -5,7 +5,6 @@ from .base import Chunk as Chunk
 from .base import EventChunk as EventChunk
 from .base import Input as Input
 from .file import FileInput as FileInput
-from .legacy import LegacyInput as LegacyInput
 from .random import BernoulliInput as BernoulliInput
 from .random import NoiseInput as NoiseInput
 from .random import PoissonInput as PoissonInput

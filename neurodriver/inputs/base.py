@@ -110,6 +110,9 @@ class Input(ABC):
         self.dt = 0.0
         self.dtype = np.dtype(np.float64)
 
+    def attach(self, lpu: Any) -> None:  # noqa: B027  (most inputs do not read the LPU)
+        """Get to know the LPU; called before it is compiled."""
+
     def in_random_namespace(self, namespace: str) -> Input:
         """Return this input, or one like it, that draws its random numbers in a namespace.
 

@@ -1,18 +1,22 @@
-"""Values or events from an HDF5 file."""
+"""Values or events from an HDF5 file, and the protocol of files in other layouts."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import h5py
 import numpy as np
 
+from ..adapters import adapters
 from ..errors import CircuitWarning, InputError
 from .array import ArrayInput
-from .base import uid_list
+from .base import Input, uid_list
+
+if TYPE_CHECKING:
+    from ..circuit.circuit import Circuit
 
 
 class FileInput(ArrayInput):
@@ -120,3 +124,27 @@ def _valid(group: Any, name: str, most: int) -> int | None:
     """Return how much of a recording is valid; None: all of it."""
     valid = int(group[name][()]) if name in group else most
     return valid if 0 <= valid < most else None
+
+
+class InputFile(Protocol):
+    """Another layout of HDF5 files; the table in ``neurodriver.adapters`` lists those known."""
+
+    def reads(self, file: Any) -> bool:
+        """Whether an open ``h5py.File`` has this layout."""
+
+    def make(self, path: Path, circuit: Circuit, mode: int) -> Input:
+        """Return what injects the file into a circuit; ``mode`` as for `FileInput`."""
+
+
+def file_input(path: Path, circuit: Circuit, mode: int = 0) -> Input:
+    """Return the input that an HDF5 file holds, in the layout of `FileInput` or another one."""
+    import h5py
+
+    layout: InputFile | None = None
+    try:
+        with h5py.File(path, "r") as file:
+            if not any(isinstance(item, h5py.Group) for item in file.values()):
+                layout = next((one for one in adapters("input file") if one.reads(file)), None)
+    except OSError:
+        pass  # FileInput says what is wrong
+    return FileInput(path, mode) if layout is None else layout.make(path, circuit, mode)

@@ -153,14 +153,8 @@ class RecordedInput(Input):
         if source.per_step:
             self.per_step = True
 
-    @property
-    def LPU_obj(self) -> Any:
-        """The LPU that runs, as the source sees it."""
-        return getattr(self.source, "LPU_obj", None)
-
-    @LPU_obj.setter
-    def LPU_obj(self, lpu: Any) -> None:
-        self.source.LPU_obj = lpu  # type: ignore[attr-defined]
+    def attach(self, lpu: Any) -> None:
+        self.source.attach(lpu)
 
     def in_random_namespace(self, namespace: str) -> Input:
         source = self.source.in_random_namespace(namespace)

@@ -27,7 +27,7 @@ class UserInput(Input):
     ----------
     variables : dict
         Variable -> ``{"uids": list, "input": (n,) array}``; ``update_input`` fills ``input``.
-    LPU_obj : LPU
+    lpu : LPU
         The LPU that runs, for inputs that depend on its state.
     """
 
@@ -43,10 +43,13 @@ class UserInput(Input):
             name = type(self).__name__
             raise InputError(f"{name}: each variable once, with all its uids; got {names}")
         self.mode = mode
-        self.LPU_obj: Any = None
+        self.lpu: Any = None
         self.variables: dict[str, dict[str, Any]] = {}
         self._asked = -1
         self._available = False
+
+    def attach(self, lpu: Any) -> None:
+        self.lpu = lpu
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

@@ -25,12 +25,12 @@ def read_circuit(path: Path, models: Any, strict: bool, lenient: bool) -> Circui
 
         return read_sonata(path, own=models, strict=strict)
     from ..circuit.assemble import assemble
+    from ..circuit.forms import in_our_form
     from ..circuit.records import no_collection
     from .gexf import read_gexf
-    from .legacy import as_current
 
     with no_collection():
-        return assemble(as_current(read_gexf(path)), models, strict, lenient)
+        return assemble(in_our_form(read_gexf(path)), models, strict, lenient)
 
 
 def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:

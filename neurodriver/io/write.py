@@ -9,9 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..circuit.records import Records
+from ..circuit.records import Records, to_networkx
 from ..errors import NeurodriverError
-from .legacy import as_graph
 
 _TAKEN = frozenset(
     {"id", "key", "pid", "start", "end", "parents", "slices", "spells", "viz", "weight", "type"}
@@ -39,7 +38,7 @@ def write_gexf(records: Records, path: Path) -> None:
     plain = Records(records.source, records.uids, _uniform(records.nodes))
     plain.sources, plain.targets = records.sources, records.targets
     plain.edges = records.edges
-    graph = as_graph(plain)
+    graph = to_networkx(plain)
     with complete_or_none(path) as part, open(part, "wb") as file:
         if path.suffix == ".gz":
             # no name and no time in the header: the same bytes from every run of a day

@@ -6,23 +6,21 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ..errors import ModelError, near
-from .declare import (
-    Listed,
-    Names,
-    check_old,
-    internals_of,
-    kernel_of,
-    longest_of,
-    old_params,
-    said_by,
-)
-from .instance import Instance
 from .kinds import Kinds, VariableKind, declared, usual_unit
 from .linear import Linear
+from .runtime import (
+    Runtime,
+    adapter_of,
+    add_views,
+    brought_by,
+    check_names,
+    listed_params,
+    runtime_of,
+)
 from .subunits import SubUnits
 from .words import DRAWS, RESERVED
 
@@ -135,6 +133,25 @@ def Weighted(variable: str, receptor: str = "", at_least: float = -math.inf) -> 
     return Access(variable, receptor, f"weight * {variable}", {"weight": weight})
 
 
+class Names(dict[str, Any]):
+    """Declarations by name that can be added to and counted like the list they may have been."""
+
+    def __add__(self, other: Iterable[str]) -> list[str]:
+        return [*self, *other]
+
+    def __missing__(self, place: Any) -> str:
+        if isinstance(place, int):
+            return list(self)[place]
+        raise KeyError(place)
+
+
+class Listed(tuple[Any, ...]):
+    """Declarations in order, to which a list can be added."""
+
+    def __add__(self, other: Iterable[Any]) -> Listed:
+        return Listed((*self, *other))
+
+
 def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
     """Bring the spellings of a declaration (list, name -> unit, name -> object) into one."""
     if not isinstance(given, Mapping):
@@ -146,16 +163,17 @@ def _table(given: Any, make: type, owner: str) -> dict[str, Any]:
         elif isinstance(value, str):
             out[name] = make(value)
         elif isinstance(value, int | float) and make is State:
-            out[name] = State("", float(value))  # the old `internals`: name -> initial value
+            out[name] = State("", float(value))  # name -> initial value
         else:
             raise ModelError(f"{owner}.{name}: expected a unit or a {make.__name__}, got {value!r}")
     return out
 
 
-class NDComponent(Instance):
+class NDComponent:
     """Base of all models: a subclass declares names and mathematics.
 
-    In the old style it declares names and overrides methods of `Instance` instead.
+    A subclass may bring code instead of mathematics: it overrides methods of
+    `neurodriver.model.instance.Instance`.
 
     Attributes
     ----------
@@ -193,14 +211,13 @@ class NDComponent(Instance):
         Largest sub-step in seconds; None: one sub-step per step.
     reference : str
         Source of the equations, with DOI.
-    extra_params, int_params : sequence of str
-        Of a class with its own kernel: optional parameters, and those that are whole numbers.
-    internals : mapping of str to float
-        Of a class with its own kernel: internal states and their initial values.
-    kernel : {"text", "template", ""}
-        What advances the components: the mathematics, a template, or ``run_step`` alone.
-    methods : frozenset of str
-        Methods of an instance that the class overrides.
+    backends : sequence of str
+        Where a class can run (``"cpu"``, ``"cuda"``). Without it: everywhere, but a class with its
+        own ``run_step`` and no kernel only on a GPU if its code uses PyCUDA, else on the CPU.
+    needs_code : bool
+        Whether the class is a base of models, with nothing that it computes.
+    runtime : Runtime
+        What advances the components: the mathematics, or code of the class.
 
     Notes
     -----
@@ -223,23 +240,22 @@ class NDComponent(Instance):
     maximum_dt: ClassVar[float | None] = None
     reference: ClassVar[str] = ""
     units: ClassVar[dict[str, str]] = {}
-    extra_params: ClassVar[Any] = ()
-    int_params: ClassVar[Any] = ()
-    internals: ClassVar[Any] = {}
-    kernel: ClassVar[str] = ""
-    methods: ClassVar[frozenset[str]] = frozenset()
-    _said: ClassVar[frozenset[str]] = frozenset()
-    _given: ClassVar[Any] = None
+    backends: ClassVar[tuple[str, ...]] = ()
+    needs_code: ClassVar[bool] = False
+    runtime: ClassVar[Runtime] = Runtime()
+    _brings: ClassVar[frozenset[str] | None] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__dict__
-        cls._said = said_by(cls, own)
-        cls.kernel, cls.methods = kernel_of(cls)
-        if not cls.in_old_style() and "internals" in own and "states" not in own:
-            cls.states = own["internals"]
-        merged_params = old_params if cls.in_old_style() else _merged_params
-        cls.params = Names(merged_params(cls, Parameter))
+        cls._brings = brought_by(cls)
+        cls.runtime = runtime_of(cls)
+        adapter = adapter_of(cls)
+        if adapter is not None:
+            adapter.prepare(cls)
+        opaque = cls.runtime.opaque
+        params = listed_params(cls, Parameter, _table) if opaque else None
+        cls.params = Names(cls._merged("params", Parameter) if params is None else params)
         cls.states = cls._merged("states", State)
         for name in ("constants", "terms", "outputs"):
             merged: dict[str, str] = {}
@@ -258,21 +274,16 @@ class NDComponent(Instance):
         variables = [*cls.updates, *(access.variable for access in cls.accesses)]
         cls.kinds = declared(own.get("kinds", {}), cls._inherited_kinds(), variables, cls.__name__)
         cls.converts = own.get("converts")
-        given = own.get("internals")
-        cls.internals = internals_of(cls)
-        if given is not None:
-            cls._given = cls.internals
-        if "extra_params" not in own and not (cls.in_old_style() and cls.extra_params):
-            cls.extra_params = list(cls.initial_names())
-        if cls.in_old_style():
-            check_old(cls)
+        if adapter is not None:
+            cls.runtime = adapter.complete(cls)
+        elif opaque:
+            hidden = [n for n in cls.states if n not in cls.updates and n not in cls.params]
+            starts = {n: 0.0 if isinstance(s := cls.states[n].initial, str) else s for n in hidden}
+            cls.runtime = replace(cls.runtime, states=starts)
+        if cls.runtime.opaque:
+            check_names(cls)
         else:
             _check(cls)
-
-    @classmethod
-    def in_old_style(cls) -> bool:
-        """Whether a template or ``run_step`` takes the place of declared mathematics."""
-        return cls.kernel == "template" or (not cls.kernel and "run_step" in cls.methods)
 
     @classmethod
     def _merged(cls, name: str, make: type) -> dict[str, Any]:
@@ -298,13 +309,13 @@ class NDComponent(Instance):
     def initial_names(cls) -> dict[str, str]:
         """Return the optional parameters: ``init<state>`` -> state.
 
-        In the old style the state may be an internal state or an updated variable, and there may
-        be optional parameters of other names.
+        Where code takes the place of mathematics, the state may be one that the code keeps or an
+        updated variable, and there may be optional parameters of other names.
         """
-        if not cls.in_old_style():
+        if not cls.runtime.opaque:
             return {f"init{state}": state for state in cls.states}
-        names = [*cls.states, *cls.internals, *cls.updates]
-        given = [n for n in cls.extra_params if n not in cls.params]
+        names = [*cls.states, *cls.runtime.states, *cls.updates]
+        given = [n for n in cls.runtime.optional if n not in cls.params]
         return {**{f"init{name}": name for name in names}, **dict.fromkeys(given, "")}
 
     @classmethod
@@ -342,10 +353,10 @@ class NDComponent(Instance):
     def substeps(cls, dt: float) -> int:
         """Return how many sub-steps a step of ``dt`` seconds takes.
 
-        One up to ``maximum_dt`` (or ``maximum_dt_allowed``); above it the ratio of both when
-        that is an integer within 1e-5, otherwise the next integer.
+        One up to the largest sub-step; above it the ratio of both when that is an integer within
+        1e-5, otherwise the next integer.
         """
-        longest = longest_of(cls, dt)
+        longest = cls.runtime.longest(cls, dt)
         if longest is None or dt <= longest:
             return 1
         ratio = dt / longest
@@ -360,8 +371,7 @@ class NDComponent(Instance):
         return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
 
 
-def _merged_params(cls: type[NDComponent], make: type) -> dict[str, Any]:
-    return cls._merged("params", make)
+add_views(NDComponent)
 
 
 def _check(cls: type[NDComponent]) -> None:

@@ -38,7 +38,7 @@ _SHARED: dict[str, tuple[VariableKind, str]] = {
     "r": (VariableKind.GRADED, "1"),
     "photon": (VariableKind.GRADED, "1/s"),
 }
-"""Kind and unit of the names that the shipped models and the old library share."""
+"""Kind and unit of the names that the shipped models share."""
 
 Kinds = Mapping[str, VariableKind]
 Model = type["NDComponent"]

@@ -76,7 +76,7 @@ class Linear:
 
 def linear_form(model: type[NDComponent]) -> Linear | None:
     """Return what a model declares, unless the mathematics is not that of the declaring class."""
-    if model.linear is None or model.methods or model.in_old_style() or model.sub_units:
+    if model.linear is None or model.runtime.instance or model.sub_units:
         return None
     owner: Any = next(c for c in model.__mro__ if c.__dict__.get("linear") is model.linear)
     parts = ("accesses", "updates", "states", "constants", "terms", "update", "outputs")

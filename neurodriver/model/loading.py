@@ -53,8 +53,7 @@ def load_models(given: Any) -> list[Model]:
 
 def abstract(model: Model) -> bool:
     """Whether a class is a base of models, with nothing that it computes."""
-    bare = not model.kernel and not model.in_old_style()
-    return model is NDComponent or (bare and getattr(model, "needs_code", False))
+    return model is NDComponent or (model.runtime.empty and model.needs_code)
 
 
 def usable(item: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Arrays and addresses as components in the old style know them."""
+"""Arrays and addresses as the code of a model knows them."""
 
 from __future__ import annotations
 

@@ -21,15 +21,9 @@ class _Ports:
     """Some ports of a Module and the places of their values elsewhere."""
 
     module: Module
-    kind: str
-    inds: Numbers
+    numbers: Numbers
     place: Numbers
     steps: Numbers
-
-    @property
-    def data(self) -> NDArray[Any]:
-        values: NDArray[Any] = self.module.pm[self.kind].data
-        return values
 
 
 class Host:
@@ -65,7 +59,10 @@ class Host:
         self._modules = dict(modules)
         self._begun: list[str] = []
         self._sends = [self._ports_of(block) for block in outgoing]
-        self._feeds = [part for feed in feeds for part in self._parts(feed)]
+        self._feeds = [
+            _Ports(self._modules[feed.target], feed.in_port, feed.place, feed.steps)
+            for feed in feeds
+        ]
         late = np.repeat([b.of_modules for b in incoming], [len(b) for b in incoming])
         self._late = late.astype(np.int64)
         longest = max((int(feed.steps.max(initial=0)) for feed in self._feeds), default=0)
@@ -76,21 +73,8 @@ class Host:
         out = []
         for name in np.unique(block.lpus).tolist():
             mine = np.flatnonzero(block.lpus == name)
-            out.append(self._ports(name, block.variable, block.ports[mine], mine, mine * 0))
+            out.append(_Ports(self._modules[name], block.ports[mine], mine, mine * 0))
         return out
-
-    def _parts(self, feed: Imports) -> list[_Ports]:
-        spike = self._modules[feed.target].interface.mask(type="spike")[feed.in_port]
-        return [
-            self._ports(feed.target, kind, feed.in_port[m], feed.place[m], feed.steps[m])
-            for kind, m in (("gpot", ~spike), ("spike", spike))
-            if m.any()
-        ]
-
-    def _ports(self, name: str, kind: str, rows: Numbers, place: Numbers, steps: Numbers) -> _Ports:
-        module = self._modules[name]
-        inds = module.pm[kind].ports_to_inds(module.interface.ids.take(rows).tuples())
-        return _Ports(module, kind, inds, place, steps)
 
     def begin(self, steps: int | None, views: Sequence[NDArray[Any]]) -> None:
         """Let the Modules get ready, and send what their ports hold then."""
@@ -112,7 +96,7 @@ class Host:
         for view, parts in zip(views, self._sends, strict=True):
             for part in parts:
                 self.asking = part.module.id
-                view[part.place] = part.data[part.inds]
+                view[part.place] = part.module.read(part.numbers)
         self.asking = None
 
     def take(self, step: int, views: Sequence[NDArray[Any]]) -> None:
@@ -126,7 +110,7 @@ class Host:
             come = row >= 0
             if come.any():
                 values = self._rows[row[come] % depth, feed.place[come]]
-                feed.data[feed.inds[come]] = values
+                feed.module.write(feed.numbers[come], values)
         for module in self._modules.values():
             module.steps = step + 1
 

@@ -144,7 +144,7 @@ class Job:
                 else:
                     self.modules[name] = made
             if name in self.modules:
-                table = self.modules[name].port_table()
+                table = self.modules[name].ports
                 out[name] = _Told(table, MODULE_COST + len(table.number))
                 continue
             lpu = self.lpus[name]

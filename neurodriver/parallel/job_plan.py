@@ -7,21 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import CircuitError, near
-from ..ports import RoutingTable
 from ..run.lpu import LPU
 from .module import Module
 from .patterns import Wiring, wiring
-
-
-class Both(dict[int, str]):
-    """A dictionary that also goes the other way: ``inv`` and ``inverse``."""
-
-    @property
-    def inv(self) -> dict[str, int]:
-        """Value -> key."""
-        return {value: key for key, value in self.items()}
-
-    inverse = inv
 
 
 @dataclass
@@ -46,16 +34,8 @@ class Order:
 
     def given(self, plan: Plan) -> dict[str, Any]:
         """Return the named arguments, with those that a manager supplies."""
-        parameters = inspect.signature(self.target).parameters.values()
-        open_ends = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        takes = {p.name for p in parameters}
-        supplied = {
-            "id": self.id,
-            "rank_to_id": plan.rank_to_id,
-            "routing_table": plan.routing_table,
-        }
-        if open_ends and issubclass(self.target, Module):
-            takes |= set(supplied)
+        takes = _accepted(self.target)
+        supplied = {"id": self.id, **plan.supplied}
         return {**{k: v for k, v in supplied.items() if k in takes}, **self.kwargs}
 
     def make(self, plan: Plan) -> LPU | Module:
@@ -66,6 +46,24 @@ class Order:
         return made
 
 
+def _accepted(target: type[LPU] | type[Module]) -> set[str]:
+    """Return the named arguments of a constructor.
+
+    A Module whose constructor has ``**given`` also takes the arguments of its bases.
+    """
+    names: set[str] = set()
+    for kind in target.__mro__:
+        if "__init__" not in vars(kind):
+            continue
+        parameters = inspect.signature(kind).parameters.values()
+        names |= {p.name for p in parameters}
+        if kind is Module or not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+        if not issubclass(target, Module):
+            break
+    return names
+
+
 @dataclass
 class Plan:
     """LPUs, Modules and patterns.
@@ -74,8 +72,8 @@ class Plan:
     ----------
     orders : list of Order
     wirings : list of Wiring
-    routing_table : RoutingTable
-        The patterns as they were given.
+    supplied : dict
+        Named arguments for every constructor that takes them; each gets its ``id``, too.
     threads : int or None
         Worker threads of each rank.
     timeout : float
@@ -89,7 +87,7 @@ class Plan:
 
     orders: list[Order] = field(default_factory=list)
     wirings: list[Wiring] = field(default_factory=list)
-    routing_table: RoutingTable = field(default_factory=RoutingTable)
+    supplied: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     timeout: float = 0.0
     strict: bool = False
@@ -99,11 +97,6 @@ class Plan:
     def ids(self) -> list[str]:
         """Ids in the order in which they were added."""
         return [order.id for order in self.orders]
-
-    @property
-    def rank_to_id(self) -> Both:
-        """Number in the order of adding -> id."""
-        return Both(enumerate(self.ids))
 
     def add(self, order: Order) -> None:
         """Note an LPU or a Module.
@@ -124,7 +117,6 @@ class Plan:
         except TypeError as error:
             raise CircuitError(f"Manager.add: {order.id}: {target.__name__}: {error}") from None
         self.orders.append(order)
-        self.routing_table.data.add_node(order.id)
 
     def connect(
         self, ids: tuple[str, str], pattern: Any, interfaces: tuple[int, int], delay: float
@@ -142,4 +134,3 @@ class Plan:
                 hint = near(str(name), known)
                 raise CircuitError(f"Manager.connect: there is no LPU '{name}'{hint}; add it first")
         self.wirings.append(wiring(pattern, ids, interfaces, delay))
-        self.routing_table.connect(*ids, pattern, *interfaces)

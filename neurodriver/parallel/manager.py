@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .. import settings
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError
-from ..ports import RoutingTable
 from ..profiling.phases import phased
 from ..run.lpu import LPU
-from . import leader, timing
+from . import leader
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
-from .job_plan import Both, Order, Plan
+from .job_plan import Order, Plan
 from .module import Module
 from .mpi import World, world
 from .run import Run
+from .timing import Exchanged
 
 
 class Manager:
@@ -31,8 +31,6 @@ class Manager:
 
     Parameters
     ----------
-    required_args, ctrl_tag, quit_on_error
-        Accepted for old scripts; without effect.
     threads : int, optional
         Worker threads of each rank.
     timeout : float, optional
@@ -44,6 +42,8 @@ class Manager:
 
     Attributes
     ----------
+    exchanged : list of Exchanged
+        What the exchange of values between ranks took, one entry for each rank; filled by ``wait``.
     last_wins : bool
         Of the class: whether of several connections to one input port the last one counts, with
         a warning. Else they are an error.
@@ -63,9 +63,6 @@ class Manager:
 
     def __init__(
         self,
-        required_args: Sequence[str] = (),
-        ctrl_tag: int = 1,
-        quit_on_error: bool = True,
         *,
         threads: int | None = None,
         timeout: float | None = None,
@@ -80,7 +77,7 @@ class Manager:
         self._run: Run | None = None
         self._errors: list[Error] = []
         self._seconds = 0.0
-        self._exchanged: list[timing.Exchanged] = []
+        self.exchanged: list[Exchanged] = []
 
     @classmethod
     def of_plan(cls, plan: Plan) -> Manager:
@@ -108,16 +105,6 @@ class Manager:
         return self.plan.ids
 
     @property
-    def rank_to_id(self) -> Both:
-        """Number in the order of adding -> id; ``rank_to_id.inv`` goes the other way."""
-        return self.plan.rank_to_id
-
-    @property
-    def routing_table(self) -> RoutingTable:
-        """Patterns between the LPUs."""
-        return self.plan.routing_table
-
-    @property
     def lpus(self) -> dict[str, LPU]:
         """The LPUs of this rank, after ``spawn``."""
         return {} if self._job is None else self._job.lpus
@@ -126,21 +113,6 @@ class Manager:
     def modules(self) -> dict[str, Module]:
         """The Modules of this rank, after ``spawn``."""
         return {} if self._job is None else self._job.modules
-
-    @property
-    def average_step_sync_time(self) -> float:
-        """Seconds per step that exchanging took on the slowest rank; 0 in one process."""
-        return timing.step_seconds(self._exchanged)
-
-    @property
-    def average_throughput(self) -> float:
-        """Bytes per second of exchanging, the mean over ranks; 0 in one process."""
-        return timing.mean_throughput(self._exchanged)
-
-    @property
-    def total_throughput(self) -> float:
-        """Bytes that all ranks took, per second of exchanging; 0 in one process."""
-        return timing.total_throughput(self._exchanged)
 
     def add(
         self,
@@ -187,7 +159,7 @@ class Manager:
         self.plan.connect((id_0, id_1), pat, (int_0, int_1), delay)
 
     @phased("spawn")
-    def spawn(self, **info: Any) -> None:
+    def spawn(self) -> None:
         """Construct the LPUs of this rank and wire them.
 
         Raises
@@ -237,8 +209,6 @@ class Manager:
         if self._run is not None:
             self._run.stop()
 
-    quit = stop
-
     def wait(self, return_timing: bool = False) -> float | None:
         """Wait until all ranks have closed their recordings.
 
@@ -264,7 +234,7 @@ class Manager:
             raise
         self._seconds = run.seconds
         assert self._job is not None
-        told = run.errors, timing.Exchanged.of(self._job)
+        told = run.errors, Exchanged.of(self._job)
         try:
             gathered = self._world.gather(told, FAILED_SECONDS if run.errors else 0.0)
         except NeurodriverError:  # others are busy with something; the script's end is theirs
@@ -273,17 +243,11 @@ class Manager:
                 raise
             raise self._failure(False) from None
         self._errors = [error for errors, _ in gathered for error in errors]
-        self._exchanged = [exchanged for _, exchanged in gathered]
+        self.exchanged = [exchanged for _, exchanged in gathered]
         self._world.engaged = False
         if self._errors:
             raise self._failure()
         return self._seconds if return_timing else None
-
-    def timed_wait(self) -> float:
-        """Wait, print and return the seconds that the steps took."""
-        self.wait()
-        print(f"Execution completed in {self._seconds} seconds")
-        return self._seconds
 
     def _failure(self, told: bool = True) -> LPUExecutionError:
         """Print and return what went wrong; ``told``: all ranks know."""

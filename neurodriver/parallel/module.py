@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CircuitError, NeurodriverError, PortError
-from ..ports import Interface, PortMapper, SelectorMethods
-from ..ports.port_table import COLUMNS
+from ..errors import NeurodriverError, PortError
+from ..ports import Selector
+from .directory import PortTable
 
-if TYPE_CHECKING:
-    from .directory import PortTable
-
-KINDS = ("gpot", "spike")
+Numbers = NDArray[np.int64]
+Values = NDArray[Any]
 
 
 class Module:
@@ -27,100 +23,63 @@ class Module:
 
     Parameters
     ----------
-    sel : SelectorLike
-        All ports.
-    sel_in, sel_out : SelectorLike
-        Input and output ports; subsets of ``sel`` without a port in common.
-    sel_gpot, sel_spike : SelectorLike
-        Graded and spiking ports; likewise.
-    data_gpot, data_spike : (n,) array
-        First values of the graded and of the spiking ports, in the order of their selectors.
-    columns : sequence of str
-        Attributes of ports.
+    gpot_in, gpot_out : SelectorLike
+        Graded input and output ports.
+    spike_in, spike_out : SelectorLike
+        Spiking input and output ports.
     id : str, optional
-        Name of the module.
-    routing_table : RoutingTable, optional
-        Where it is not empty, it has to know the id.
-    device, manager, rank_to_id, debug, time_sync, print_timing, ctrl_tag, gpot_tag, spike_tag
-        Kept; modules run on the CPU.
+        Name of the module; the Manager sets its own.
 
     Attributes
     ----------
-    interface : Interface
-    pm : dict
-        'gpot' and 'spike' -> PortMapper with the values of the ports.
-    data : dict
-        'gpot' and 'spike' -> the arrays behind ``pm``.
-    in_gpot_ports, out_gpot_ports, in_spike_ports, out_spike_ports : list of tuple
-        Identifiers of the ports.
+    inputs, outputs : dict
+        'gpot' and 'spike' -> values of these ports, (n,) float64 in the order of the selector. A
+        spike is 1, and no spike is 0. A value that nothing has sent yet stays as ``__init__`` left
+        it; the default is 0.
     steps : int
         Steps done.
     max_steps : int or float
-        Steps to do; infinite until it is told.
+        Steps to do; infinite while the number is not known.
 
     Raises
     ------
     PortError
-        When the selectors or the numbers of values do not fit together.
-    CircuitError
-        When the routing table does not know the id.
+        When two of the ports have one identifier.
+
+    Examples
+    --------
+    >>> class Twice(Module):
+    ...     def __init__(self, **given):
+    ...         super().__init__(gpot_in="/twice/in[0:3]", gpot_out="/twice/out[0:3]", **given)
+    ...
+    ...     def run_step(self):
+    ...         self.outputs["gpot"][:] = 2.0 * self.inputs["gpot"]
     """
 
     def __init__(
         self,
-        sel: Any,
-        sel_in: Any,
-        sel_out: Any,
-        sel_gpot: Any,
-        sel_spike: Any,
-        data_gpot: Any,
-        data_spike: Any,
-        columns: Sequence[str] = COLUMNS,
-        ctrl_tag: int = 1,
-        gpot_tag: int = 2,
-        spike_tag: int = 3,
+        gpot_in: Any = "",
+        gpot_out: Any = "",
+        spike_in: Any = "",
+        spike_out: Any = "",
+        *,
         id: str | None = None,
-        device: int | None = None,
-        manager: bool = True,
-        routing_table: Any = None,
-        rank_to_id: Any = None,
-        debug: bool = False,
-        time_sync: bool = False,
-        print_timing: bool = False,
     ) -> None:
         self.id = type(self).__name__ if id is None else str(id)
-        self.logger = logging.getLogger(f"neurodriver.{self.id}")
-        self.device, self.manager, self.debug = device, manager, debug
-        self.ctrl_tag, self.gpot_tag, self.spike_tag = ctrl_tag, gpot_tag, spike_tag
-        self.rank_to_id, self.routing_table = rank_to_id, routing_table
-        self.time_sync, self.print_timing = time_sync, print_timing
-        if routing_table is not None and routing_table.ids and not routing_table.has_node(id):
-            known = ", ".join(map(str, routing_table.ids))
-            raise CircuitError(f"module '{self.id}': the routing table knows only {known}")
-        _check_parts(self.id, sel, sel_in=sel_in, sel_out=sel_out)
-        _check_parts(self.id, sel, sel_gpot=sel_gpot, sel_spike=sel_spike)
-        self.interface = Interface(sel, columns)
-        self.interface.labels["interface"].set(slice(None), 0)
-        for name, value, part in (
-            ("io", "in", sel_in),
-            ("io", "out", sel_out),
-            ("type", "gpot", sel_gpot),
-            ("type", "spike", sel_spike),
-        ):
-            self.interface[part, name] = value
-        self.data: dict[str, NDArray[Any]] = {}
-        self.pm: dict[str, PortMapper] = {}
-        for kind, part, values in (("gpot", sel_gpot, data_gpot), ("spike", sel_spike, data_spike)):
-            self.data[kind] = _values(self.id, kind, part, values)
-            self.pm[kind] = PortMapper(part, self.data[kind], make_copy=False)
-        self.in_gpot_ports, self.out_gpot_ports = self._ports("gpot")
-        self.in_spike_ports, self.out_spike_ports = self._ports("spike")
         self.steps = 0
         self.max_steps: float = float("inf")
-
-    def _ports(self, kind: str) -> list[list[tuple[Any, ...]]]:
-        ports = self.interface
-        return [ports.ids.take(ports.mask(io=io, type=kind)).tuples() for io in ("in", "out")]
+        parts = [Selector(one).identifiers for one in (gpot_in, gpot_out, spike_in, spike_out)]
+        counts = [len(part) for part in parts]
+        names = [name for part in parts for name in part]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise PortError(f"module '{self.id}': port '{twice}' is named twice")
+        self.values: Values = np.zeros(len(names))
+        views = np.split(self.values, np.cumsum(counts)[:-1])
+        self.inputs = {"gpot": views[0], "spike": views[2]}
+        self.outputs = {"gpot": views[1], "spike": views[3]}
+        out, spike = (np.repeat(which, counts) for which in ([0, 1, 0, 1], [0, 0, 1, 1]))
+        self.ports = port_table(names, np.arange(len(names)), out == 1, spike == 1)
 
     def pre_run(self) -> None:
         """Get ready; called once before the first step."""
@@ -144,60 +103,34 @@ class Module:
         finally:
             self.post_run()
 
-    def log_debug(self, message: object) -> None:
-        """Log a message for those who look for a fault."""
-        self.logger.debug(message)
+    def read(self, numbers: Numbers) -> Values:
+        """Return the values of some ports, by their ``number`` in ``ports``."""
+        values: Values = self.values[numbers]
+        return values
 
-    def log_info(self, message: object) -> None:
-        """Log a message."""
-        self.logger.info(message)
-
-    def log_warning(self, message: object) -> None:
-        """Log a warning."""
-        self.logger.warning(message)
-
-    def log_error(self, message: object) -> None:
-        """Log an error."""
-        self.logger.error(message)
-
-    def log_critical(self, message: object) -> None:
-        """Log what ends everything."""
-        self.logger.critical(message)
-
-    def port_table(self) -> PortTable:
-        """Return the ports that have a direction and a type, as a manager routes them."""
-        from .directory import PortTable
-
-        rows = np.flatnonzero(
-            (self.interface.mask(io="in") | self.interface.mask(io="out"))
-            & (self.interface.mask(type="gpot") | self.interface.mask(type="spike"))
-        )
-        texts = self.interface.ids.take(rows).texts()
-        spike = self.interface.mask(type="spike")[rows]
-        return PortTable(
-            np.array(texts, dtype=np.str_) if texts else np.empty(0, "U1"),
-            rows.astype(np.int64),
-            self.interface.mask(io="out")[rows],
-            spike,
-            np.where(spike, "spike", "gpot"),
-            np.ones(len(rows), dtype=np.int64),
-        )
+    def write(self, numbers: Numbers, values: Values) -> None:
+        """Set the values of some ports."""
+        self.values[numbers] = values
 
 
-def _check_parts(name: str, sel: Any, **parts: Any) -> None:
-    """Raise where two selectors are not within the ports or overlap."""
-    for argument, part in parts.items():
-        if not SelectorMethods.is_in(part, sel):
-            raise PortError(f"module '{name}': {argument} has ports that are not in sel")
-    if not SelectorMethods.are_disjoint(*parts.values()):
-        raise PortError(f"module '{name}': {' and '.join(parts)} have ports in common")
+def port_table(
+    names: list[str], number: Numbers, out: NDArray[np.bool_], spike: NDArray[np.bool_]
+) -> PortTable:
+    """Return the ports of a module as a manager routes them.
 
-
-def _values(name: str, kind: str, selector: Any, given: Any) -> NDArray[Any]:
-    """Return a copy of the first values of the ports of a type."""
-    count = SelectorMethods.count_ports(selector)
-    values = np.array([] if given is None else given)
-    if values.shape != (count,) or (count and values.dtype.kind not in "fiub"):
-        got = f"{values.dtype} {values.shape}"
-        raise PortError(f"module '{name}': data_{kind} must be {count} numbers, got {got}")
-    return values
+    Parameters
+    ----------
+    names : list of str
+        Identifiers such as '/a/0'.
+    number : (n,) int64
+        What ``read`` and ``write`` are asked for.
+    out, spike : (n,) bool
+    """
+    return PortTable(
+        np.array(names, dtype=np.str_) if names else np.empty(0, "U1"),
+        number.astype(np.int64),
+        out,
+        spike,
+        np.where(spike, "spike", "gpot"),
+        np.ones(len(names), dtype=np.int64),
+    )

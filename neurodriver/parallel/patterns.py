@@ -45,20 +45,15 @@ def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], dela
         raise CircuitError(f"Manager.connect: the interfaces must be {want}, got {got}")
     if not (math.isfinite(delay) and delay >= 0):
         raise CircuitError(f"Manager.connect: delay must be seconds, at least 0, got {delay!r}")
-    links, labels = pattern.sorted_links(), pattern.interface.labels
-    of = np.asarray(labels["interface"].values())
-    kind_of = np.full(len(of), "", dtype="U5")
-    for kind in ("gpot", "spike"):
-        kind_of[labels["type"].equal(kind)] = kind
-    on = np.asarray(links.column("conn") != 0, dtype=bool)  # unset counts as connected
-    source, target = links.src[on], links.dst[on]
     names = pattern.interface.ids
+    kind_of = np.full(len(names), "", dtype="U5")
+    for kind in ("gpot", "spike"):
+        kind_of[pattern.interface.mask(type=kind)] = kind
     out = []
     for a, b in ((0, 1), (1, 0)):
-        rows = (of[source] == interfaces[a]) & (of[target] == interfaces[b])
-        if not rows.any():
+        ends = pattern.between(interfaces[a], interfaces[b])
+        if not len(ends[0]):
             continue
-        ends = source[rows], target[rows]
         ports = [np.asarray(names.take(end).texts(), dtype=np.str_) for end in ends]
         kinds = {"out_type": kind_of[ends[0]], "in_type": kind_of[ends[1]]}
         out.append(Crossing(ids[a], ids[b], ports[0], ports[1], **kinds))

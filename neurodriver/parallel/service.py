@@ -1,8 +1,8 @@
 """One script on rank 0: the other ranks wait for their LPUs and do as its Manager tells them.
 
-``python -m neurodriver.parallel.service script.py`` does both, for a script of the new API.
-Scripts of the old library generate files, run a Manager and read the results, once. Under
-``mpiexec`` rank 0 runs such a script within ``leading``, every other rank calls ``serve``.
+``python -m neurodriver.parallel.service script.py`` does both.
+A script may generate files, run a Manager and read the results, and all of that only once. Under
+``mpiexec`` rank 0 runs such a script within ``leading``, and every other rank calls ``serve``.
 """
 
 from __future__ import annotations

@@ -87,13 +87,13 @@ class ProgramBuilder:
         group = self.layout.circuit.groups[number]
         stepwise = False
         if needs_instance(group):
-            stepwise = "run_step" in group.model.methods
+            stepwise = group.model.runtime.stepwise
             self._custom.append(Custom(number, stepwise))
-        if group.model.kernel == "template":
+        if group.model.runtime.kernel:
             self._template(number, stepwise)
         elif fused is not None:
             self._fused(number, fused)
-        elif group.model.kernel or not needs_instance(group):
+        elif group.model.runtime.declared or not needs_instance(group):
             self._units.append(replace(self._unit(number), stepwise=stepwise))
 
     def program(self, merged: Merged) -> Program:
@@ -177,7 +177,7 @@ class ProgramBuilder:
         for state in model.states:
             if state not in published:
                 column = np.zeros(padded(capacity))
-                if not model.in_old_style():  # its instance does that
+                if not model.runtime.opaque:  # its instance does that
                     column[layout.positions.get(number, np.arange(group.count))] = starts[state]
                 unit = model.states[state].unit
                 rows.append(

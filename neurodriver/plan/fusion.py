@@ -93,7 +93,7 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     if not each_once or (steps_of(links, dt) != 1).any() or group.is_port:
         return None
     model, conductance = group.model, {access.variable}
-    if model.in_old_style() or model.methods or outer.in_old_style() or outer.methods:
+    if model.runtime.instance or outer.runtime.instance:
         return None
     names = {*model.params, *model.constants, *model.terms, *model.states, *model.updates}
     names |= {model.input_symbol(a) for a in model.accesses} - {access.name}

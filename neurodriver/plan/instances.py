@@ -13,27 +13,25 @@ from ..circuit.circuit import Circuit, Group
 from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
 from ..errors import CircuitWarning, ModelError
-from ..model.declare import backends_of
+from ..model.runtime import backends_of
 from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
 from .edges import edges_of
 from .layout import Layout
 
 
 def needs_instance(group: Group) -> bool:
-    """Whether a class of a group overrides what only an instance can do.
+    """Whether a group has an instance: its class brings code.
 
     Raises
     ------
     ModelError
-        For a class in the old style that says nowhere what it computes.
+        For a class that says nowhere what it computes.
     """
     model = group.model
-    if getattr(model, "needs_code", False) and not model.kernel and not model.in_old_style():
-        raise ModelError(
-            f"{model.__name__}: nothing says what it computes; override get_update_template or "
-            f"run_step, or declare `update`"
-        )
-    return model.in_old_style() or bool(model.methods - {"maximum_dt_allowed"})
+    if model.needs_code and model.runtime.empty:
+        message = "nothing says what it computes; declare `update`, or override run_step"
+        raise ModelError(f"{model.__name__}: {message}")
+    return model.runtime.instance
 
 
 def check_backend(group: Group, backend: str) -> None:
@@ -57,7 +55,7 @@ def instance_rows(layout: Layout, number: int) -> Iterator[Array]:
         unit = group.model.params[name].unit if name in group.model.params else ""
         yield row(Key(owner, Kind.PARAMETER, name), column, Role.SETTABLE, column.dtype, unit)
     starts = initial_columns(group)
-    for name in group.model.internals if group.model.in_old_style() else ():
+    for name in group.model.runtime.states if group.model.runtime.opaque else ():
         yield row(Key(owner, Kind.STATE, name), starts[name], Role.STATE, dtype)
     for access in group.model.accesses:
         receptor = InstanceReceptor(number, access.name)
@@ -85,13 +83,13 @@ def parameters(group: Group, dtype: np.dtype) -> dict[str, NDArray[Any]]:
     for name, column in columns.items():
         state = name.removeprefix("init")
         if name not in model.params and np.isnan(column).any():
-            start = starts.get(state, starts.get(f"internal{state}"))
+            start = starts.get(state)
             if state not in model.states and name not in REVERSAL_NAMES:
                 _warn(group, name, column, start)
             column = column if start is None else np.where(np.isnan(column), start, column)
-        if name in model.int_params:
+        if name in model.runtime.integers:
             if (np.asarray(column) % 1 != 0).any():
-                raise ModelError(f"{group.name}.{name}: must be whole numbers (int_params)")
+                raise ModelError(f"{group.name}.{name}: must be whole numbers")
             out[name] = np.broadcast_to(column, (group.count,)).astype(np.int32)
         else:
             out[name] = np.broadcast_to(column, (group.count,)).astype(dtype)
@@ -107,29 +105,9 @@ def _warn(group: Group, name: str, column: Any, start: Any) -> None:
 
 
 def initial_columns(group: Group) -> dict[str, NDArray[np.float64]]:
-    """Return the values before step 0 of internal states and updated variables, each (count,).
-
-    ``init<X>`` sets the internal states ``X`` and ``internalX`` and the variable ``X``. Without it
-    an internal state starts where ``internals`` or the declared state of that name says, and a
-    variable at the internal state of its name; else at 0.
-    """
+    """Return the values before step 0 of kept states and updated variables, each (count,)."""
     model, count = group.model, group.count
-    declared = initial_states(group)
-    out: dict[str, NDArray[np.float64]] = {}
-
-    def put(name: str, state: str, start: Any) -> None:
-        given = np.asarray(group.params.get(f"init{state}", np.nan))
-        given = np.where(np.isnan(given), group.params.get(f"init{name}", np.nan), given)
-        out[name] = np.broadcast_to(np.where(np.isnan(given), start, given), (count,))
-
-    for name, number in model.internals.items():
-        inner = name.removeprefix("internal")
-        state = inner if inner in model.updates or inner in declared else name
-        put(name, state, declared.get(state, number))
-    for name in model.updates:
-        inner = name if name in out else f"internal{name}"
-        put(name, name, out.get(inner, declared.get(name, 0.0)))
-    return out
+    return model.runtime.starts(model, group.params, initial_states(group), count)
 
 
 def _connections(layout: Layout, number: int, access: str, variable: str) -> Iterator[Array]:

@@ -166,7 +166,7 @@ def rings_of(
         for variable in group.model.updates:
             if (number, variable) not in silent:
                 ring(variable).add(str(number), (places or {}).get(number, group.count))
-        if group.model.in_old_style() or group.model.methods:  # its instance reads rings
+        if group.model.runtime.instance:  # its instance reads rings
             for access in group.model.accesses:
                 ring(access.variable)
     for variable, count in injected.items():

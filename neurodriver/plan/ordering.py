@@ -68,7 +68,7 @@ def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, NDArra
 
 
 def _own_code(model: type[NDComponent]) -> bool:
-    own = model.is_port or model.in_old_style() or model.methods or model.sub_units
+    own = model.is_port or model.runtime.instance or model.sub_units
     return bool(own)
 
 

@@ -109,7 +109,7 @@ class Program:
         out = np.zeros(self.layout.rings[variable].width, self.dtype)
         for number in {g for unit in self.units for g in unit.groups}:
             group = self.circuit.groups[number]
-            if variable in group.model.states and not group.model.in_old_style():
+            if variable in group.model.states and not group.model.runtime.opaque:
                 if str(number) in self.layout.rings[variable].segments:
                     column = initial_states(group)[variable]
                     out[self.layout.elements(number, variable)] = column

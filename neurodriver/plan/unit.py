@@ -86,7 +86,7 @@ class KernelSpec:
     @property
     def template(self) -> bool:
         """Whether the text is written by the instance of a user's class."""
-        return self.model.kernel == "template"
+        return self.model.runtime.kernel
 
     def key(self, kind: Kind, name: str) -> Key:
         """Return the key of what the group's components have."""

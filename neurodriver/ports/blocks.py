@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..errors import SelectorError
 from .identifiers import Identifiers, Mask, PortIndex
-from .tokens import PAD, Codes, decode, decode_all
+from .tokens import PAD, Codes
 
 MOST_PORTS = 10**8
 """A selector may say more ports than this, but nothing can be done with them."""
@@ -95,11 +95,6 @@ class Block:
             cut = [int(x[0]) if isinstance(x, np.ndarray) else x for x in cut]
         return Block(end - begin, tuple(cut))
 
-    def written(self) -> list[list[Any]]:
-        """Return the terms as lists of tokens, sets, slices and '*'."""
-        columns = [_written_level(level, self.terms) for level in self.levels]
-        return [list(term) for term in zip(*columns, strict=True)] if columns else [[]]
-
     def matches(self, ids: Identifiers) -> Mask:
         """Return which identifiers begin as one of the terms, (n,)."""
         mask = np.ones(len(ids), np.bool_)
@@ -152,21 +147,6 @@ def one_identifier(blocks: Blocks) -> list[int] | None:
             return None
         codes.append(level)
     return codes
-
-
-def _written_level(level: Level, terms: int) -> Sequence[Any]:
-    if isinstance(level, np.ndarray):
-        return decode_all(level)
-    if isinstance(level, tuple):
-        return [[decode(code) for code in level] for _ in range(terms)]
-    one: Any = level
-    if isinstance(level, int):
-        one = decode(level)
-    elif isinstance(level, range):
-        one = slice(level.start, level.stop)
-    elif isinstance(level, Any_):
-        one = "*"
-    return [one] * terms
 
 
 def merged(blocks: Iterable[Block]) -> Blocks:
@@ -241,15 +221,6 @@ def pairwise(left: Blocks, right: Blocks) -> Blocks:
 
 
 def expanded(blocks: Blocks) -> Identifiers:
-    """Return the identifiers of unambiguous blocks as columns.
-
-    Raises
-    ------
-    SelectorError
-        When they cannot be listed.
-    """
-    if any(b.ambiguous for b in blocks):
-        message = "'*' and '[n:]' select among known ports, they cannot be expanded"
-        raise SelectorError(f"invalid selector: {message}")
+    """Return the identifiers of unambiguous blocks as columns."""
     parts = [Identifiers(np.array(b.columns(), np.int64)) for b in blocks if len(b) and b.levels]
     return Identifiers.joined(parts)

@@ -13,7 +13,6 @@ A slash before a bracket means nothing; an integer needs none.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ import numpy as np
 
 from ..errors import SelectorError
 from .blocks import ANY, EMPTY, Block, Blocks, Level, merged, pairwise, product
-from .tokens import LARGEST, PAD, encode, encode_all
+from .tokens import LARGEST, encode
 
 SHORT = 200
 """Texts below this length are remembered; longer ones may be plain lists, which are quick."""
@@ -50,7 +49,7 @@ _TOKEN = re.compile(
 _LEVELS = frozenset(["STRING", "INTEGER", "INTERVAL", "INTEGER_SET", "STRING_SET", "ASTERISK"])
 
 
-class Token(NamedTuple):
+class Lexeme(NamedTuple):
     """One token of a selector: its kind, its value and its place in the text."""
 
     type: str
@@ -70,7 +69,7 @@ def fault(beginning: str, message: str, text: str, place: int) -> SelectorError:
     )
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Lexeme]:
     """Split the text of a selector into tokens.
 
     Parameters
@@ -80,7 +79,7 @@ def tokenize(text: str) -> list[Token]:
 
     Returns
     -------
-    list of Token
+    list of Lexeme
         ``value`` is a string, an integer, a list (set), a slice (interval) or the sign.
 
     Raises
@@ -94,7 +93,7 @@ def tokenize(text: str) -> list[Token]:
         if match is None:
             raise fault("Cannot tokenize", _reason(text, place), text, place)
         kind = match.lastgroup or ""
-        out.append(Token(kind, _value(kind, match[0], text, place), place))
+        out.append(Lexeme(kind, _value(kind, match[0], text, place), place))
         place = match.end()
     return out
 
@@ -294,48 +293,4 @@ def parse_list(text: str) -> Blocks:
         levels = np.ascontiguousarray(column.reshape(-1, slashes + 1).T)
         count = levels.shape[1]
         blocks.append(Block(count, tuple(levels)).part(0, count))
-    return merged(blocks)
-
-
-def parse_sequence(terms: Sequence[Any]) -> Blocks:
-    """Return the blocks of a sequence of token sequences, as ``[('foo', [0, 2]), ('bar', 1)]``.
-
-    Raises
-    ------
-    SelectorError
-        When it is none, with the number of the term.
-    """
-    if len(terms) > SHORT and (quick := _listed_terms(terms)):
-        return quick
-    blocks = []
-    for number, term in enumerate(terms):
-        if isinstance(term, str) or not hasattr(term, "__iter__"):
-            message = f"term {number} is not a sequence of tokens (got {term!r})"
-            raise SelectorError(f"invalid selector: {message}")
-        try:
-            levels = [level_of(token) for token in term]
-        except SelectorError as error:
-            raise SelectorError(f"{error}, in term {number}") from None
-        while levels and levels[-1] == PAD:
-            levels.pop()
-        if any(isinstance(level, int) and level == PAD for level in levels):
-            message = f"an empty token stands before another in term {number}"
-            raise SelectorError(f"invalid selector: {message} (got {term!r})")
-        blocks.append(Block(1, tuple(levels)))
-    return merged(blocks)
-
-
-def _listed_terms(terms: Sequence[Any]) -> Blocks:
-    """Return the blocks of many tuples of strings and integers; nothing when there is more."""
-    blocks = []
-    if not set(map(type, terms)) <= {tuple, list}:
-        return EMPTY
-    for levels, run in groupby(terms, len):
-        columns = list(zip(*run, strict=True))
-        if not levels or any("" in c for c in columns):
-            return EMPTY
-        if any("*" in c or not set(map(type, c)) <= {str, int} for c in columns):
-            return EMPTY
-        count = len(columns[0])
-        blocks.append(Block(count, tuple(map(encode_all, columns))).part(0, count))
     return merged(blocks)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import SelectorError
 from .tokens import PAD, Codes, Token, decode_all, encode_all, rank
 
 Rows = npt.NDArray[np.int64]
@@ -32,21 +31,6 @@ class Identifiers:
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
-
-    @classmethod
-    def from_tuples(cls, tuples: Iterable[Sequence[Any]]) -> Identifiers:
-        """Encode token sequences; an empty string at the end is padding."""
-        listed = list(tuples)
-        levels = max(map(len, listed), default=0)
-        if any(len(t) != levels for t in listed):
-            listed = [(*t, *("",) * (levels - len(t))) for t in listed]
-        columns = [encode_all(column) for column in zip(*listed, strict=True)]
-        codes = np.array(columns, np.int64).reshape(levels, len(listed))
-        gaps = np.flatnonzero(((codes[1:] != PAD) & (codes[:-1] == PAD)).any(axis=0))
-        if len(gaps):
-            message = f"an empty token stands before another (got {listed[gaps[0]]!r})"
-            raise SelectorError(f"invalid selector: {message}")
-        return cls(codes).trimmed()
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
@@ -93,50 +77,27 @@ class Identifiers:
             return Identifiers(np.empty((0, 0), np.int64))
         return Identifiers(np.concatenate([p.padded(levels) for p in parts], axis=1))
 
-    def tuples(self, levels: int = 0) -> list[tuple[Token, ...]]:
-        """Return one tuple of tokens per identifier, filled with '' up to ``levels``."""
-        if not self.levels:
-            return [("",) * levels] * len(self)
-        columns = [decode_all(column) for column in self.padded(levels)]
-        out: list[tuple[Token, ...]] = list(zip(*columns, strict=True))
-        depth = self.depth
-        if len(depth) and depth.min() < self.levels:
-            wanted = np.maximum(depth, levels).tolist()
-            out = [t[:n] for t, n in zip(out, wanted, strict=True)]
-        return out
-
-    def texts(self, brackets: bool = False) -> list[str]:
-        """Return ``/a/0`` per identifier, or ``/a[0]``."""
+    def texts(self) -> list[str]:
+        """Return ``/a/0`` per identifier."""
         if not self.levels:
             return [""] * len(self)
         columns = []
         for column in self.codes:
             found, inverse = np.unique(column, return_inverse=True)
-            written = [written_token(t, brackets) for t in decode_all(found)]
+            written = [f"/{token}" if token != "" else "" for token in decode_all(found)]
             columns.append([written[i] for i in inverse.reshape(-1).tolist()])
         return ["".join(parts) for parts in zip(*columns, strict=True)]
-
-    def ranks(self) -> list[Codes]:
-        """Return per level numbers in the order of the tokens."""
-        return [rank(column) for column in self.codes]
 
     def order(self) -> Rows:
         """Return the rows in lexicographic order; integers stand before strings."""
         if not self.levels:
             return np.arange(len(self))
-        return np.lexsort(self.ranks()[::-1])
+        return np.lexsort([rank(column) for column in self.codes[::-1]])
 
 
 def _restore(levels: list[tuple[list[Token], Rows]], count: int) -> Identifiers:
     columns = [encode_all(tokens)[inverse] for tokens, inverse in levels]
     return Identifiers(np.array(columns, np.int64).reshape(len(levels), count))
-
-
-def written_token(token: Token, brackets: bool = False) -> str:
-    """Return a token as it stands in an identifier; padding leaves no trace."""
-    if isinstance(token, str):
-        return f"/{token}" if token else ""
-    return f"[{token}]" if brackets else f"/{token}"
 
 
 def distinct(column: Codes) -> Codes:
@@ -244,24 +205,6 @@ class PortIndex:
             key = key * len(values) + place
         place = _place(self._keys, key)
         return place if place < 0 or self._rows is None else int(self._rows[place])
-
-    def find_all(self, ids: Identifiers) -> tuple[Rows, Rows]:
-        """Return the rows of all that equal an identifier, and which one it was.
-
-        Returns
-        -------
-        rows, asked : (m,) int64
-            In the order of ``ids``; equal identifiers in the order of their rows.
-        """
-        if not len(self._keys) or not len(ids):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        key = self._key(ids)
-        first = np.searchsorted(self._keys, key, side="left")
-        count = np.searchsorted(self._keys, key, side="right") - first
-        asked = np.repeat(np.arange(len(ids)), count)
-        place = np.arange(len(asked)) - np.repeat(np.cumsum(count) - count, count)
-        place += np.repeat(first, count)
-        return (place if self._rows is None else self._rows[place]), asked
 
     @cached_property
     def duplicates(self) -> Rows:

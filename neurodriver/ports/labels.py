@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import PortError, near
 from .identifiers import Mask, Rows
-from .selector import Selector, is_sequence
 
 UNSET = -1
 ALLOWED = {"io": ("in", "out"), "type": ("gpot", "spike")}
 """Attributes whose values are fixed."""
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value stands for several values, and is no text."""
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 
 
 def plain(value: Any) -> Any:
@@ -102,40 +106,17 @@ class Labels:
         """Return the values that some ports have."""
         return {self._values[c] for c in np.unique(self.codes[rows]).tolist() if c != UNSET}
 
+    def counts(self) -> str:
+        """Return how many ports have which value, for messages."""
+        told = [f"{int(self.equal(v).sum()):,} {v!r}" for v in sorted(self.distinct(), key=str)[:4]]
+        return ", ".join([*told, f"{int(self.unset.sum()):,} unset"])
+
     def take(self, rows: Rows | Mask | slice) -> Labels:
         """Return the attributes of some ports."""
         out = Labels(self.name, 0)
         out.codes = self.codes[rows].copy()
         out._values, out._code = list(self._values), dict(self._code)
         return out
-
-    def same(self, rows: Rows, other: Labels, others: Rows) -> Mask:
-        """Return where some ports have the values of some of another column, or both have none."""
-        number = [self._code.get(value, UNSET - 1) for value in other._values]
-        translated = np.array([*number, UNSET])[other.codes[others]]
-        mask: Mask = self.codes[rows] == translated
-        return mask
-
-
-def split_key(key: Any, selectors: int) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-    """Return the selectors and the column names of ``table[selector, ..., 'name', ...]``.
-
-    A tuple of token sequences is itself a selector.
-    """
-    if not isinstance(key, tuple) or (selectors == 1 and key and _is_term(key[0])):
-        key = (key,)
-    names = key[selectors:]
-    if len(key) < selectors or not all(isinstance(n, str) for n in names):
-        wanted = "a selector" if selectors == 1 else "two selectors"
-        raise PortError(f"[...] takes {wanted}, then names of columns (got {key!r})")
-    return key[:selectors], names
-
-
-def _is_term(part: Any) -> bool:
-    """Return whether a part of a key is a token sequence rather than a selector."""
-    if isinstance(part, str | Selector) or not is_sequence(part) or not len(part):
-        return False
-    return any(not is_sequence(token) for token in part)
 
 
 def by_column(names: Sequence[str], columns: Sequence[str], value: Any) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import PortError
 from .identifiers import Mask, Rows
-from .selector import is_sequence
+from .labels import is_sequence
 
 Column = npt.NDArray[Any]
 

@@ -64,11 +64,6 @@ def encode_all(tokens: Sequence[Any]) -> Codes:
     )
 
 
-def decode(code: int) -> Token:
-    """Return the token of a code."""
-    return code if code >= 0 else _names[-code]
-
-
 def decode_all(codes: Codes) -> list[Token]:
     """Return the tokens of a column of codes."""
     listed: list[Token] = codes.tolist()

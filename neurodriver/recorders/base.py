@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -191,6 +192,9 @@ class Recorder(ABC):
     def is_open(self) -> bool:
         """Whether a recording is going on."""
         return self._plan is not None
+
+    def attach(self, lpu: Any) -> None:  # noqa: B027  (most recorders do not read the LPU)
+        """Get to know the LPU; called before it is compiled."""
 
     def open(self, plan: RecordingPlan) -> None:
         """Begin a recording."""

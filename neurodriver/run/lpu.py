@@ -137,9 +137,10 @@ class LPU:
         self.recorders: list[Recorder] = (
             [recorders] if isinstance(recorders, Recorder) else list(recorders)
         )
-        for one in (*self.inputs, *self.recorders):
-            if hasattr(one, "LPU_obj"):
-                one.LPU_obj = self
+        for source in self.inputs:
+            source.attach(self)
+        for recorder in self.recorders:
+            recorder.attach(self)
         self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope: str | None = None
@@ -172,11 +173,6 @@ class LPU:
     def time(self) -> float:
         """Simulated time in seconds."""
         return self.step * self.dt
-
-    @property
-    def memory_manager(self) -> Any:
-        """Owner of the variables."""
-        return self.backend.memory
 
     def get(self, variable: str) -> np.ndarray:
         """Return a copy of the current row of a variable, one value for each component updating it.

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from neurodriver.ports import Pattern, PortMapper, Selector
+from neurodriver.compat.ports import PortMapper
+from neurodriver.compat.ports import Selector as SequenceSelector
+from neurodriver.ports import Interface, Pattern
 
 from .files import timed
 from .measure import median
@@ -17,16 +19,15 @@ SINGLE = 10_000
 
 def expanding() -> None:
     """Expand a selector to columns and find every port's place."""
-    mapper = PortMapper(f"/a[0:{PORTS}]")
-    found = mapper.ports_to_inds(f"/a[0:{PORTS}]")
+    found = Interface(f"/a[0:{PORTS}]").rows(f"/a[0:{PORTS}]")
     assert len(found) == PORTS and found[-1] == PORTS - 1
 
 
 def shuffled() -> None:
-    """Find the ports of a text of identifiers in random order."""
+    """Find the ports of a list of tuples in random order."""
     order = np.random.default_rng(1).permutation(PORTS)
     mapper = PortMapper(f"/a/b[0:{PORTS}]")
-    asked = Selector([("a", "b", k) for k in order.tolist()])
+    asked = SequenceSelector([("a", "b", k) for k in order.tolist()])
     np.testing.assert_array_equal(mapper.ports_to_inds(asked), order)
 
 
@@ -34,7 +35,8 @@ def connecting() -> None:
     """Connect a million ports one by one and ask for both ends."""
     a, b = f"/a[0:{PORTS}]", f"/b[0:{PORTS}]"
     pattern = Pattern.from_concat(a, b, from_sel=a, to_sel=b, gpot_sel=f"{a},{b}", data=1)
-    src, dst = pattern.src_rows(0, 1, "gpot", "gpot")
+    assert pattern.interface.mask(0, type="gpot").sum() == PORTS
+    src, dst = pattern.between(0, 1)
     assert len(src) == len(dst) == PORTS
 
 

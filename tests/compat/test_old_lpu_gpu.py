@@ -23,7 +23,7 @@ from neurodriver.compat.core_gpu import Manager
 from neurodriver.compat.lpu import LPU
 from neurodriver.compat.outputs import OutputRecorder
 from neurodriver.errors import CircuitWarning, LPUExecutionError, ModelError, NeurodriverError
-from neurodriver.model.declare import backends_of
+from neurodriver.model.runtime import backends_of
 from neurodriver.parallel import mpi
 
 assert neurodriver.compat.old is not None

@@ -11,8 +11,8 @@ from emulated_pycuda import Context, Device, GPUArray, pycuda, to_gpu
 
 import neurodriver.compat.old
 from neurodriver.compat.pm_gpu import GPUPortMapper, NoGPUError
+from neurodriver.compat.ports import PortMapper
 from neurodriver.errors import PortError
-from neurodriver.ports import PortMapper
 
 __all__ = ["pycuda"]
 

@@ -48,7 +48,7 @@ class Trouble(UserInput):
         self.at = step
 
     def update_input(self) -> None:
-        step = self.LPU_obj.step
+        step = self.lpu.step
         if step == self.at:
             trouble(KIND, step)
         self.variables["I"]["input"][:] = 1.0

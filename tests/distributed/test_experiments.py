@@ -20,7 +20,7 @@ def failing():
         def __init__(self):
             super().__init__([("I", ["m0"])])
         def update_input(self):
-            if self.LPU_obj.step == 40:
+            if self.lpu.step == 40:
                 raise ZeroDivisionError("at step 40")
     return Late()
 """

@@ -49,6 +49,7 @@ from neurodriver import (
 from neurodriver.codegen.source import TILE
 from neurodriver.errors import ModelError
 from neurodriver.model.library import shipped
+from neurodriver.model.runtime import Runtime
 
 GOLDEN = 1e-8
 """Relative; the rows of the old library are told to ten digits."""
@@ -222,7 +223,7 @@ def test_template_of_a_shipped_model_is_that_model(name: str) -> None:
         return shown.get_update_template(self)
 
     own = type(name, (shown,), {"get_update_template": text, "__doc__": "As shipped."})
-    assert own.kernel == "template"
+    assert own.runtime.kernel
     rng = np.random.default_rng(2)
     known = {**IAF, **HH2, **ML, **ALPHA, **AMPA, "Mg": 1.0, "power": 2.0, "slope": 0.05,
              "saturation": 0.4, "scale": 1.0, "n": 0.3, "m": 0.05, "h": 0.6, "a": 0.5, "b": 0.1,
@@ -384,14 +385,18 @@ def test_inheritance_decides_what_runs() -> None:
         return ""
 
     raw = type("Raw", (NDComponent,), {"updates": ["V"], "run_step": run_step})
-    assert (raw.kernel, raw.in_old_style(), raw.methods) == ("", True, {"run_step"})
+    assert raw.runtime == Runtime(methods=frozenset({"run_step"}))
+    assert raw.runtime.opaque and raw.runtime.instance and raw.runtime.stepwise
     text = type("Text", (raw,), {"states": {"V": 0.0}, "update": "V = 1;"})
-    assert (text.kernel, text.in_old_style(), text.methods) == ("text", False, frozenset())
+    assert text.runtime == Runtime(declared=True)
+    assert not (text.runtime.opaque or text.runtime.instance or text.runtime.stepwise)
     again = type("Again", (text,), {"run_step": run_step})
-    assert (again.kernel, again.in_old_style(), again.methods) == ("text", False, {"run_step"})
+    assert again.runtime == Runtime(declared=True, methods=frozenset({"run_step"}))
+    assert again.runtime.stepwise and not again.runtime.opaque
     mixin = type("Mixin", (), {"get_update_template": get_update_template})
     mixed = type("Mixed", (mixin, leaky), {})
-    assert (mixed.kernel, list(mixed.internals)) == ("template", ["internalV"])
+    assert (mixed.runtime.kernel, list(mixed.internals)) == (True, ["internalV"])
+    assert mixed.runtime.opaque and mixed.runtime.states == {"internalV": 0.0}
     assert list(mixed.params) == list(leaky.params)
     assert mixed.params["resistance"].unit == "kOhm cm^2"
     fewer = type("Fewer", (mixed,), {"params": ["resistance", "tau"]})

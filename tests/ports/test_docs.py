@@ -25,7 +25,7 @@ def test_pandas_is_needed_for_tables_alone() -> None:
 import sys
 sys.modules["pandas"] = None
 from neurodriver.errors import NeurodriverError
-from neurodriver.ports import *
+from neurodriver.compat.ports import *
 i = Interface("/a[0:3]"); i["/a[0]"] = [0, "in", "spike"]
 p = Pattern("/a[0:3]", "/b[0:3]"); p["/a[0]", "/b[0:2]"] = 1
 infer_types(p, {0: Interface.from_selectors("/a[0:3]", "", "/a[0:3]", "/a[0:3]", "")})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from neurodriver.compat.ports import Selector, SelectorMethods
 from neurodriver.errors import NeurodriverError, SelectorError
-from neurodriver.ports import Selector, SelectorMethods
 from neurodriver.ports.grammar import SHORT, parse_list, parse_text, tokenize
 
 FORMS = {

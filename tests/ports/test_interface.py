@@ -14,8 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neurodriver.compat.ports import (
+    BasePortMapper,
+    Interface,
+    Selector,
+    SelectorMethods,
+    are_compatible,
+)
 from neurodriver.errors import PortError
-from neurodriver.ports import BasePortMapper, Interface, Selector, SelectorMethods, are_compatible
 
 NAN = float("nan")
 

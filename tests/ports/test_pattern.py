@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from neurodriver.compat.ports import Interface, Pattern, Selector
 from neurodriver.errors import PortError
-from neurodriver.ports import Interface, Pattern, Selector
 
 
 def io(p: Pattern) -> dict[str, Any]:

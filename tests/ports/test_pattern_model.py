@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neurodriver.compat.ports import Pattern
 from neurodriver.errors import PortError
-from neurodriver.ports import Pattern
 from neurodriver.ports.links import Links, prepared
 
 INTERFACES = {

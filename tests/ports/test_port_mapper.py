@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neurodriver.compat.ports import BasePortMapper, PortMapper, Selector
 from neurodriver.errors import PortError
-from neurodriver.ports import BasePortMapper, PortMapper, Selector
 
 
 def test_ports_to_inds() -> None:

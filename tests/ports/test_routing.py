@@ -8,8 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from neurodriver.errors import PortError
-from neurodriver.ports import (
+from neurodriver.compat.ports import (
     Interface,
     Pattern,
     Route,
@@ -18,6 +17,8 @@ from neurodriver.ports import (
     find_fan_in,
     infer_types,
 )
+from neurodriver.compat.ports.tuples import tuples_of
+from neurodriver.errors import PortError
 
 
 @pytest.fixture
@@ -163,10 +164,10 @@ def test_fan_in_across_patterns() -> None:
     check_fan_in([*routes, Route(p, {1: "C", 0: "A"})])
     q["/b[1]", "/c[1]/x"] = 1
     found = find_fan_in(routes)
-    assert {m: ids.tuples() for m, ids in found.items()} == {"C": [("c", 1, "x")]}
+    assert {m: tuples_of(ids) for m, ids in found.items()} == {"C": [("c", 1, "x")]}
     with pytest.raises(ValueError, match=r"Fan-in pattern entries detected: .*'C': '/c/1/x'"):
         check_fan_in(routes)
     assert find_fan_in([routes[0], Route(q, {0: "B", 1: "D"})]) == {}
     third = Route(q, {0: "E", 1: "C"})  # one pattern between other modules
     ids = find_fan_in([*routes, third])["C"]
-    assert ids.tuples() == [("c", 1, "x"), ("c", 2, "x")] and np.all(ids.depth == 3)
+    assert tuples_of(ids) == [("c", 1, "x"), ("c", 2, "x")] and np.all(ids.depth == 3)

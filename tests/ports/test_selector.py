@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neurodriver.errors import MixedTokensError, SelectorError
-from neurodriver.ports import Selector, SelectorMethods
+from neurodriver.compat.ports import Selector, SelectorMethods
+from neurodriver.compat.ports.selector import MixedTokensError
+from neurodriver.errors import SelectorError
 from neurodriver.ports.blocks import MOST_PORTS
 
 M = SelectorMethods
@@ -236,7 +237,7 @@ def test_pickle_in_another_process() -> None:
     """Codes of strings hold in one process; a pickled selector brings its names with it."""
     s = Selector("/zeta[0:2],/alpha/beta")
     code = (
-        "import pickle, sys; from neurodriver.ports import Selector; Selector('/other,/x')\n"
+        "import pickle, sys; from neurodriver.compat.ports import Selector; Selector('/other,/x')\n"
         "s = pickle.loads(sys.stdin.buffer.read()); print(s.str, len(s))"
     )
     done = subprocess.run(

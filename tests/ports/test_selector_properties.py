@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from neurodriver.compat.ports import Selector, SelectorMethods
+from neurodriver.compat.ports.selector import Finder, rows_of
+from neurodriver.compat.ports.tuples import tuples_of
 from neurodriver.errors import SelectorError
-from neurodriver.ports import Selector, SelectorMethods
-from neurodriver.ports.identifiers import PortIndex
-from neurodriver.ports.selector import rows_of
 
 NAMES = st.sampled_from(["a", "b", "foo bar", "x-1", "é"])
 NUMBERS = st.integers(0, 12)
@@ -116,15 +116,14 @@ def test_round_trip(ids: list[tuple[Any, ...]]) -> None:
     assert s.expanded == (tuple(ids) or ((),))
     assert Selector(s.str) == s and Selector(",".join(s.identifiers)) == s
     assert Selector(",".join(map(SelectorMethods.to_identifier, ids))) == s
-    assert Selector(s.ids.texts(brackets=True) and ",".join(s.ids.texts(brackets=True))) == s
-    assert s.ids.tuples() == ids
+    assert tuples_of(s.ids) == ids
 
 
 @settings(max_examples=200, deadline=None)
 @given(IDENTIFIERS, IDENTIFIERS)
 def test_lookup_against_a_dictionary(known: list[Any], asked: list[Any]) -> None:
     """Rows are those of a dictionary; repeats are all found, in order."""
-    index = PortIndex(Selector(known).ids)
+    index = Finder(Selector(known).ids)
     queries = Selector([*asked, *known[::2]])
     first: dict[Any, int] = {}
     for row, port in enumerate(known):
@@ -166,7 +165,7 @@ def test_ambiguous_selection_against_predicates(terms: list[Any], ids: list[Any]
             for term in terms
         )
     ]
-    assert rows_of(text, PortIndex(Selector(ids).ids)).tolist() == expected
+    assert rows_of(text, Finder(Selector(ids).ids)).tolist() == expected
 
 
 @settings(max_examples=600, deadline=None)

@@ -44,7 +44,7 @@ def test_two_lpus() -> None:
 def test_selector() -> None:
     """A selector stands for its ports, in order."""
     chosen = nd.Selector("/left/v[0:3]")
-    assert len(chosen) == 3 and list(chosen)[2] == (("left", "v", 2),)
+    assert len(chosen) == 3 and chosen.identifiers[2] == "/left/v/2"
 
 
 def test_experiment(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ class Asked(UserInput):
     """Is asked at every step."""
 
     def update_input(self) -> None:
-        self.variables["I"]["input"][:] = 2.0 + np.sin(self.LPU_obj.step)
+        self.variables["I"]["input"][:] = 2.0 + np.sin(self.lpu.step)
 
 
 def run(circuit: Circuit, inputs: Any = (), **settings: Any) -> Recorded:

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose
 
 from neurodriver import LPU, Circuit, LegacyInput, MemoryRecorder, StepInput
 from neurodriver.circuit.records import Records, no_collection
+from neurodriver.compat.legacy.inputs import extern
 from neurodriver.errors import CircuitWarning
-from neurodriver.inputs.legacy import extern
 from neurodriver.io.gexf import read_gexf
 
 ROOT = Path(__file__).parents[2]

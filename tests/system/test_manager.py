@@ -193,7 +193,7 @@ class Failing(UserInput):
     """Gives a current, and fails at its third step."""
 
     def update_input(self) -> None:
-        assert self.LPU_obj.step < 2, "the third step"
+        assert self.lpu.step < 2, "the third step"
         self.variables["I"]["input"][:] = 1.0
 
 

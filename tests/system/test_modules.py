@@ -36,7 +36,7 @@ def test_values_arrive_one_step_later() -> None:
     assert e.calls == ["pre_run", "post_run"]
     assert e.steps == e.max_steps == STEPS
     # what the last step sent has arrived, too
-    np.testing.assert_array_equal(e.pm["gpot"][e.in_gpot_ports], counts(STEPS - 1, STEPS)[0])
+    np.testing.assert_array_equal(e.inputs["gpot"], counts(STEPS - 1, STEPS)[0])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -714,11 +714,11 @@ class Counting(UserInput):
 
     def is_input_available(self) -> bool:
         self.asked += 1
-        return self.LPU_obj.step % 2 == 0
+        return self.lpu.step % 2 == 0
 
     def update_input(self) -> None:
-        self.variables["I"]["input"][:] = 10 + self.LPU_obj.step
-        self.seen.append(self.LPU_obj.get("V")[0])
+        self.variables["I"]["input"][:] = 10 + self.lpu.step
+        self.seen.append(self.lpu.get("V")[0])
 
 
 @pytest.mark.parametrize(

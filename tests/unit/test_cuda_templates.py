@@ -47,10 +47,10 @@ def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
     templates = {}
     for one in program.custom:
         cls: Any = circuit.groups[one.number].model
-        if cls.kernel == "template":
-            text = cls.get_update_template(object.__new__(cls))
-            integers = frozenset(cls.int_params)
-            signature = Signature(tuple(cls.params), tuple(cls.internals), integers)
+        runtime = cls.runtime
+        if runtime.kernel:
+            text = runtime.text(object.__new__(cls))
+            signature = Signature(tuple(cls.params), tuple(runtime.states), runtime.integers)
             templates[one.number] = text, signature
     out = [task.kernel for task in generate(program, templates).tasks]
     for made in out:

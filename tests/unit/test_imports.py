@@ -21,7 +21,7 @@ H5PY = {
     "results/recording.py",
     "plot/recording.py",
     "inputs/file.py",
-    "inputs/legacy.py",
+    "compat/legacy/inputs.py",
     "compat/simpleio.py",
     "compat/array_inputs.py",
     "compat/recordings.py",

@@ -36,8 +36,8 @@ from neurodriver import (
     MemoryRecorder,
 )
 from neurodriver.__main__ import main
+from neurodriver.compat.legacy.graphs import convert_graph
 from neurodriver.errors import CircuitWarning, InputError
-from neurodriver.io.legacy import convert_graph
 
 Capture = pytest.CaptureFixture[str]
 IN = {"model": "port_in_gpot", "selector": "/a/in", "spiking": False, "public": True}
@@ -365,7 +365,7 @@ def test_convert_command(tmp_path: Path, capsys: Capture, name: str) -> None:
 def test_attributes_of_many_types_are_written(tmp_path: Path) -> None:
     """Free attributes that GEXF cannot hold as they are do no harm to the file."""
     from neurodriver.circuit.records import from_networkx
-    from neurodriver.io.legacy import convert
+    from neurodriver.compat.legacy.graphs import convert
     from neurodriver.io.write import write_gexf
 
     graph = mixed()
@@ -388,9 +388,9 @@ def test_convert_command_refuses(tmp_path: Path, capsys: Capture) -> None:
     before = sorted(tmp_path.iterdir())
     capsys.readouterr()
     for words, said in (
-        ([today, new], "not of the legacy form"),
+        ([today, new], "in the form of today already"),
         ([bad, new], "not negative (got -1.0)"),
-        ([old, old], "would replace the legacy file"),
+        ([old, old], "would replace the file that is read"),
         ([old, tmp_path / "nowhere" / "new.gexf"], "cannot be written"),
         ([tmp_path / "none.gexf", new], "no such file"),
     ):

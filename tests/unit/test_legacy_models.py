@@ -13,8 +13,8 @@ from legacy_reference import LEAKY, MONOPOLAR, PHOTORECEPTOR, neuron, synapse
 from numpy.testing import assert_allclose
 
 from neurodriver import LPU, ArrayInput, Circuit, LegacyInput, MemoryRecorder
+from neurodriver.compat.legacy.models import NEURONS, SYNAPSES
 from neurodriver.errors import CircuitWarning
-from neurodriver.io.legacy_models import NEURONS, SYNAPSES
 from neurodriver.model.library import shipped
 
 DT = 1e-4

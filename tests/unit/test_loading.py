@@ -154,7 +154,7 @@ def test_a_folder_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     old = str(Path(old_style.__file__))
     assert main(["models", "OldLeaky", "--models", old]) == 0
     page = capsys.readouterr().out
-    assert "internalV starts at 0" in page and "its own get_update_template" in page
+    assert "internalV starts at 0" in page and "its own kernel" in page
     assert main(["models", "--models", str(tmp_path / "none")]) == 1
     error = capsys.readouterr().err
     assert "no such Python file or folder" in error and "Traceback" not in error

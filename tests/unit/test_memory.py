@@ -71,7 +71,7 @@ def test_buffers_and_pointers_of_the_contract() -> None:
         backend="cpu",
     ) as lpu:
         lpu.advance(25)
-        memory, step = lpu.memory_manager, lpu.step
+        memory, step = lpu.backend.memory, lpu.step
         buffer = memory.access_buffer("V", step)
         at = buffer.gpudata + buffer.current * buffer.ld * buffer.dtype.itemsize
         seen = np.ctypeslib.as_array((ctypes.c_double * COUNT).from_address(at))

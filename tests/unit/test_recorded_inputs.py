@@ -55,11 +55,11 @@ class Feedback(UserInput):
 
     def update_input(self) -> None:
         """Pull V of each neuron towards -60 mV."""
-        self.variables["I"]["input"] = 0.1 * (-60.0 - self.LPU_obj.get("V"))
+        self.variables["I"]["input"] = 0.1 * (-60.0 - self.lpu.get("V"))
 
     def is_input_available(self) -> bool:
         """Tell that there is a value at every third step."""
-        return bool(self.LPU_obj.step % 3 == 0)
+        return bool(self.lpu.step % 3 == 0)
 
 
 @pytest.mark.parametrize("interval", [1, 7, 300])
@@ -108,7 +108,7 @@ def test_a_users_input(tmp_path: Path) -> None:
     path = tmp_path / "in.h5"
     one = RecordedInput(Feedback([("I", UIDS)]), path)
     with started(circuit(), DT, one, [("V", UIDS)]) as lpu:
-        assert one.LPU_obj is lpu
+        assert one.source.lpu is lpu  # type: ignore[attr-defined]
         lpu.run(steps=50)
         v = recorded(lpu, 50)["V"]
     expected = 0.1 * (-60.0 - v)

@@ -115,7 +115,7 @@ class ShadowBackend:
         self._largest = 0.0, "", -1, 0
         self._open = True
         circuit, dtype = self.program.circuit, self.program.dtype
-        hidden = any(g.model.sub_units or g.model.methods for g in circuit.groups)
+        hidden = any(g.model.sub_units or g.model.runtime.methods for g in circuit.groups)
         rule = Rule.of(circuit, dtype)
         self.rule = replace(rule, restarts=rule.restarts and not hidden)
         self._shifted = False  # an event came early or late, so values may differ

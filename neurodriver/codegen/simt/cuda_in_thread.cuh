@@ -1,4 +1,4 @@
-/* A grid for kernels in the old style that a thread of another grid runs for one component.
+/* A grid for kernel templates that a thread of another grid runs for one component.
  *
  * The user's text sees one block of one thread for each component, so what blocks share is the
  * thread's own, and a loop over the grid has one pass.  Words that would mean the real grid are

@@ -1,4 +1,4 @@
-"""Kernel templates in the old style -> the form of ``threads``: one component after the other.
+"""Kernel templates -> the form of ``threads``: one component after the other.
 
 The text is that of ``template`` and so are the bits. A thread sums the inputs of a component into
 the arrays that the user's function reads, and calls it as if a grid had one thread for each

@@ -71,7 +71,7 @@ def is_whole(model: type[NDComponent], access: Access) -> bool:
     plain = access.each == f"weight * {access.variable}" and access.accumulate == "real"
     event = model.kind_of(access.variable) is VariableKind.EVENT
     known = event and [*access.connection] == ["weight"]
-    return known and plain and not model.in_old_style()
+    return known and plain and not model.runtime.opaque
 
 
 def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int32], Units]:

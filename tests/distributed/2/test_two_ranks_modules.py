@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from stepping import Echo, N, chain, relays, run
 
+from neurodriver.compat.core import Manager as OldManager
 from neurodriver.parallel.mpi import world
 
 STEPS = 20
@@ -21,7 +22,7 @@ PLACES = [
 @pytest.mark.parametrize("ranks", PLACES)
 def test_chain(ranks: dict[str, int]) -> None:
     """Each crossing takes one step, wherever the Modules are."""
-    man = chain(ranks)
+    man = chain(ranks, OldManager)
     run(man, STEPS)
     assert set(man.modules) == {name for name in "cef" if ranks[name] == world().rank}
     for name, late in (("e", 1), ("f", 2)):
@@ -29,6 +30,7 @@ def test_chain(ranks: dict[str, int]) -> None:
         if isinstance(echo, Echo):
             expected = late * (1.0 + np.arange(STEPS - late)[:, None] + np.arange(N))
             np.testing.assert_array_equal(np.array(echo.seen)[late:], expected)
+    assert sum(one.received for one in man.exchanged) > 0
     # a chain over both ranks takes bytes on the rank at its end
     assert man.average_step_sync_time > 0
     assert min(man.average_throughput, man.total_throughput) > 0

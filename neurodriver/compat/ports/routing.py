@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import PortError, near
+from ...errors import PortError, near
+from ...ports.pattern import Pattern
 from .frames import import_pandas
-from .pattern import Pattern
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -84,7 +84,7 @@ class RoutingTable:
             raise PortError(f"{id_0!r} and {id_1!r} need a Pattern (got {type(pat).__name__})")
         ways = {(id_0, id_1): (int_0, int_1), (id_1, id_0): (int_1, int_0)}
         for (source, target), (a, b) in ways.items():
-            if pat.is_connected(a, b):
+            if len(pat.between(a, b)[0]):
                 self[source, target] = {"pattern": pat, "int_0": a, "int_1": b}
 
     @property

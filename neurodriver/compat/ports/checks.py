@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import Faults, PortError
-from .identifiers import Identifiers, PortIndex, Rows
-from .interface import Interface
-from .pattern import Pattern
-from .port_table import named
+from ...errors import Faults, PortError
+from ...ports.identifiers import Identifiers, PortIndex, Rows
+from ...ports.interface import Interface, named
+from ...ports.pattern import Pattern
 
 
 def infer_types(pattern: Pattern, modules: Mapping[int, Interface], name: str = "pattern") -> int:
@@ -61,7 +60,7 @@ def infer_types(pattern: Pattern, modules: Mapping[int, Interface], name: str = 
         & (inferred[links.dst] != 0)
     )
     if len(differ):
-        pairs = pattern._named_pairs(links.src[differ], links.dst[differ])
+        pairs = pattern.named_pairs(links.src[differ], links.dst[differ])
         faults.add(f"gpot and spike ports are connected: {pairs}", len(differ))
     if len(left := connected[inferred[connected] == 0]):
         message = f"ports without a type: {named(interface.ids, left)}"

@@ -10,22 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SelectorError
-from . import frames, grammar
-from .blocks import expanded
-from .identifiers import PortIndex, written_token
-from .selector import (
-    Selector,
-    SelectorLike,
-    blocks_of,
-    is_sequence,
-    parsed,
-    rows_of,
-    unambiguous,
-)
-from .tokens import Token
-
-Tuples = list[tuple[Token, ...]]
+from ...errors import SelectorError
+from ...ports import grammar
+from ...ports import selector as core
+from ...ports.blocks import Any_, Block, Level, expanded
+from ...ports.identifiers import PortIndex
+from ...ports.labels import is_sequence
+from ...ports.tokens import Token, decode_all
+from . import frames
+from .selector import Selector, SelectorLike, blocks_of, parsed, rows_of
+from .tuples import Tuples
 
 
 def _fill(tuples: Sequence[Sequence[Any]], pad_len: float) -> list[tuple[Any, ...]]:
@@ -89,8 +83,36 @@ def parse(selector: str, pad_len: float = 0) -> list[list[Any]]:
     SelectorError
         'Cannot tokenize ...' or 'Cannot parse ...' with the place of the fault.
     """
-    terms = list(chain.from_iterable(b.written() for b in grammar.parse_exactly(selector)))
+    terms = list(chain.from_iterable(map(_written, grammar.parse_exactly(selector))))
     return pad_parsed(terms or [[]], pad_len)
+
+
+def _written(block: Block) -> list[list[Any]]:
+    """Return the terms of a block as lists of tokens, sets, slices and '*'."""
+    columns = [_written_level(level, block.terms) for level in block.levels]
+    return [list(term) for term in zip(*columns, strict=True)] if columns else [[]]
+
+
+def _written_level(level: Level, terms: int) -> Sequence[Any]:
+    if isinstance(level, np.ndarray):
+        return decode_all(level)
+    if isinstance(level, tuple):
+        return [decode_all(np.array(level, np.int64)) for _ in range(terms)]
+    one: Any = level
+    if isinstance(level, int):
+        (one,) = decode_all(np.array([level], np.int64))
+    elif isinstance(level, range):
+        one = slice(level.start, level.stop)
+    elif isinstance(level, Any_):
+        one = "*"
+    return [one] * terms
+
+
+def written_token(token: Token, brackets: bool = False) -> str:
+    """Return a token as it stands in an identifier; padding leaves no trace."""
+    if isinstance(token, str):
+        return f"/{token}" if token else ""
+    return f"[{token}]" if brackets else f"/{token}"
 
 
 def is_selector_str(s: str) -> bool:
@@ -113,7 +135,7 @@ def is_selector_seq(s: Sequence[Any]) -> bool:
 
 def is_selector(s: object) -> bool:
     """Return whether something is a valid selector."""
-    if isinstance(s, Selector):
+    if isinstance(s, core.Selector):
         return True
     if isinstance(s, str):
         return is_selector_str(s)
@@ -122,7 +144,7 @@ def is_selector(s: object) -> bool:
 
 def is_selector_empty(selector: object) -> bool:
     """Return whether a text is blank, or a sequence holds nothing but empty sequences."""
-    if isinstance(selector, Selector):
+    if isinstance(selector, core.Selector):
         return not len(selector)
     if isinstance(selector, str):
         return not selector.strip()
@@ -137,7 +159,7 @@ def is_ambiguous(selector: SelectorLike) -> bool:
 def is_expandable(selector: SelectorLike) -> bool:
     """Return whether a text or sequence means more than one distinct identifier."""
     blocks = blocks_of(selector)
-    if isinstance(selector, Selector) or any(b.ambiguous for b in blocks):
+    if isinstance(selector, core.Selector) or any(b.ambiguous for b in blocks):
         return False
     ids = expanded(blocks)
     return len(ids) - len(PortIndex(ids).duplicates) > 1
@@ -149,7 +171,7 @@ def _is_token(token: object) -> bool:
 
 def is_identifier(s: object) -> bool:
     """Return whether something means one port: a token sequence, or a selector of one port."""
-    if isinstance(s, Selector):
+    if isinstance(s, core.Selector):
         return len(s) == 1
     if is_sequence(s) and len(s) and all(map(_is_token, s)):
         return True
@@ -198,7 +220,7 @@ def collapse(selector: SelectorLike) -> str:
     """Return one text that means the same; a text is returned as it is."""
     if isinstance(selector, str):
         return selector
-    if isinstance(selector, Selector):
+    if isinstance(selector, core.Selector):
         return selector.str
     if any(_is_mixed(token) for term in selector for token in term):
         return Selector(selector).str  # the text of a set holds integers or names
@@ -229,7 +251,7 @@ def is_in(s: SelectorLike, t: SelectorLike) -> bool:
 
 def count_ports(selector: SelectorLike) -> int:
     """Return the number of ports of an unambiguous selector, repeats counted."""
-    return sum(map(len, unambiguous(selector)))
+    return len(Selector(selector))
 
 
 def max_levels(selector: SelectorLike) -> int:

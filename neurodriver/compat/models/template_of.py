@@ -1,22 +1,22 @@
-"""Declared mathematics -> a kernel template in the old style, for those who build on its text."""
+"""Declared mathematics -> a kernel template, for those who build on its text."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from ..errors import ModelError
-from .language import Translator, texts_of, used
-from .text import block, indent
+from ...errors import ModelError
+from ...model.language import Translator, texts_of, used
+from ...model.text import block, indent
 
 if TYPE_CHECKING:
-    from .component import NDComponent
+    from ...model.component import NDComponent
 
 _FUNCTION = re.compile(r"\bnd_([a-z][a-z0-9]*)\(")
 
 
 def template_of(model: type[NDComponent]) -> str:
-    """Return the CUDA text of a declared model, with the placeholders of the old style.
+    """Return the CUDA text of a declared model, with the placeholders of templates.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def template_of(model: type[NDComponent]) -> str:
         )
     if not any(texts_of(model).values()):
         raise ModelError(f"{name}: no mathematics is declared; override get_update_template")
-    names = list(model.internals)
+    names: list[str] = list(model.internals)  # type: ignore[attr-defined]
     takes = [f"%(input_{a.name})s *nd_input_{a.name}" for a in model.accesses]
     takes += [f"%(param_{p})s *nd_param_{p}" for p in model.params]
     takes += [f"%(internal_{s})s *nd_internal_{s}" for s in names]

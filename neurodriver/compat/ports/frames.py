@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import NeurodriverError, SelectorError
-from .identifiers import Identifiers, PortIndex, Rows
-from .selector import Selector, SelectorLike, blocks_of, rows_of
-from .tokens import PAD, Codes, decode_all, encode_all, rank
+from ...errors import NeurodriverError, SelectorError
+from ...ports.identifiers import Identifiers, Rows
+from ...ports.tokens import PAD, Codes, decode_all, encode_all, rank
+from .selector import Finder, Selector, SelectorLike, blocks_of, rows_of
+from .tuples import tuples_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ def make_index_two_prod(
 def index_to_selector(idx: pd.Index) -> list[tuple[Any, ...]]:
     """Return the rows of an index as token tuples."""
     ids = identifiers_of(idx)
-    return ids.tuples(ids.levels)
+    return tuples_of(ids, ids.levels)
 
 
 def _rows(df: Any, selector: SelectorLike, start: int | None, stop: int | None) -> Rows:
@@ -136,7 +137,7 @@ def _rows(df: Any, selector: SelectorLike, start: int | None, stop: int | None) 
     if levels > ids.levels:
         message = f"the selector has {levels} levels, the index of the table {ids.levels}"
         raise SelectorError(f"invalid selector: {message}")
-    return rows_of(selector, PortIndex(ids), below=True)
+    return rows_of(selector, Finder(ids), below=True)
 
 
 def select(

@@ -1,7 +1,7 @@
 """Legacy records (before September 2016) -> records of today: ports, synapse nodes, delays, units.
 
 The legacy form has a node for each neuron or input port and an *edge* for each synapse; `convert`
-says what becomes of them, ``legacy_models`` what becomes of the numbers.
+says what becomes of them, ``models`` what becomes of the numbers.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..circuit.records import Records, from_networkx, no_collection
-from ..circuit.validate import edge_name, node_name
-from ..errors import Faults, near, quoted
-from .legacy_models import MILLI, NEURONS, PORTS, SYNAPSES, Neuron, Renamed, Synapse
+from ...circuit.records import Records, from_networkx, to_networkx
+from ...circuit.validate import edge_name, node_name
+from ...errors import Faults, near, quoted
+from .models import MILLI, NEURONS, PORTS, SYNAPSES, UNITS, Neuron, Renamed, Synapse
 
 MUST_BE_INTEGER = "node id must be an integer"
 
@@ -32,26 +32,38 @@ _STEEPEST = 100.0
 Data = dict[str, Any]
 
 
-def is_legacy(records: Records) -> bool:
-    """Whether nodes name a ``model`` and none has a ``class``."""
-    return any("model" in data for data in records.nodes) and not any(
-        "class" in data for data in records.nodes
-    )
+class LegacyForm:
+    """The legacy form as a `neurodriver.circuit.forms.GraphForm`."""
 
+    name = "the legacy form of before 2016"
 
-def as_current(records: Records) -> Records:
-    """Return the records, converted with a warning where they have the legacy form."""
-    if not is_legacy(records):
-        return records
-    with no_collection():
-        made = convert(records)
-    neurons = sum(data.get("model") in NEURONS for data in records.nodes)
-    counts = f"{neurons:,} neurons, {len(records.nodes) - neurons:,} input ports"
-    made.faults.warn(
-        f"the legacy form of before September 2016: {counts} and {len(records.edges):,} synapses "
-        f"are converted each time; `neurodriver convert` writes the form of today"
-    )
-    return made
+    def marks(self, node: Mapping[str, Any]) -> bool:
+        """Whether a node names its ``model``."""
+        return "model" in node
+
+    def convert(self, records: Records) -> Records:
+        """Return the records in the form of today; see `convert`."""
+        return convert(records)
+
+    def warning(self, records: Records) -> str:
+        """Count neurons, input ports and synapses."""
+        neurons = sum(data.get("model") in NEURONS for data in records.nodes)
+        counts = f"{neurons:,} neurons, {len(records.nodes) - neurons:,} input ports"
+        return (
+            f"the legacy form of before September 2016: {counts} and {len(records.edges):,} "
+            f"synapses are converted each time; `neurodriver convert` writes the form of today"
+        )
+
+    def report(self, records: Records, made: Records) -> list[str]:
+        """Count models, columns of an input file and delays, and name the changes of units."""
+        lines = [f"{len(records.nodes):,} nodes, {len(records.edges):,} edges, legacy form"]
+        for model, count in Counter(data["class"] for data in made.nodes).items():
+            lines.append(f"  {count:>10,}  {model:<14} {UNITS.get(model, '')}".rstrip())
+        extern = sum(data.get("extern") is True for data in made.nodes)
+        delays = sum("delay" in data for data in made.edges)
+        lines.append(f"  {extern:>10,}  neurons marked 'extern' (columns of a legacy input file)")
+        lines.append(f"  {delays:>10,}  delays ms -> s, from the neuron to its synapse")
+        return lines
 
 
 def convert_graph(graph: Any, name: str = "") -> Any:
@@ -83,19 +95,7 @@ def convert_graph(graph: Any, name: str = "") -> Any:
     made = convert(records)
     made.faults.finish()
     whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in graph)
-    return as_graph(made, integers=whole)
-
-
-def as_graph(records: Records, integers: bool = False) -> Any:
-    """Return records as a networkx.MultiDiGraph, whose ids are integers on demand."""
-    import networkx as nx
-
-    kind = int if integers else str
-    made = nx.MultiDiGraph()
-    made.add_nodes_from((kind(u), d) for u, d in zip(records.uids, records.nodes, strict=True))
-    ends = map(kind, records.sources), map(kind, records.targets)
-    made.add_edges_from(zip(*ends, records.edges, strict=True))
-    return made
+    return to_networkx(made, integers=whole)
 
 
 def convert(records: Records) -> Records:

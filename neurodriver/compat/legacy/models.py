@@ -227,3 +227,11 @@ PORTS: Mapping[str, str] = {"port_in_gpot": "gpot", "port_in_spk": "spike"}
 
 CURRENTS: Mapping[str, float] = {neuron.model: neuron.current for neuron in NEURONS.values()}
 """Factor of a legacy current into a model (its name now)."""
+
+UNITS: Mapping[str, str] = {
+    "MorrisLecar": "potentials V -> mV, currents mA -> uA per cm^2, constants added",
+    "LeakyIAF": "potentials V -> mV, R x 1000 (R C in ms), currents as they are, rest at 0 mV",
+    "AlphaSynapse": "ar, ad 1/s -> 1/ms, gmax x 1000 onto MorrisLecar; reverse V -> mV",
+    "PowerGPotGPot": "threshold, reverse V -> mV, slope x 1000^-power",
+}
+"""What becomes of the numbers of a model (its name now)."""

@@ -1,40 +1,34 @@
-"""Ports and their attributes as columns."""
+"""Ports as tables of pandas, with further attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from ..errors import SHOWN, PortError
-from .blocks import one_identifier
+from ...errors import PortError
+from ...ports import interface as ports
+from ...ports import selector as core
+from ...ports.blocks import Blocks
+from ...ports.identifiers import Mask, Rows
+from ...ports.interface import COLUMNS
+from ...ports.labels import Labels, by_column, is_sequence
 from .frames import identifiers_of, import_pandas, multiindex
-from .identifiers import Identifiers, Mask, PortIndex, Rows
-from .labels import Labels, by_column, split_key
-from .selector import Selector, SelectorLike, blocks_of, rows_of
+from .selector import Finder, Selector, SelectorLike, blocks_of, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("interface", "io", "type")
 
-
-def named(ids: Identifiers, rows: Rows) -> str:
-    """Return some identifiers as a message shows them."""
-    texts = ids.take(rows[:SHOWN]).texts()
-    more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
-    return ", ".join(f"'{text}'" for text in texts) + more
-
-
-class PortTable:
-    """Ports, each with attributes.
+class PortTable(ports.Interface):
+    """An interface as a table of pandas, with further attributes.
 
     Parameters
     ----------
-    ids : Identifiers
-        Distinct identifiers.
+    selector : SelectorLike
+        The ports.
     columns : sequence of str
         Names of the attributes; 'interface', 'io' and 'type' have to be among them.
 
@@ -44,23 +38,27 @@ class PortTable:
         When an identifier stands twice, or a column is missing.
     """
 
-    def __init__(self, ids: Identifiers, columns: Sequence[str] = COLUMNS) -> None:
+    index_class = Finder
+    selector_class = Selector
+    find: Finder
+
+    def __init__(self, selector: Any = "", columns: Sequence[str] = COLUMNS) -> None:
         missing = [name for name in COLUMNS if name not in list(columns)]
         if missing:
             raise PortError(f"an interface needs the column '{missing[0]}' (got {list(columns)})")
-        self.ids = ids
-        self.labels = {str(name): Labels(str(name), len(ids)) for name in columns}
-        if len(again := self.find.duplicates):
-            message = f"Duplicate interface index entries detected: {named(ids, again)}"
-            raise PortError(message)
+        super().__init__(selector)
+        self.labels = {str(name): self._column(str(name)) for name in columns}
 
-    @cached_property
-    def find(self) -> PortIndex:
-        """The index that finds ports."""
-        return PortIndex(self.ids)
+    def _blocks(self, selector: SelectorLike) -> Blocks:
+        return blocks_of(selector)
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    def rows(self, selector: SelectorLike) -> Rows:
+        """Return the rows of the ports of a selector; every one has to be there."""
+        return super().rows(selector)  # type: ignore[arg-type]
+
+    def _column(self, name: str) -> Labels:
+        """Return an attribute; a new name makes a new one."""
+        return self.labels.get(name) or Labels(name, len(self))
 
     @property
     def num_levels(self) -> int:
@@ -72,43 +70,11 @@ class PortTable:
         """Names of the attributes."""
         return list(self.labels)
 
-    def rows(self, selector: SelectorLike) -> Rows:
-        """Return the rows of the ports of a selector; every one has to be there.
-
-        Raises
-        ------
-        PortError
-            Which names the ports that are not.
-        """
-        blocks = blocks_of(selector)
-        one = one_identifier(blocks)  # the short way for p['/a[0]', '/b[0]'] = 1
-        if one and (row := self.find.find_one(one)) >= 0:
-            return np.array([row])
-        if any(b.ambiguous for b in blocks):
-            rows = rows_of(selector, self.find)
-            if not len(rows):
-                raise PortError(f"no port matches the selector {selector!r}")
-            return rows
-        ids = Selector(selector).ids
-        rows = self.find.find(ids)
-        if len(missing := np.flatnonzero(rows < 0)):
-            message = f"no such port: {named(ids, missing)}"
-            raise PortError(f"{message}; '/a/*' means the ports below '/a'")
-        return rows
-
     def __setitem__(self, key: Any, value: Any) -> None:
         (selector,), names = split_key(key, 1)
         rows = self.rows(selector)
         if len(rows):
             self.assign(rows, by_column(names, self.columns, value))
-
-    def assign(self, rows: Rows, values: Any) -> None:
-        """Set attributes of some ports; a new name makes a new column."""
-        columns = {str(n): self.labels.get(str(n)) or Labels(str(n), len(self)) for n in values}
-        numbers = [columns[str(n)].numbers(len(rows), value) for n, value in values.items()]
-        for (name, column), number in zip(columns.items(), numbers, strict=True):
-            column.codes[rows] = number
-            self.labels[name] = column
 
     def __getitem__(self, key: Any) -> pd.DataFrame:
         (selector,), names = split_key(key, 1)
@@ -162,18 +128,9 @@ class PortTable:
             attributes.
         """
         ids = identifiers_of(df.index).trimmed()
-        out = cls.__new__(cls)
-        PortTable.__init__(out, ids, list(df.columns))
+        out = cls(Selector.of_identifiers(ids), list(map(str, df.columns)))
         for name in df.columns:
             out.labels[str(name)].set(slice(None), df[name].to_numpy(dtype=object))
-        return out
-
-    def taken(self, rows: Rows | Mask) -> Self:
-        """Return some of the ports with their attributes."""
-        out = self.__class__.__new__(self.__class__)
-        out.__dict__.update({k: v for k, v in self.__dict__.items() if k not in ("find", "labels")})
-        out.ids = self.ids.take(rows)
-        out.labels = {name: column.take(rows) for name, column in self.labels.items()}
         return out
 
     def copy(self) -> Self:
@@ -195,17 +152,35 @@ class PortTable:
             return False
         everything = np.arange(len(self))
         return np.array_equal(self.ids.padded(levels), other.ids.padded(levels)) and all(
-            self.labels[n].same(everything, other.labels[n], everything).all() for n in self.columns
+            same(self.labels[n], everything, other.labels[n], everything).all()
+            for n in self.columns
         )
 
-    def __repr__(self) -> str:
-        shown = [f"{name}: {_counted(column)}" for name, column in self.labels.items()]
-        return f"<{type(self).__name__} of {len(self):,} ports; {'; '.join(shown)}>"
+
+def same(labels: Labels, rows: Rows, other: Labels, others: Rows) -> Mask:
+    """Return where some ports have the values of some of another column, or both have none."""
+    mine, theirs = labels.values(rows), other.values(others)
+    both: Mask = labels.unset[rows] & other.unset[others]
+    equal: npt.NDArray[np.bool_] = np.asarray(mine == theirs, np.bool_)
+    return both | equal
 
 
-def _counted(column: Labels) -> str:
-    values = sorted(column.distinct(), key=str)
-    told = [f"{int(column.equal(v).sum()):,} {v!r}" for v in values[:4]]
-    told += ["..."] if len(values) > 4 else []
-    unset = int(column.unset.sum())
-    return ", ".join(told + ([f"{unset:,} unset"] if unset else []))
+def split_key(key: Any, selectors: int) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Return the selectors and the column names of ``table[selector, ..., 'name', ...]``.
+
+    A tuple of token sequences is itself a selector.
+    """
+    if not isinstance(key, tuple) or (selectors == 1 and key and _is_term(key[0])):
+        key = (key,)
+    names = key[selectors:]
+    if len(key) < selectors or not all(isinstance(n, str) for n in names):
+        wanted = "a selector" if selectors == 1 else "two selectors"
+        raise PortError(f"[...] takes {wanted}, then names of columns (got {key!r})")
+    return key[:selectors], names
+
+
+def _is_term(part: Any) -> bool:
+    """Return whether a part of a key is a token sequence rather than a selector."""
+    if isinstance(part, str | core.Selector) or not is_sequence(part) or not len(part):
+        return False
+    return any(not is_sequence(token) for token in part)

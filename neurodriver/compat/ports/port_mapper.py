@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import PortError
+from ...errors import PortError
+from ...ports.identifiers import Rows
+from ...ports.tokens import Token
 from .frames import identifiers_of, import_pandas, multiindex
-from .identifiers import PortIndex, Rows
-from .selector import Selector, SelectorLike, rows_of
-from .tokens import Token
+from .selector import Finder, Selector, SelectorLike, rows_of
+from .tuples import tuples_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,9 +84,9 @@ class BasePortMapper:
         return len(self.ids)
 
     @cached_property
-    def find(self) -> PortIndex:
+    def find(self) -> Finder:
         """The index that finds ports."""
-        return PortIndex(self.ids)
+        return Finder(self.ids)
 
     @property
     def index(self) -> pd.MultiIndex:
@@ -127,7 +128,7 @@ class BasePortMapper:
 
     def inds_to_ports(self, inds: Any) -> list[tuple[Token, ...]]:
         """Return the ports that have these integers, in the order of ``inds``, as tuples."""
-        return self.ids.take(self._rows_with(_indices(inds))).tuples()
+        return tuples_of(self.ids.take(self._rows_with(_indices(inds))))
 
     def _rows_with(self, inds: Rows) -> Rows:
         order = np.argsort(self.inds, kind="stable")
@@ -278,7 +279,7 @@ class PortMapper(BasePortMapper):
 
     def get_ports(self, f: Chosen) -> list[tuple[Token, ...]]:
         """Return the ports whose values a function, a mask or indices choose, as tuples."""
-        return self.ids.take(self._mask(f)[self.inds]).tuples()
+        return tuples_of(self.ids.take(self._mask(f)[self.inds]))
 
     def get_ports_as_inds(self, f: Chosen) -> Rows:
         """Return the integers of the ports whose values a function, mask or indices choose."""

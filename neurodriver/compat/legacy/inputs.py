@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit
-from ..errors import InputError, quoted
-from ..io.legacy_models import CURRENTS
-from .array import ArrayInput
-from .file import FileInput
+from ...circuit.circuit import Circuit
+from ...errors import InputError, quoted
+from ...inputs.array import ArrayInput
+from .models import CURRENTS
 
 
 class LegacyInput(ArrayInput):
@@ -35,7 +34,7 @@ class LegacyInput(ArrayInput):
     Notes
     -----
     Currents into MorrisLecar and MorrisLecar_a are multiplied by 1000, those into other models by
-    1 (see ``io.legacy_models``). The old library showed row r in row r of its output; here it
+    1; the module ``models`` says why. The old library showed row r in row r of its output; here it
     first shows in row r + 1, as that of every input.
     """
 
@@ -102,14 +101,13 @@ def extern(circuit: Circuit) -> tuple[list[str], NDArray[np.float64]]:
     return [uid for _, uid, _ in found], np.array([factor for _, _, factor in found])
 
 
-def file_input(filename: Path, circuit: Circuit, mode: int = 0) -> FileInput | LegacyInput:
-    """Return the input that an HDF5 file holds, in the form of today or the legacy form."""
-    import h5py
+class LegacyFile:
+    """The layout of legacy input files, as a `neurodriver.inputs.file.InputFile`."""
 
-    legacy = False
-    try:
-        with h5py.File(filename, "r") as file:
-            legacy = "array" in file and not any(hasattr(item, "keys") for item in file.values())
-    except OSError:
-        pass  # FileInput says what is wrong
-    return LegacyInput(filename, circuit, mode) if legacy else FileInput(filename, mode)
+    def reads(self, file: Any) -> bool:
+        """Whether there is a data set ``/array``."""
+        return "array" in file
+
+    def make(self, path: Path, circuit: Circuit, mode: int) -> LegacyInput:
+        """Return the input of a file."""
+        return LegacyInput(path, circuit, mode)

@@ -1,0 +1,1 @@
+"""The legacy form, from before September 2016: its graphs, its models and its input files."""

@@ -1,0 +1,1 @@
+"""Models as the old library has them: kernel templates, internal states, helpers of instances."""
