@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from .circuit import Circuit, Connections, Group, Port
+from .numbers import whole
 from .projections import Drawn, Projection, bind
-from .rules import whole
 from .validate import checked, groups_of
 from .wiring import INSERTED
 

@@ -16,7 +16,8 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
-from .rules import Ends, Lattice, Rule, whole
+from .numbers import whole
+from .rules import Ends, Lattice, Rule
 from .wiring import INSERTED
 
 if TYPE_CHECKING:
