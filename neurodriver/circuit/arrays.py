@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError, Faults, near, quoted
+from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
 from .circuit import Circuit, Connections, Group, Port
 from .numbers import whole
 from .projections import Drawn, Projection, bind
 from .validate import checked, groups_of
-from .wiring import INSERTED
+from .wiring import misfits
 
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
@@ -128,21 +128,8 @@ def _connections(given: object, faults: Faults) -> Connections:
 def check_wiring(circuit: Circuit, faults: Faults) -> None:
     """Note connections of a variable that the source or the access of the target does not know."""
     for links in circuit.connections:
-        if isinstance(links, Drawn):
-            continue
-        say = f"connections {quoted(links.variable)} -> {quoted(links.access)}:"
-        sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
-        for model in sources:
-            if links.variable not in model.updates and model is not Port:
-                hint = near(links.variable, model.updates)
-                known = ", ".join(model.updates) or "nothing"
-                faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
-        for model in targets:
-            # conductances and potentials may open onto a current: something comes between
-            reads = (links.variable, "I") if links.variable in INSERTED else (links.variable,)
-            names = [a.name for a in model.accesses if a.variable in reads]
-            if links.access not in ([""] if model is Port else names):
-                known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
-                faults.add(f"{say} the target {model.__name__} accesses {known}")
-        if Port in sources and Port in targets and not links.access:
-            faults.add(f"{say} lead from ports to ports; put components between them")
+        if not isinstance(links, Drawn):
+            say = f"connections {quoted(links.variable)} -> {quoted(links.access)}"
+            sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
+            for text in misfits(links.variable, links.access, sources, targets):
+                faults.add(f"{say}: {text}")

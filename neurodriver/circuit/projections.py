@@ -18,7 +18,7 @@ from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
 from .numbers import whole
 from .rules import Ends, Lattice, Rule
-from .wiring import INSERTED
+from .wiring import misfits, numbers_of
 
 if TYPE_CHECKING:
     from .drawing import Rows
@@ -217,24 +217,10 @@ def warn_of_none(links: Drawn, faults: Faults) -> None:
 
 def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound: bool) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
-    for model in models_of(circuit, ends.source):
-        if one.variable not in model.updates:
-            known = ", ".join(model.updates) or "nothing"
-            hint = near(str(one.variable), model.updates)
-            got = f"variable {quoted(one.variable)}"
-            faults.add(f"{got}: the source {model.__name__} updates {known}{hint}")
-    rules: dict[str, Parameter] = {}
-    for model in models_of(circuit, ends.target):
-        reads = (one.variable, "I") if one.variable in INSERTED else (one.variable,)
-        fits = [a for a in model.accesses if a.variable in reads and a.name == one.access]
-        if not fits:
-            known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
-            got = f"access {quoted(one.access)}"
-            faults.add(f"{got}: the target {model.__name__} accesses {known}")
-        for access in fits:
-            rules.update(access.connection)
-            if access.variable != one.variable:
-                rules.update(INSERTED[one.variable].rules())
+    sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
+    for text in misfits(one.variable, one.access, sources, targets):
+        faults.add(f"{quoted(one.variable)} -> {quoted(one.access)}: {text}")
+    rules = numbers_of(one.variable, one.access, targets)
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"

@@ -11,7 +11,7 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Connections, Group, Port
 from .projections import Drawn, warn_of_none
-from .wiring import INSERTED
+from .wiring import numbers_of
 
 LONGEST_UID = 256
 """Longest uid in characters: names are fixed-width columns."""
@@ -205,7 +205,9 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
         ~(np.isfinite(links.delay) & (links.delay >= 0)),
         lambda i: f"attribute 'delay': must be finite and not negative (got {delay[i]:g} s)",
     )
-    for key, rule in _connection_rules(circuit, links).items():
+    rules = {"reverse": Parameter("mV", default=0.0)} if links.variable == "g" else {}
+    rules |= numbers_of(links.variable, links.access, groups_of(circuit, links.target))
+    for key, rule in rules.items():
         if key not in links.data and rule.default is None and len(links):
             where = f"connections '{links.variable}' into '{links.access}'"
             what = f" ({rule.doc})" if rule.doc else ""
@@ -225,20 +227,6 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
                 dict.fromkeys(("finite", rule.allowed()))
             )
             note(bad, lambda i, c=column, s=say: f"{s} (got {c[i]:g})")  # type: ignore[misc]
-
-
-def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Parameter]:
-    rules: dict[str, Parameter] = {}
-    if links.variable == "g":
-        rules["reverse"] = Parameter("mV", default=0.0)
-    if len(links):
-        for model in groups_of(circuit, links.target):
-            for access in model.accesses:
-                if access.name == links.access and access.variable == links.variable:
-                    rules.update(access.connection)
-                elif access.name == links.access and links.variable in INSERTED:
-                    rules.update(INSERTED[links.variable].rules())
-    return rules
 
 
 def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponent]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import near
-from ..model.component import NDComponent, Parameter
+from ..model.component import Access, NDComponent, Parameter
 from ..model.library import shipped
 from .circuit import Port
 
@@ -44,6 +44,43 @@ INSERTED = {
     "V": Inserted("GapJunctions", "neighbour", "own", "gap"),
 }
 """What comes between an edge's variable and an access of ``I``."""
+
+
+def fitting(model: Model, variable: str, access: str) -> list[Access]:
+    """Return the accesses of a target that take a variable under a name.
+
+    Conductances and potentials may open onto a current: something comes between.
+    """
+    reads = (variable, "I") if variable in INSERTED else (variable,)
+    return [a for a in model.accesses if a.variable in reads and a.name == access]
+
+
+def numbers_of(variable: str, access: str, targets: Iterable[Model]) -> dict[str, Parameter]:
+    """Return the numbers that connections of a variable into an access carry."""
+    rules: dict[str, Parameter] = {}
+    for model in targets:
+        for found in fitting(model, variable, access):
+            rules.update(found.connection)
+            if found.variable != variable:
+                rules.update(INSERTED[variable].rules())
+    return rules
+
+
+def misfits(
+    variable: str, access: str, sources: Sequence[Model], targets: Sequence[Model]
+) -> Iterator[str]:
+    """Yield what sources and targets do not know of a variable and an access."""
+    for model in sources:
+        if variable not in model.updates and model is not Port:
+            known = ", ".join(model.updates) or "nothing"
+            hint = near(str(variable), model.updates)
+            yield f"the source {model.__name__} updates {known}{hint}"
+    for model in targets:
+        if not (access == "" if model is Port else fitting(model, variable, access)):
+            known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
+            yield f"the target {model.__name__} accesses {known}"
+    if Port in sources and Port in targets and not access:
+        yield "they lead from ports to ports; put components between them"
 
 
 @dataclass(frozen=True)
@@ -93,14 +130,14 @@ def resolve(source: Model, target: Model, variable: str = "", receptor: str = ""
         fits = [a for a in target.accesses if not variable or a.variable == variable]
     else:
         fits = [a for a in target.accesses if a.variable in source.updates]
+        through = ""
         if not fits and "g" in source.updates and variable in ("", "g"):
-            fits = [a for a in target.accesses if a.variable == "I"]
-            if fits:
-                return Wire("g", fits[0].name)
-        if not fits and variable == "V" and {"V"} <= {*source.updates} & {*target.updates}:
-            fits = [a for a in target.accesses if a.variable == "I"]
-            if fits:
-                return Wire("V", fits[0].name)
+            through = "g"
+        elif not fits and variable == "V" and "V" in source.updates and "V" in target.updates:
+            through = "V"
+        currents = [a for a in target.accesses if a.variable == "I" and through]
+        if currents:
+            return Wire(through, currents[0].name)
         fits = [a for a in fits if not variable or a.variable == variable]
     chosen = [a for a in fits if not receptor or a.receptor == receptor]
     if not chosen:
