@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -10,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Faults, NeurodriverError, quoted
+from ..errors import CircuitError, Faults, NeurodriverError, quoted
 
 Column = NDArray[Any]
 
@@ -80,6 +81,23 @@ def put(parent: h5py.Group, name: object, column: Column, compress: bool = False
 def _encoded(column: Column) -> Column:
     out = np.strings.encode(column, "utf-8")
     return out if out.dtype.itemsize else out.astype("S1")
+
+
+def open_hdf5(path: Path) -> h5py.File:
+    """Open a file for reading.
+
+    Raises
+    ------
+    CircuitError
+        Where it is not there or not whole.
+    """
+    if not path.exists():
+        raise CircuitError(f"{path}: no such file")
+    try:
+        return h5py.File(path, "r", locking=False)
+    except BROKEN as error:
+        said = " ".join(str(error).split())[:200]
+        raise CircuitError(f"{path}: not a whole HDF5 file ({said})") from None
 
 
 class ColumnReader:

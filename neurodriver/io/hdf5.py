@@ -31,7 +31,7 @@ from ..circuit.validate import checked
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
-from .columns import BROKEN, ColumnReader, put, stored_name
+from .columns import BROKEN, ColumnReader, open_hdf5, put, stored_name
 from .stored_rules import put_rule, take_rule
 from .write import complete_or_none
 
@@ -172,13 +172,7 @@ def open_circuit(path: Path) -> h5py.File:
     CircuitError
         When it cannot be opened, or holds something else.
     """
-    if not path.exists():
-        raise CircuitError(f"{path}: no such file")
-    try:
-        file = h5py.File(path, "r", locking=False)
-    except BROKEN as error:
-        said = " ".join(str(error).split())[:200]
-        raise CircuitError(f"{path}: not a whole HDF5 file ({said})") from None
+    file = open_hdf5(path)
     try:
         said = _said_format(file)
         if said != FORMAT:

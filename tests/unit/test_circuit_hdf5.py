@@ -249,7 +249,7 @@ def test_rules_are_kept_as_rules(
         ("key", "x", ["'key'", "whole number"]),
         ("ends", [[0, 10], [5, 62]], ["neighbours from 0 to 60"]),
         ("ends", [0, 10], ["attribute 'ends'"]),
-        ("variable", "V_x", ["variable 'V_x'"]),
+        ("variable", "V_x", ["'V_x' -> 'spike_state'"]),
     ],
 )
 def test_bad_rules(name: str, value: Any, words: list[str], tmp_path: Path) -> None:
