@@ -24,9 +24,9 @@ from ..recorders import HDF5Recorder
 from ..run.lpu import LPU, as_circuit, command_line
 from .load import Experiment
 from .pattern_files import TypedPorts, check_types
-from .positions import Path as KeyPath
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
 from .schema import InputSection, Selection, key_of
+from .source import KeyPath
 
 MOST_KNOWN = 2000
 """Near misses are looked for among so many names."""
@@ -77,7 +77,7 @@ class ExperimentLPU(LPU):
 @contextmanager
 def told(experiment: Experiment, path: KeyPath) -> Iterator[None]:
     """Let errors say which key of the file they come from."""
-    where = f"{experiment.source.path}: line {experiment.source.positions.line(path)}"
+    where = f"{experiment.source.path}: line {experiment.source.line(path)}"
     where = f"{where}: {key_of(path)}"
     try:
         yield

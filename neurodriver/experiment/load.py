@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ExperimentError
-from .references import check_references, file_of
+from .references import Check, file_of
 from .schema import ExperimentSection, FaultsOfFile, validate
 from .source import Source, read_source
 
@@ -109,15 +109,15 @@ def load_experiment(
     source = read_source(Path(path))
     faults = FaultsOfFile(source)
     section = validate(source, faults)
-    valid = not faults.count
-    check_references(section, source.folder, faults)
+    Check(section, source.folder, faults)
+    if faults.count:
+        raise ExperimentError(faults.report())
     if output is not None:
-        section = section.model_copy(update={"output": str(Path(output).resolve())})
+        replaced["output"] = str(Path(output).resolve())
     known = {name: value for name, value in replaced.items() if value is not None}
     section = section.model_copy(update=known)
     experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
-    if valid:
-        _check_output(experiment, faults)
+    _check_output(experiment, faults)
     if faults.count:
         raise ExperimentError(faults.report())
     return experiment

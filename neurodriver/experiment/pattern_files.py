@@ -16,9 +16,9 @@ from ..errors import ExperimentError, near, quoted
 from ..parallel.directory import port_table
 from ..ports import Pattern, Selector
 from .load import Experiment
-from .positions import Path as KeyPath
 from .references import completed, file_of, function_of
 from .schema import PatternSection
+from .source import KeyPath
 
 Rows = list[dict[str, str]]
 
