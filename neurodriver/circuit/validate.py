@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,16 @@ def storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in text
+
+
+def unfit_uid(uid: str) -> str:
+    """Return what is wrong with a uid, "" where nothing is."""
+    if len(uid) > LONGEST_UID:
+        allowed = f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
+        return f"the uid has {len(uid):,} characters, {allowed}"
+    if not storable(uid):
+        return "the uid holds a character that cannot be stored (NUL, half of a pair); leave it out"
+    return ""
 
 
 def checked(circuit: Circuit, strict: bool) -> Circuit:
@@ -86,62 +97,80 @@ def _shapes(group: Group, faults: Faults) -> None:
             want = f"a number or {group.count} of them"
             faults.add(f"{group.name}.{name}: expected {want}, got shape {column.shape}")
     for name, parameter in model.params.items():
-        if name not in group.params:
-            if parameter.default is None:
-                faults.add(f"{group.name}: parameter '{name}' [{parameter.unit}] is missing")
+        if name not in group.params and parameter.default is None:
+            faults.add(f"{group.name}: parameter '{name}' [{parameter.unit}] is missing")
     if group.given_uids is not None and group.given_uids.shape != (group.count,):
         faults.add(f"{group.name}: expected {group.count} uids, got {group.given_uids.shape}")
 
 
-def _parameters(group: Group, faults: Faults) -> None:
-    for name, column in group.params.items():
-        rule = group.model.params.get(name)
-        optional = rule is None
-        rule = rule or Parameter(group.model.optional_unit(name))
-        # NaN in an initial value: not given
-        bad = np.isinf(column) if optional else ~np.isfinite(column)
-        bad |= (column <= rule.above) & (rule.above > -np.inf)
-        bad |= (column < rule.at_least) | (column > rule.at_most)
-        bad |= rule.whole & (column != np.floor(column))
-        where = np.flatnonzero(np.broadcast_to(bad, (group.count,)))
+def _numbers(
+    rule: Parameter,
+    column: NDArray[np.float64],
+    count: int,
+    faults: Faults,
+    name: Callable[[int], str],
+    unit: str,
+    optional: bool,
+) -> None:
+    """Note numbers that a rule refuses; NaN stands for one that is not given where optional."""
+    bad = np.isinf(column) if optional else ~np.isfinite(column)
+    for limit, beyond in (
+        (rule.at_least, np.less),
+        (rule.at_most, np.greater),
+        (rule.above, np.less_equal),
+    ):
+        if np.isfinite(limit):
+            bad = bad | beyond(column, limit)
+    if rule.whole:
+        bad = bad | (column != np.floor(column))
+    if bad.any():  # one number for all is looked at once
         allowed = " and ".join(dict.fromkeys(("finite", rule.allowed())))
-        values = np.broadcast_to(column, (group.count,))
-        texts = (
-            f"{node_name(group.uids[i])} ({group.name}), attribute '{name}': must be "
-            f"{allowed} (got {values[i]:g} {rule.unit})"
-            for i in where
+        values = np.broadcast_to(column, (count,))
+        faults.add_for(
+            np.flatnonzero(np.broadcast_to(bad, (count,))),
+            lambda i: f"{name(i)}: must be {allowed} (got {values[i]:g}{unit})",
         )
-        faults.add_each(texts, len(where))
+
+
+def _node_attribute(group: Group, key: str, row: int) -> str:
+    return f"{node_name(group.uids[row])} ({group.name}), attribute '{key}'"
+
+
+def _parameters(group: Group, faults: Faults) -> None:
+    for key, column in group.params.items():
+        known = group.model.params.get(key)
+        rule = known or Parameter(group.model.optional_unit(key))
+        name = partial(_node_attribute, group, key)
+        _numbers(rule, column, group.count, faults, name, f" {rule.unit}", known is None)
 
 
 def _ports(group: Group, faults: Faults) -> None:
-    def note(where: NDArray[np.intp], text: Callable[[int], str]) -> None:
-        texts = (f"{node_name(group.uids[i])} (Port), {text(i)}" for i in where.tolist())
-        faults.add_each(texts, len(where))
-
-    allowed = {"port_type": ("spike", "gpot"), "port_io": ("in", "out")}
-    selectors = group.labels["selector"]
-    for name, values in allowed.items():
-        column = group.labels[name]
-        say = f"attribute '{name}': must be '{values[0]}' or '{values[1]}'"
-        hints = {value: near(value, values) for value in set(column.tolist())}
-        note(
-            np.flatnonzero(~np.isin(column, values)),
-            lambda i, c=column, s=say, h=hints: (  # type: ignore[misc]
-                f"{s} (got {quoted(c[i]) if c[i] else 'none'}){h[str(c[i])]}"
-            ),
-        )
+    for key, allowed in (("port_type", ("spike", "gpot")), ("port_io", ("in", "out"))):
+        _port_choices(group, key, allowed, faults)
+    selectors, name = group.labels["selector"], partial(_node_attribute, group, "selector")
     lengths = np.strings.str_len(selectors)
-    note(np.flatnonzero(lengths == 0), lambda i: "attribute 'selector' is missing")
+    faults.add_for(np.flatnonzero(lengths == 0), lambda i: f"{name(i)} is missing")
     allow = f"{LONGEST_SELECTOR:,} characters are allowed"
-    note(
+    faults.add_for(
         np.flatnonzero(lengths > LONGEST_SELECTOR),
-        lambda i: f"attribute 'selector': {allow} (got more: {quoted(selectors[i])})",
+        lambda i: f"{name(i)}: {allow} (got more: {quoted(selectors[i])})",
     )
     given = np.flatnonzero(lengths > 0)
     for value, first, second in repeats(selectors[given]):
         names = f"{quoted(group.uids[given[first]])} and {quoted(group.uids[given[second]])}"
         faults.add(f"nodes {names} (Port), attribute 'selector': both have {quoted(value)}")
+
+
+def _port_choices(group: Group, key: str, allowed: tuple[str, str], faults: Faults) -> None:
+    column = group.labels[key]
+    hints = {value: near(value, allowed) for value in set(column.tolist())}
+
+    def say(i: int) -> str:
+        got = quoted(column[i]) if column[i] else "none"
+        want = f"must be '{allowed[0]}' or '{allowed[1]}'"
+        return f"{_node_attribute(group, key, i)}: {want} (got {got}){hints[str(column[i])]}"
+
+    faults.add_for(np.flatnonzero(~np.isin(column, allowed)), say)
 
 
 def repeats(values: NDArray[np.str_]) -> Iterator[tuple[str, int, int]]:
@@ -158,82 +187,53 @@ def _uids(circuit: Circuit, faults: Faults) -> None:
     uids = circuit.uids
     lengths = np.strings.str_len(uids)
     empty = np.flatnonzero(lengths == 0)
-    faults.add_each((f"component number {i} has an empty uid; name it" for i in empty), len(empty))
-    long = np.flatnonzero(lengths > LONGEST_UID)
-    texts = (
-        f"{node_name(uids[i])}: the uid has {lengths[i]:,} characters, "
-        f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
-        for i in long
-    )
-    faults.add_each(texts, len(long))
-    if not storable("".join(uids.tolist())):
-        odd = [uid for uid in uids.tolist() if not storable(uid)]
-        say = "the uid holds a character that cannot be stored; leave it out"
-        faults.add_each((f"{node_name(uid)}: {say}" for uid in odd), len(odd))
+    faults.add_for(empty, lambda i: f"component number {i} has an empty uid; name it")
+    if lengths.max(initial=0) > LONGEST_UID or not storable("".join(uids.tolist())):
+        odd = [uid for uid in uids.tolist() if unfit_uid(uid)]
+        faults.add_for(odd, lambda uid: f"{node_name(uid)}: {unfit_uid(uid)}")
     twice = list(repeats(uids[lengths > 0]))
     say = "two components have this uid; uids must be unique"
-    faults.add_each((f"{node_name(uid)}: {say}" for uid, _, _ in twice), len(twice))
+    faults.add_for(twice, lambda found: f"{node_name(found[0])}: {say}")
 
 
 def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     uids = circuit.uids if faults.room() else None
 
-    def name(i: int) -> str:
+    def name(key: str, row: int) -> str:
         if uids is None:
-            return f"connection {i}"
-        return edge_name(uids[links.source[i]], uids[links.target[i]])
-
-    def note(bad: NDArray[np.bool_], text: Callable[[int], str]) -> None:
-        if not bad.any():
-            return
-        where = np.flatnonzero(np.broadcast_to(bad, (len(links),)))
-        faults.add_each((f"{name(i)}, {text(i)}" for i in where.tolist()), len(where))
+            return f"connection {row}, attribute '{key}'"
+        ends = uids[links.source[row]], uids[links.target[row]]
+        return f"{edge_name(*ends)}, attribute '{key}'"
 
     before = faults.count
     for which in ("source", "target"):
         ends = getattr(links, which)
-        if ends.min(initial=0) >= 0 and ends.max(initial=0) < circuit.count:
-            continue
-        out = np.flatnonzero((ends < 0) | (ends >= circuit.count))
-        allowed = f"0 to {circuit.count - 1}"
-        texts = (f"connection {i}: {which} is {ends[i]}, allowed are {allowed}" for i in out)
-        faults.add_each(texts, len(out))
+        if ends.min(initial=0) < 0 or ends.max(initial=0) >= circuit.count:
+            out = np.flatnonzero((ends < 0) | (ends >= circuit.count))
+            say = f"allowed are 0 to {circuit.count - 1}"
+            texts = (f"connection {i}: {which} is {ends[i]}, {say}" for i in out)
+            faults.add_each(texts, len(out))
     if faults.count > before:
         return
-    delay = np.broadcast_to(links.delay, (len(links),))
-    note(
-        ~(np.isfinite(links.delay) & (links.delay >= 0)),
-        lambda i: f"attribute 'delay': must be finite and not negative (got {delay[i]:g} s)",
-    )
-    rules = {"reverse": Parameter("mV", default=0.0)} if links.variable == "g" else {}
+    rules = {"delay": Parameter("s", at_least=0.0)}
+    if links.variable == "g":
+        rules["reverse"] = Parameter("mV", default=0.0)
     rules |= numbers_of(links.variable, links.access, groups_of(circuit, links.target))
+    columns = {"delay": links.delay, **links.data}
     for key, rule in rules.items():
-        if key not in links.data and rule.default is None and len(links):
+        if key in columns:
+            optional, unit = rule.default is not None, " s" if key == "delay" else ""
+            _numbers(rule, columns[key], len(links), faults, partial(name, key), unit, optional)
+        elif rule.default is None and len(links):
             where = f"connections '{links.variable}' into '{links.access}'"
             what = f" ({rule.doc})" if rule.doc else ""
             faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]{what}")
-        if key in links.data:
-            column = np.broadcast_to(links.data[key], (len(links),))
-            given = links.data[key]  # one number is looked at once
-            bad = ~np.isfinite(given) if rule.default is None else np.isinf(given)
-            for limit, beyond in (
-                (rule.at_least, np.less),
-                (rule.at_most, np.greater),
-                (rule.above, np.less_equal),
-            ):
-                if np.isfinite(limit):
-                    bad = bad | beyond(given, limit)
-            say = f"attribute '{key}': must be " + " and ".join(
-                dict.fromkeys(("finite", rule.allowed()))
-            )
-            note(bad, lambda i, c=column, s=say: f"{s} (got {c[i]:g})")  # type: ignore[misc]
 
 
 def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponent]]:
     """Return the models among some components, in the circuit's order; numbers beyond are none."""
-    seen = np.zeros(
-        len(circuit.groups) + 2, dtype=bool
-    )  # before the first, groups, behind the last
+    # before the first, groups, behind the last
+    seen = np.zeros(len(circuit.groups) + 2, dtype=bool)
     for begin in range(0, len(ends), BLOCK):
         part = ends[begin : begin + BLOCK]
         seen[np.searchsorted(circuit.starts, part, side="right")] = True
@@ -284,6 +284,5 @@ def _single_accesses(circuit: Circuit, faults: Faults) -> None:
             bad = np.flatnonzero(connected & (found != 1))
             say = f"({group.name}): needs one edge that carries '{access.variable}' "
             say += f"into '{access.name}'" if access.receptor else "from the component it drives"
-            told = bad[: faults.room()]
-            texts = [f"{node_name(group.uids[i])} {say} (got {found[i]})" for i in told]
+            texts = (f"{node_name(group.uids[i])} {say} (got {found[i]})" for i in bad)
             faults.add_each(texts, len(bad))

@@ -388,7 +388,7 @@ FAULTS: list[tuple[Damage, list[str]]] = [
     (_put(f"{EDGE}/target", np.full(BIG, BIG + 3, np.int32)), ["target is 5003", "0 to 5002"]),
     (_put(f"{EDGE}/target", np.full(BIG, BIG + 1, np.int32)), ["PoissonSource accesses rate"]),
     (_put(f"{EDGE}/target", np.zeros(9, np.int32)), ["target: expected the shape (5000,)"]),
-    (_put(f"{EDGE}/delay", np.full(BIG, -1.0)), ["'delay'", "not negative", "5000 faults"]),
+    (_put(f"{EDGE}/delay", np.full(BIG, -1.0)), ["'delay'", "at least 0", "5000 faults"]),
     (_put(f"{EDGE}/data/weight", np.full(BIG, np.inf)), ["'weight'", "finite", "5000 faults"]),
     (_put(f"{EDGE}/data/weight", np.zeros((BIG, 2))), ["weight: expected the shape (5000,)"]),
     (_say(EDGE, "variable", "spike_stat"), ["updates spike_state", "mean 'spike_state'?"]),
