@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
+from .builders import builds
 from .circuit import Circuit, Connections, Group, Port
 from .numbers import whole
 from .projections import Drawn, Projection, bind
@@ -21,6 +22,7 @@ from .wiring import misfits
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
 
+@builds("from_arrays")
 def from_arrays(
     groups: Sequence[Given],
     connections: Sequence[Connections | Projection],

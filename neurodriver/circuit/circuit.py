@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.component import NDComponent
 from ..profiling.phases import phased
+from .builders import BUILDERS
 
 if TYPE_CHECKING:
     from .projections import Projection
@@ -186,9 +187,8 @@ class Circuit:
         CircuitError
             With all faults of the file.
         """
-        from ..io.files import read_circuit
-
-        return read_circuit(Path(path), models, strict, lenient)
+        made: Circuit = BUILDERS["from_file"](Path(path), models, strict, lenient)
+        return made
 
     def save(self, path: str | Path, compress: bool = False) -> None:
         """Write the circuit to a file, which is there when it is complete.
@@ -206,9 +206,7 @@ class Circuit:
         NeurodriverError
             When it cannot be written.
         """
-        from ..io.files import save_circuit
-
-        save_circuit(self, Path(path), compress)
+        BUILDERS["save"](self, Path(path), compress)
 
     @classmethod
     @phased("read file")
@@ -220,9 +218,8 @@ class Circuit:
         `neurodriver.io.tables.read_tables` explains the arguments: ``model``, and which
         column means what: ``source``, ``target``, ``weight``, ``delay``, ...
         """
-        from ..io.tables import read_tables
-
-        return read_tables(edges, nodes, **columns)
+        made: Circuit = BUILDERS["from_tables"](edges, nodes, **columns)
+        return made
 
     @classmethod
     @phased("read file")
@@ -234,9 +231,8 @@ class Circuit:
         ``models`` says what a ``model_template`` becomes, where the known ones do not say it;
         `neurodriver.io.sonata.read_sonata` explains the rest.
         """
-        from ..io.sonata import read_sonata
-
-        return read_sonata(config, models, **more)
+        made: Circuit = BUILDERS["from_sonata"](config, models, **more)
+        return made
 
     @classmethod
     def from_graph(
@@ -259,12 +255,8 @@ class Circuit:
         name : str
             Name used in messages.
         """
-        from ..io.legacy import as_current
-        from .assemble import assemble
-        from .records import from_networkx, no_collection
-
-        with no_collection():
-            return assemble(as_current(from_networkx(graph, name)), models, strict, lenient)
+        made: Circuit = BUILDERS["from_graph"](graph, models, strict, name, lenient)
+        return made
 
     @classmethod
     def from_arrays(
@@ -296,9 +288,8 @@ class Circuit:
         CircuitError
             With all faults.
         """
-        from .arrays import from_arrays
-
-        return from_arrays(groups, connections, name, strict, seed)
+        made: Circuit = BUILDERS["from_arrays"](groups, connections, name, strict, seed)
+        return made
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

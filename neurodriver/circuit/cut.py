@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from ..model.component import EVENT_VARIABLES
+from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
 from .random_keys import component_keys
-
-if TYPE_CHECKING:
-    from ..ports import Pattern
 
 Numbers = NDArray[np.int64]
 
@@ -42,8 +39,6 @@ class Parts:
 
     def patterns(self) -> dict[tuple[str, str], Pattern]:
         """Return a pattern for each pair of parts between which something flows."""
-        from ..ports import Pattern
-
         out = {}
         for (source, target), (sends, takes) in self.crossings.items():
             out[source, target] = Pattern.from_concat(

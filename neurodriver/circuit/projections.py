@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,10 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
+from .drawing import Rows
 from .numbers import whole
 from .rules import Ends, Lattice, Rule
 from .wiring import misfits, numbers_of
-
-if TYPE_CHECKING:
-    from .drawing import Rows
 
 Components = range | tuple[int, int] | str | type[NDComponent]
 
@@ -95,8 +93,6 @@ class Drawn(Connections):
 
     def rows(self, window: range | None = None, threads: int | None = None) -> Rows:
         """Return the rows by source, for targets in a window of component numbers."""
-        from .drawing import Rows
-
         return Rows(
             self.projection.rule, self.ends, self.key, self.weight, self.latency, window, threads
         )

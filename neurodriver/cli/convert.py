@@ -36,12 +36,12 @@ def command(**given: Any) -> int:
     OLD is a legacy circuit, which gets the form of today, or any circuit that can be read: GEXF,
     HDF5, a SONATA circuit_config.json.
     """
-    from ..io.files import is_hdf5, is_json, same_file
+    from ..io.files import is_hdf5, is_json
 
     begin = time.perf_counter()
     old, new = given["old"], given["new"]
     graph = not (is_hdf5(old) or is_json(old))
-    if same_file(old, new):
+    if old.exists() and new.exists() and old.samefile(new):
         which = "legacy file" if graph else "file that is read"
         raise NeurodriverError(f"{new}: this would replace the {which}; name another one")
     models = load_models(given["model_files"])
