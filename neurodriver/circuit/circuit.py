@@ -35,6 +35,11 @@ def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
     return out
 
 
+def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str, Column]:
+    """Return some rows of columns; one number for all stays one."""
+    return {name: c[rows] if c.ndim else c for name, c in columns.items()}
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """All components of one model.
@@ -93,6 +98,15 @@ class Group:
         heads = np.array([f"{scope}/" for scope, _ in self.scopes])
         return np.strings.add(np.repeat(heads, [n for _, n in self.scopes]), self.uids)
 
+    def taken(self, rows: NDArray[np.integer]) -> Group:
+        """Return some of the components, with the names that they have here."""
+        columns = _taken(self.params, rows), _taken(self.labels, rows)
+        keys = None if self.keys is None else self.keys[rows]
+        uids = self.uids[rows]
+        return replace(
+            self, params=columns[0], count=len(rows), given_uids=uids, labels=columns[1], keys=keys
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Connections:
@@ -127,6 +141,12 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def taken(self, rows: NDArray[np.integer]) -> Connections:
+        """Return some of the connections."""
+        ends, data = (self.source[rows], self.target[rows]), _taken(self.data, rows)
+        delay = self.delay[rows] if self.delay.ndim else self.delay
+        return Connections(self.variable, self.access, *ends, delay, data)
 
     def expanded(self) -> Connections:
         """Return these connections as columns: themselves, unless a rule gives them."""
