@@ -26,21 +26,9 @@ def assemble(
     strict: bool,
     lenient: bool = False,
 ) -> Circuit:
-    """Turn records into a checked circuit.
+    """Return the checked circuit of records, to whose ``faults`` is added.
 
-    Parameters
-    ----------
-    records : Records
-        Only its ``faults`` are added to.
-    models : anything that `library.models` takes
-        Models beside the shipped ones.
-    strict : bool
-        Turn warnings into errors.
-
-    Raises
-    ------
-    CircuitError
-        With all faults.
+    ``models`` are those beside the shipped ones. All faults are raised together, as CircuitError.
     """
     faults = records.faults
     if not records.nodes and not faults.count:

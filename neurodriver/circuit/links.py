@@ -30,18 +30,10 @@ Rows = NDArray[np.int64]
 def make_connections(
     records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults, lenient: bool
 ) -> tuple[Connections, ...]:
-    """Turn edges into connections, one set for each variable and access.
+    """Return the edges as connections, one set for each variable and access.
 
-    Parameters
-    ----------
-    records : Records
-    groups : tuple of Group
-    number : (nodes,) int64
-        Component number of each node; -1 for a node whose own fault is told already.
-    faults : Faults
-        Takes what is found wrong.
-    lenient : bool
-        Whether edges between models without a common variable are only warned of.
+    ``number``, (nodes,), is the component of each node, -1 where a fault of its own is told
+    already. If ``lenient``, edges between models without a common variable are only warned of.
     """
     index = dict(zip(records.uids, number.tolist(), strict=True))
     lost = repeat(-2)

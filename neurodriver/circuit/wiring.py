@@ -17,16 +17,8 @@ Model = type[NDComponent]
 class Inserted:
     """A component that comes between, where the target accesses ``I`` and the edge carries more.
 
-    Attributes
-    ----------
-    model : str
-        A shipped model that updates ``I``.
-    access : str
-        Its access of what the edge carries.
-    own : str
-        Its access of the target's potential.
-    prefix : str
-        Its name is ``<prefix>_<n>``.
+    ``model`` is a shipped one that updates ``I``; ``access`` takes what the edge carries, ``own``
+    the target's potential. Its name is ``<prefix>_<n>``.
     """
 
     model: str
@@ -85,19 +77,11 @@ def misfits(
 
 @dataclass(frozen=True)
 class Wire:
-    """Meaning of all edges of one kind.
+    """What all edges of one kind carry, and into which access of the target.
 
-    Attributes
-    ----------
-    variable : str
-        What flows; empty when there is a fault.
-    access : str
-        Access of the target; empty for an output port. One of ``I`` with another variable asks for
-        what ``INSERTED`` says.
-    fault, warning : str
-        What is wrong, or only suspicious.
-    unmatched : bool
-        Whether the fault is that the two models have no variable in common.
+    ``variable`` is empty when there is a fault; ``access`` is empty for an output port. An access
+    of ``I`` with another variable asks for what ``INSERTED`` says. ``unmatched``: the fault is that
+    the two models have no variable in common.
     """
 
     variable: str = ""
@@ -108,19 +92,11 @@ class Wire:
 
 
 def resolve(source: Model, target: Model, variable: str = "", receptor: str = "") -> Wire:
-    """Decide what an edge between two models carries.
+    """Decide what an edge between two models carries; ``variable`` and ``receptor`` are its own.
 
-    Parameters
-    ----------
-    source, target : NDComponent subclasses
-    variable, receptor : str
-        The edge's attributes; empty where missing.
-
-    Notes
-    -----
     Without ``variable`` the first of the target's accesses that the source updates is taken. A
-    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator;
-    a potential ``V``, where the edge says so, through GapJunctions.
+    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator; a
+    potential ``V``, where the edge says so, through GapJunctions.
     """
     if source is Port and target is Port:
         return Wire(fault="connects a port with a port; put a component between them")

@@ -27,12 +27,7 @@ def is_experiment(path: Path) -> bool:
 
 
 def refuse_options(allowed: Iterable[str]) -> None:
-    """Refuse options that an experiment file tells itself.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse options that an experiment file tells itself."""
     context = click.get_current_context()
     given = {
         name
@@ -46,12 +41,7 @@ def refuse_options(allowed: Iterable[str]) -> None:
 
 
 def need_options(given: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Refuse a circuit without the options that it needs.
-
-    Raises
-    ------
-    MissingParameter
-    """
+    """Refuse a circuit without the options that it needs."""
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and given[parameter.name] is None:
@@ -73,15 +63,7 @@ def run(
 ) -> int:
     """Run an experiment, some of its keys replaced; under ``mpiexec`` rank 0 speaks for all.
 
-    Parameters
-    ----------
-    path : Path
-    replaced : mapping of str to Any
-        Keys of its section ``experiment``.
-    show : bool
-        Whether to print a profile.
-    trace : Path, optional
-        File for a Chrome trace.
+    ``show`` prints a profile, ``trace`` names the file of a Chrome trace.
     """
     from ..experiment import load_experiment
     from ..experiment.run import agreed

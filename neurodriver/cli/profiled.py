@@ -29,12 +29,7 @@ def profiled(show: bool, trace: Path | None) -> Iterator[Profile | Off]:
 
 
 def check_trace(trace: Path | None, others: Iterable[Path]) -> None:
-    """Refuse a file for the trace that cannot be written, or that is another file of the run.
-
-    Raises
-    ------
-    NeurodriverError
-    """
+    """Refuse a file for the trace that cannot be written, or that is another file of the run."""
     if trace is None:
         return
     from ..profiling.trace import check

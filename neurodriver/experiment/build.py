@@ -33,16 +33,7 @@ MOST_KNOWN = 2000
 
 
 class ExperimentLPU(LPU):
-    """One LPU of an experiment.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    id : str
-        Its name there.
-    typed : sequence of TypedPorts
-        What patterns say of the types of its ports.
-    """
+    """One LPU of an experiment; ``typed`` is what patterns say of the types of its ports."""
 
     def __init__(self, experiment: Experiment, id: str, typed: Sequence[TypedPorts] = ()) -> None:
         section, path = experiment.section.lpu[id], ("lpu", id)
@@ -171,17 +162,8 @@ def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[H
 def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[str]:
     """Return the uids that a selection means, in the order of the circuit.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    selection : Selection
-    updates : str, optional
-        Leave out components that do not update this variable.
-
-    Raises
-    ------
-    ExperimentError
-        When it means none.
+    With ``updates``, components that do not update this variable are left out. A selection that
+    means none raises ExperimentError.
     """
     names = [g.name for g in circuit.groups if g.model is not Port and not g.hidden]
     if selection.model != "*" and selection.model not in names:

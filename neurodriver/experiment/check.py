@@ -23,16 +23,8 @@ from .run import wirings
 def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
     """Make all circuits, inputs and patterns in this process; yield lines that describe them.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    strict : bool
-        Turn warnings, of input ports that nothing feeds for instance, into errors.
-
-    Raises
-    ------
-    ExperimentError, CircuitError
-        With everything that is wrong.
+    Everything that is wrong is raised together. ``strict`` turns warnings, of input ports that
+    nothing feeds for instance, into errors.
     """
     section, name = experiment.section, str(experiment.source.path)
     steps, dt = experiment.steps, section.dt

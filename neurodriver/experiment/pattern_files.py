@@ -25,15 +25,7 @@ Rows = list[dict[str, str]]
 
 @dataclass(frozen=True, eq=False)
 class TypedPorts:
-    """Ports of one LPU whose type a pattern states.
-
-    Attributes
-    ----------
-    path : path
-        The key that states it.
-    ports : (n,) str
-    type : {"gpot", "spike"}
-    """
+    """Ports of one LPU, (n,) str, whose type (gpot or spike) a key of the file states."""
 
     path: KeyPath
     ports: Column
@@ -44,15 +36,8 @@ class TypedPorts:
 class Wiring:
     """A pattern between two LPUs.
 
-    Attributes
-    ----------
-    path : path
-        The key of the experiment file that tells of it, and of the types of its ports.
-    between : (str, str)
-    pattern : Pattern
-    interfaces : (int, int)
-    delay : float
-        Seconds on top of the one step of a crossing.
+    ``path`` is the key of the file that tells of it and of the types of its ports; ``delay`` are
+    seconds on top of the one step of a crossing.
     """
 
     path: KeyPath
@@ -81,12 +66,7 @@ class Wiring:
 
 
 def check_types(circuit: Circuit, lpu: str, typed: TypedPorts) -> None:
-    """Refuse ports of another type than a pattern states.
-
-    Raises
-    ------
-    ExperimentError
-    """
+    """Raise ExperimentError for ports of another type than a pattern states."""
     table = port_table(circuit, 1.0)
     rows = table.find(typed.ports)
     wrong = np.flatnonzero((rows >= 0) & (table.spike[rows] != (typed.type == "spike")))
@@ -104,13 +84,7 @@ def typed_ports(wired: Sequence[Wiring], lpu: str) -> list[TypedPorts]:
 
 
 def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath) -> list[Wiring]:
-    """Return what one section of an experiment file connects.
-
-    Raises
-    ------
-    NeurodriverError
-        When it is no pattern.
-    """
+    """Return what one section of an experiment file connects."""
     between = (section.between[0], section.between[1]) if section.between else None
     interfaces = section.interfaces[0], section.interfaces[1]
     made: dict[tuple[str, str], Any] = {}
@@ -168,17 +142,10 @@ def _inline(from_: str, to: str, kind: str | None) -> Pattern:
 
 
 def read_pattern(path: Path) -> Pattern:
-    """Read a pattern from a file.
+    """Read a pattern, from interface 0 to interface 1.
 
-    Parameters
-    ----------
-    path : Path
-        GEXF as `Pattern.to_graph` makes it, or CSV: columns ``from`` and ``to``, or those of
-        `Pattern.from_csv` under a header, from interface 0 to interface 1.
-
-    Raises
-    ------
-    ExperimentError
+    GEXF is as `Pattern.to_graph` makes it. CSV has the columns ``from`` and ``to``, or those of
+    `Pattern.from_csv` under a header.
     """
     if path.suffix.lower() == ".csv":
         return _read_csv(path)

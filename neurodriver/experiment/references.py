@@ -36,13 +36,7 @@ def file_of(name: str, folder: Path) -> Path:
 
 
 def function_of(text: str, folder: Path) -> Callable[..., Any]:
-    """Return the function ``module:name``; the folder of the experiment is searched first.
-
-    Raises
-    ------
-    ExperimentError
-        When there is none.
-    """
+    """Return the function ``module:name``; the folder of the experiment is searched first."""
     module_name, mark, name = text.partition(":")
     if not (mark and name and module_name.replace(".", "").isidentifier()):
         raise ExperimentError(f"must be module:function, got {quoted(text)}")
@@ -105,15 +99,7 @@ def completed(
 
 
 class Check:
-    """Notes what sections, each good in itself, leave open or name wrongly.
-
-    Parameters
-    ----------
-    found : ExperimentSection
-    folder : Path
-        Where relative paths begin.
-    faults : FaultsOfFile
-    """
+    """Notes what sections, each good in itself, leave open or name wrongly."""
 
     def __init__(self, found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
         self.found, self.folder, self.note = found, folder, faults.at

@@ -24,12 +24,7 @@ T = TypeVar("T")
 
 
 def agreed(work: Callable[[], T], here: World) -> T:
-    """Do something on every rank; an error of one is an error of all, in the same words.
-
-    Raises
-    ------
-    ExperimentError
-    """
+    """Do something on every rank; an error of one is an error of all, in the same words."""
     told, value = "", None
     try:
         value = work()
@@ -42,13 +37,7 @@ def agreed(work: Callable[[], T], here: World) -> T:
 
 
 def wirings(experiment: Experiment) -> list[Wiring]:
-    """Return all patterns of an experiment.
-
-    Raises
-    ------
-    ExperimentError
-        With everything that is wrong with any of them.
-    """
+    """Return all patterns of an experiment; raise all that is wrong with any of them."""
     out: list[Wiring] = []
     faults = FaultsOfFile(experiment.source)
     for i, section in enumerate(experiment.section.pattern):
@@ -79,12 +68,7 @@ def make_manager(experiment: Experiment, here: World) -> Manager:
 
 
 def spawn(man: Manager, experiment: Experiment, here: World) -> None:
-    """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made.
-
-    Raises
-    ------
-    NeurodriverError
-    """
+    """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made."""
     try:
         man.spawn()
     except LPUExecutionError as error:
@@ -106,18 +90,9 @@ def run(
 ) -> Path:
     """Run an experiment; return the master file of its recordings.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    ready : callable, optional
-        Told when all LPUs are made and wired, before step 0.
-    progress : callable, optional
-        Told the number of steps done by each call into compiled code.
-
-    Raises
-    ------
-    NeurodriverError
-        On every rank, when an LPU of any rank fails.
+    ``ready`` is called when all LPUs are made and wired, before step 0; ``progress`` with the
+    number of steps done by each call into compiled code. When an LPU fails, every rank raises
+    NeurodriverError.
     """
     here = world()
     man = agreed(lambda: make_manager(experiment, here), here)

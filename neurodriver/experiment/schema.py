@@ -29,15 +29,7 @@ class Section(BaseModel):
 
 
 class Selection(Section):
-    """Components by model, by a pattern of their uids, or both.
-
-    Attributes
-    ----------
-    model : str
-        Name of a model.
-    match : str
-        As file names are matched: ``R?/*``.
-    """
+    """Components by model, by a pattern of their uids (``R?/*``, as for file names), or both."""
 
     model: str = "*"
     match: str = "*"

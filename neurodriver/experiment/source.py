@@ -27,16 +27,7 @@ MOST_NODES = 1_000_000
 
 @dataclass(frozen=True)
 class Source:
-    """An experiment file.
-
-    Attributes
-    ----------
-    path : Path
-    text : str
-    data : dict
-    find : callable
-        Returns the line of each key, counted from 1; called when the first one is asked for.
-    """
+    """An experiment file; ``find`` returns the line of each key, counted from 1."""
 
     path: Path
     text: str
@@ -61,13 +52,7 @@ class Source:
 
 
 def read_source(path: Path) -> Source:
-    """Read a file.
-
-    Raises
-    ------
-    ExperimentError
-        When it cannot be read or is no TOML or YAML; tells the line.
-    """
+    """Read a file; raise ExperimentError with the line where it is no TOML or YAML."""
     if path.suffix.lower() not in ENDINGS:
         raise ExperimentError(f"{path}: an experiment is a file {', '.join(ENDINGS)}")
     try:
@@ -147,13 +132,7 @@ def _note(value: Any, path: KeyPath, line: int, lines: dict[KeyPath, int]) -> No
 
 
 def parse_yaml(text: str, path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """Return the data of a YAML file and the lines of its keys.
-
-    Raises
-    ------
-    ExperimentError
-        When it is no YAML, no mapping, or names a key twice.
-    """
+    """Return the data of a YAML file and the lines of its keys."""
     try:
         import yaml
     except ImportError:

@@ -30,13 +30,7 @@ EXACT = 2.0**53
 
 
 def arrow() -> Any:
-    """Return pyarrow.
-
-    Raises
-    ------
-    CircuitError
-        With what to install, where it is not there.
-    """
+    """Return pyarrow; say what to install where it is not there."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -52,22 +46,10 @@ def arrow() -> Any:
 class Table:
     """The columns of a file that are asked for.
 
-    Parameters
-    ----------
-    path : str or Path
-        Parquet, Feather or Arrow IPC, else CSV; CSV may be compressed (gzip, bz2, zstd, lz4).
-    faults : Faults
-        Takes what is wrong, with file, column, row (from 1, the header not counted) and value.
-
-    Attributes
-    ----------
-    names : list of str
-        Columns in the order of the file.
-
-    Raises
-    ------
-    CircuitError
-        When the file cannot be read.
+    The file is Parquet, Feather (Arrow IPC) or else CSV, which may be compressed (gzip, bz2, zstd,
+    lz4). ``names`` are its columns in their order. What is wrong goes to ``faults``, with file,
+    column, row (from 1, the header not counted) and value; a file that cannot be read raises
+    CircuitError.
     """
 
     def __init__(self, path: str | Path, faults: Faults) -> None:
@@ -111,13 +93,7 @@ class Table:
                 self.faults.add(f"{self.where}{say}")
 
     def read(self) -> None:
-        """Read the columns.
-
-        Raises
-        ------
-        CircuitError
-            When the file cannot be read to its end.
-        """
+        """Read the columns."""
         with self._errors():
             if self.form == "parquet":
                 from pyarrow import parquet

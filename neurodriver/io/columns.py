@@ -40,21 +40,10 @@ def told_name(stored: str) -> str:
 
 
 def put(parent: h5py.Group, name: object, column: Column, compress: bool = False) -> None:
-    """Write a column.
+    """Write a column of numbers, truth values or text, of any shape, under any name.
 
-    Parameters
-    ----------
-    parent : h5py.Group
-    name : object
-        Any text; what HDF5 has no room for is escaped.
-    column : array of numbers, bool or text, of any shape
-    compress : bool
-        Text is compressed always; numbers only where this says so.
-
-    Raises
-    ------
-    NeurodriverError
-        For a text that cannot be stored.
+    What HDF5 has no room for in a name is escaped. Text is compressed always, numbers on demand. A
+    text that cannot be stored raises NeurodriverError.
     """
     text = column.dtype.kind == "U"
     try:
@@ -84,13 +73,7 @@ def _encoded(column: Column) -> Column:
 
 
 def open_hdf5(path: Path) -> h5py.File:
-    """Open a file for reading.
-
-    Raises
-    ------
-    CircuitError
-        Where it is not there or not whole.
-    """
+    """Open a file for reading; raise CircuitError where it is not there or not whole."""
     if not path.exists():
         raise CircuitError(f"{path}: no such file")
     try:
@@ -101,12 +84,7 @@ def open_hdf5(path: Path) -> h5py.File:
 
 
 class ColumnReader:
-    """Takes columns from a file; what is wrong goes to the faults.
-
-    Parameters
-    ----------
-    faults : Faults
-    """
+    """Takes columns from a file; what is wrong goes to the faults."""
 
     def __init__(self, faults: Faults) -> None:
         self.faults = faults
@@ -150,14 +128,8 @@ class ColumnReader:
     def column(self, parent: Any, name: str, kinds: str, *shapes: tuple[int, ...]) -> Column | None:
         """Return a column of a group; None after noting what is wrong with it.
 
-        Parameters
-        ----------
-        parent : h5py.Group
-        name : str
-        kinds : str
-            Admissible ``dtype.kind``; ``U`` for text.
-        shapes : tuples of int
-            Admissible shapes.
+        ``kinds`` are the admissible ``dtype.kind``, ``U`` for text; ``shapes`` the admissible
+        shapes.
         """
         where = f"{parent.name}/{name}"
         found = self.attempt(where, lambda: parent.get(name), "cannot be read")

@@ -27,21 +27,10 @@ Attributes = dict[str, str]
 
 
 def read_gexf(path: Path) -> Records:
-    """Read a GEXF file, plain or gzipped.
+    """Return the records of a GEXF file, plain or gzipped, with the faults found so far.
 
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    Records
-        Nodes and edges in file order, with the faults found so far.
-
-    Raises
-    ------
-    CircuitError
-        When the file cannot be read as GEXF at all.
+    Nodes and edges keep the order of the file. What cannot be read as GEXF at all raises
+    CircuitError.
     """
     reader = _Reader(path)
     try:

@@ -42,17 +42,7 @@ VERSION = 1
 def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
     """Write a circuit; the file appears under its name when it is complete.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    path : Path
-    compress : bool
-        Compress numbers, too: about a third of the size, 10 times the time to write.
-
-    Raises
-    ------
-    NeurodriverError
-        When the file cannot be written.
+    With ``compress`` numbers are compressed, too: about a third of the size, 10 times the time.
     """
     # 1.10 is the first format whose structure is under checksums
     with complete_or_none(path) as part:
@@ -117,25 +107,10 @@ def holds_circuit(path: Path) -> bool:
 
 
 def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
-    """Read what `write_hdf5` wrote.
+    """Return the circuit that `write_hdf5` wrote, named after the file.
 
-    Parameters
-    ----------
-    path : Path
-    models : anything that `library.models` takes
-        Models beside the shipped ones; the file holds their names.
-    strict : bool
-        Turn warnings into errors.
-
-    Returns
-    -------
-    Circuit
-        Named after the file, otherwise that which was saved.
-
-    Raises
-    ------
-    CircuitError
-        With all faults of the file.
+    The file holds the names of models; ``models`` are those beside the shipped ones. All faults of
+    the file are raised together, as CircuitError.
     """
     faults = Faults(str(path))
     with open_circuit(path) as file:
@@ -165,13 +140,7 @@ def _check_joined(circuit: Circuit, faults: Faults) -> None:
 
 
 def open_circuit(path: Path) -> h5py.File:
-    """Open a file that holds a circuit of this version.
-
-    Raises
-    ------
-    CircuitError
-        When it cannot be opened, or holds something else.
-    """
+    """Open a file; raise CircuitError unless it holds a circuit of this version."""
     file = open_hdf5(path)
     try:
         said = _said_format(file)
@@ -205,13 +174,7 @@ def _instead(file: h5py.File) -> str:
 
 
 def summary(path: Path) -> list[str]:
-    """Return lines that tell what a file holds, without reading its columns.
-
-    Raises
-    ------
-    CircuitError
-        As `read_hdf5`.
-    """
+    """Return lines that tell what a file holds, without reading its columns."""
     faults = Faults(str(path))
     reader = _Reader({}, faults)
     nodes, edges, rules = [], [], []

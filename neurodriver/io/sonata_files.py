@@ -25,15 +25,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 @dataclass
 class Network:
-    """What a configuration names.
-
-    Attributes
-    ----------
-    nodes, edges : list of (Path, Path or None)
-        HDF5 file and table of types.
-    components : mapping of str to Path
-        Folders of parameter files.
-    """
+    """What a configuration names: HDF5 files with tables of types, folders of parameter files."""
 
     nodes: list[tuple[Path, Path | None]] = field(default_factory=list)
     edges: list[tuple[Path, Path | None]] = field(default_factory=list)
@@ -43,12 +35,7 @@ class Network:
 def read_config(path: Path) -> Network:
     """Read circuit_config.json, or the one that a simulation_config.json names.
 
-    Paths are relative to the folder of the file.
-
-    Raises
-    ------
-    CircuitError
-        With all faults of the file.
+    Paths are relative to the folder of the file. All its faults are raised as CircuitError.
     """
     said = read_json(path)
     faults = Faults(str(path))
@@ -98,13 +85,7 @@ def read_config(path: Path) -> Network:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises
-    ------
-    CircuitError
-        When there is none.
-    """
+    """Return the object in a JSON file; raise CircuitError when there is none."""
     try:
         said = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -163,16 +144,7 @@ def places(known: Rows, wanted: Column) -> Rows:
 class Population:
     """The nodes or edges of one population, with the attributes of their types.
 
-    Parameters
-    ----------
-    at : h5py.Group
-    kind : {"node", "edge"}
-    name : str
-    table : list of dict
-        From `read_types`.
-    path : Path
-        File, for messages.
-    faults : Faults
+    ``at`` is its group, ``table`` what `read_types` returned.
     """
 
     def __init__(
@@ -264,12 +236,8 @@ class Population:
     def numbers(self, name: str, typed: Column | None = None) -> NDArray[np.float64]:
         """Return an attribute of each member: its own, else that of its type, else NaN.
 
-        Parameters
-        ----------
-        name : str
-            Attribute, or ``dynamics_params/<name>``.
-        typed : (types + 1,) float64, optional
-            Values of the types, the last one for none; by default from the table of types.
+        ``typed``, (types + 1,), holds the values of the types, the last one for none; by default it
+        comes from the table of types.
         """
         if typed is None:
             typed = self._typed(name)

@@ -23,16 +23,6 @@ def write_gexf(records: Records, path: Path) -> None:
     """Write records as GEXF 1.2 that networkx reads back; gzipped where the name ends in ``.gz``.
 
     The file appears under its name when it is complete.
-
-    Parameters
-    ----------
-    records : Records
-    path : Path
-
-    Raises
-    ------
-    NeurodriverError
-        When the file cannot be written.
     """
     import networkx as nx
 
@@ -53,15 +43,8 @@ def write_gexf(records: Records, path: Path) -> None:
 def complete_or_none(path: Path) -> Iterator[Path]:
     """Give the name of a file to write, which takes the place of ``path`` when it is complete.
 
-    Parameters
-    ----------
-    path : Path
-        Through a link the file behind it is replaced, not the link.
-
-    Raises
-    ------
-    NeurodriverError
-        When the file cannot be written.
+    Through a link the file behind it is replaced, not the link. A file that cannot be written
+    raises NeurodriverError.
     """
     goal = Path(os.path.realpath(path))
     part = goal.with_name(f".{goal.name}.{os.getpid()}.part")
