@@ -326,6 +326,12 @@ class Circuit:
         """Number of connections."""
         return sum(len(c) for c in self.connections)
 
+    @property
+    def usual_variables(self) -> list[str]:
+        """What is recorded when nobody says what: V and spike_state, else all variables."""
+        known = {v for g in self.groups for v in g.model.updates}
+        return [v for v in ("V", "spike_state") if v in known] or sorted(known)
+
     @cached_property
     def uids(self) -> Column:
         """Names of all components in order, unique, (count,) str."""

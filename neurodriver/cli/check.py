@@ -23,7 +23,7 @@ from . import experiments, options
 def command(**given: Any) -> int:
     """Validate a circuit or an experiment; print a summary, of a circuit also its memory."""
     if experiments.is_experiment(given["file"]):
-        experiments.refuse_options(["strict"])
+        options.refuse_options(["strict"])
         return experiments.check(given["file"], given["strict"])
     from ..plan.passes.merge import Recorded
     from ..plan.program import compile_circuit
@@ -34,20 +34,15 @@ def command(**given: Any) -> int:
     for group in circuit.groups:
         click.echo(f"  {group.count:>10,}  {group.name}")
     program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
-    rows = []
-    for variable, size in program.memory.nbytes().items():
-        ring = program.memory.rings[variable]
+    memory, rows = program.memory, []
+    for variable, size in memory.nbytes().items():
+        ring = memory.rings[variable]
         rows.append((variable, f"{ring.depth} rows of {ring.width:,}", size))
     for (number, access), gather in program.gathers.items():
-        what = f"{program.circuit.groups[number].name} <- {access}"
         if gather.edges:
-            rows.append(
-                (
-                    what,
-                    f"{gather.edges:,} connections, {gather.form}",
-                    gather.nbytes(program.dtype.itemsize),
-                )
-            )
+            what = f"{program.circuit.groups[number].name} <- {access}"
+            form = f"{gather.edges:,} connections, {gather.form}"
+            rows.append((what, form, gather.nbytes(program.dtype.itemsize)))
     other = sum(
         value.nbytes
         for unit in program.units

@@ -141,9 +141,8 @@ def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[H
         return []
     known = {v for g in circuit.groups for v in g.model.updates}
     if section.record is None:
-        usual = [v for v in ("V", "spike_state") if v in known]
-        return [HDF5Recorder(file, [(v, None) for v in usual or sorted(known)],
-                             section.sample_interval)]  # fmt: skip
+        every = [(variable, None) for variable in circuit.usual_variables]
+        return [HDF5Recorder(file, every, section.sample_interval)]
     requests: list[tuple[str, Sequence[str] | None]] = []
     for variable, what in section.record.items():
         path: KeyPath = ("lpu", lpu, "record", variable)

@@ -1,11 +1,13 @@
-"""``--profile`` and ``--trace``: what a run tells about its time."""
+"""What a run tells about its time: a bar, its speed, ``--profile`` and ``--trace``."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -55,3 +57,42 @@ def tell(profile: Profile | Off, show: bool, trace: Path | None, here: World | N
     if trace is not None:
         write(trace, [events for _, events in told])
         click.echo(str(trace))
+
+
+class Pace:
+    """A bar on a terminal while steps of ``dt`` seconds are done, then how fast they were."""
+
+    def __init__(self, steps: int, dt: float) -> None:
+        self.steps, self.dt, self.done = steps, dt, 0
+        self.begin = time.perf_counter()
+        self.bar: Any = None
+
+    def start(self, shown: bool = True) -> None:
+        """Begin to count."""
+        if shown and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix} [{elapsed}<{remaining}]"
+            self.bar = tqdm(total=self.steps, bar_format=shape, unit_scale=True)
+        self.begin = time.perf_counter()
+
+    def __call__(self, done: int) -> None:
+        """Take the number of steps that were done."""
+        self.done += done
+        if self.bar is not None:
+            simulated, spent = self.done * self.dt, time.perf_counter() - self.begin
+            text = f"{simulated:.3g} s, {simulated / spent:.2g} x real time"
+            self.bar.set_postfix_str(text, False)
+            self.bar.update(done)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self.bar is not None:
+            self.bar.close()
+
+    def tell(self, output: Path) -> None:
+        """Print how fast it was, and the file that holds what was recorded."""
+        simulated, spent = self.steps * self.dt, time.perf_counter() - self.begin
+        factor = simulated / spent if spent else float("inf")
+        click.echo(f"{simulated:g} s simulated in {spent:.2f} s ({factor:.3g} x real time)")
+        click.echo(str(output))
