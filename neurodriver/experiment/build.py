@@ -19,11 +19,12 @@ from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
 from ..model.component import NDComponent
 from ..model.loading import load_models
+from ..parallel.directory import port_table
 from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
 from ..run.lpu import LPU, as_circuit, command_line
 from .load import Experiment
-from .pattern_files import TypedPorts, check_types
+from .pattern_files import Wiring
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
 from .schema import InputSection, Selection, key_of
 from .source import KeyPath
@@ -33,15 +34,15 @@ MOST_KNOWN = 2000
 
 
 class ExperimentLPU(LPU):
-    """One LPU of an experiment; ``typed`` is what patterns say of the types of its ports."""
+    """One LPU of an experiment, whose patterns may state the types of its ports."""
 
-    def __init__(self, experiment: Experiment, id: str, typed: Sequence[TypedPorts] = ()) -> None:
+    def __init__(self, experiment: Experiment, id: str, wired: Sequence[Wiring] = ()) -> None:
         section, path = experiment.section.lpu[id], ("lpu", id)
         with told(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
-        for one in typed:
+        for one in wired:
             with told(experiment, one.path):
-                check_types(circuit, id, one)
+                _check_types(circuit, id, one)
         inputs = [
             make_input(experiment, circuit, one, (*path, "input", i))
             for i, one in enumerate(section.input)
@@ -68,21 +69,32 @@ class ExperimentLPU(LPU):
 @contextmanager
 def told(experiment: Experiment, path: KeyPath) -> Iterator[None]:
     """Let errors say which key of the file they come from."""
-    where = f"{experiment.source.path}: line {experiment.source.line(path)}"
-    where = f"{where}: {key_of(path)}"
     try:
         yield
-    except ExperimentError as error:
-        if str(error).startswith(str(experiment.source.path)):
-            raise
-        raise ExperimentError(f"{where}{error}") from error
-    except NeurodriverError as error:
-        raise ExperimentError(f"{where}{error}") from error
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(last.filename).name}, line {last.lineno}"
-        said = f"{type(error).__name__}: {error}"
-        raise ExperimentError(f"{where}{said} ({place})") from error
+        file, text = str(experiment.source.path), str(error)
+        if isinstance(error, ExperimentError) and text.startswith(file):
+            raise
+        if not isinstance(error, NeurodriverError):
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(last.filename).name}, line {last.lineno}"
+            text = f"{type(error).__name__}: {error} ({place})"
+        line = experiment.source.line(path)
+        raise ExperimentError(f"{file}: line {line}: {key_of(path)}{text}") from error
+
+
+def _check_types(circuit: Circuit, lpu: str, one: Wiring) -> None:
+    """Refuse ports of another type than a pattern states."""
+    table = port_table(circuit, 1.0)
+    sides = [side for side in (0, 1) if one.between[side] == lpu]
+    for kind, ports in [item for side in sides for item in one.typed(side).items()]:
+        rows = table.find(ports)
+        wrong = np.flatnonzero((rows >= 0) & (table.spike[rows] != (kind == "spike")))
+        if len(wrong):
+            other = "gpot" if kind == "spike" else "spike"
+            more = f", and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
+            message = f"port '{ports[wrong[0]]}' of {lpu}{more} of type {other}"
+            raise ExperimentError(f"{message}, the pattern says {kind}")
 
 
 @cache

@@ -16,7 +16,7 @@ from ..run.execution import recorded_columns
 from ..run.lpu import LPU, managed
 from .build import ExperimentLPU
 from .load import Experiment
-from .pattern_files import Wiring, typed_ports
+from .pattern_files import Wiring
 from .run import wirings
 
 
@@ -55,10 +55,9 @@ def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
     lpus: dict[str, LPU] = {}
     faults: list[str] = []
     for name in experiment.section.lpu:
-        typed = typed_ports(wired, name)
         try:
             with managed():
-                lpus[name] = ExperimentLPU(experiment, name, typed)
+                lpus[name] = ExperimentLPU(experiment, name, wired)
             _compile(experiment, name, lpus[name])
         except NeurodriverError as error:
             faults.append(str(error))

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..circuit import Circuit
 from ..circuit.circuit import Column
 from ..errors import ExperimentError, near, quoted
-from ..parallel.directory import port_table
 from ..ports import Pattern, Selector
 from .load import Experiment
 from .references import completed, file_of, function_of
 from .schema import PatternSection
 from .source import KeyPath
-
-Rows = list[dict[str, str]]
-
-
-@dataclass(frozen=True, eq=False)
-class TypedPorts:
-    """Ports of one LPU, (n,) str, whose type (gpot or spike) a key of the file states."""
-
-    path: KeyPath
-    ports: Column
-    type: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,36 +38,17 @@ class Wiring:
         """How many ports it joins."""
         return int(np.count_nonzero(self.pattern.sorted_links().column("conn") != 0))
 
-    def typed(self, side: int) -> list[TypedPorts]:
-        """Return the ports of one LPU whose type is stated."""
+    def typed(self, side: int) -> dict[str, Column]:
+        """Return the ports of one LPU whose type (gpot or spike) is stated, by type."""
         interface = self.pattern.interface
         mine = np.asarray(interface.labels["interface"].values()) == self.interfaces[side]
         types = np.asarray(interface.labels["type"].values())
-        out = []
-        for kind in ("gpot", "spike"):
-            rows = np.flatnonzero(mine & (types == kind))
-            if len(rows):
-                names = np.asarray(interface.ids.take(rows).texts(), dtype=np.str_)
-                out.append(TypedPorts(self.path, names, kind))
-        return out
-
-
-def check_types(circuit: Circuit, lpu: str, typed: TypedPorts) -> None:
-    """Raise ExperimentError for ports of another type than a pattern states."""
-    table = port_table(circuit, 1.0)
-    rows = table.find(typed.ports)
-    wrong = np.flatnonzero((rows >= 0) & (table.spike[rows] != (typed.type == "spike")))
-    if len(wrong):
-        other = "gpot" if typed.type == "spike" else "spike"
-        more = f", and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
-        message = f"port '{typed.ports[wrong[0]]}' of {lpu}{more} of type {other}"
-        raise ExperimentError(f"{message}, the pattern says {typed.type}")
-
-
-def typed_ports(wired: Sequence[Wiring], lpu: str) -> list[TypedPorts]:
-    """Return what all patterns state of the ports of an LPU."""
-    sides = [(one, side) for one in wired for side in (0, 1) if one.between[side] == lpu]
-    return [typed for one, side in sides for typed in one.typed(side)]
+        rows = {kind: np.flatnonzero(mine & (types == kind)) for kind in ("gpot", "spike")}
+        return {
+            kind: np.asarray(interface.ids.take(found).texts(), dtype=np.str_)
+            for kind, found in rows.items()
+            if len(found)
+        }
 
 
 def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath) -> list[Wiring]:

@@ -15,7 +15,7 @@ from ..results.master import write_master
 from ..run.lpu import command_line
 from .build import ExperimentLPU
 from .load import Experiment
-from .pattern_files import Wiring, make_wirings, typed_ports
+from .pattern_files import Wiring, make_wirings
 from .schema import FaultsOfFile
 
 _AGREE_SECONDS = 60.0
@@ -59,9 +59,8 @@ def make_manager(experiment: Experiment, here: World) -> Manager:
     wired = wirings(experiment)
     man = Manager(threads=experiment.section.threads, quiet=True)
     for name, section in experiment.section.lpu.items():
-        typed = typed_ports(wired, name)
         rank = None if section.rank is None else section.rank % here.size
-        man.add(ExperimentLPU, name, experiment, typed=typed, rank=rank)
+        man.add(ExperimentLPU, name, experiment, wired=wired, rank=rank)
     for one in wired:
         man.connect(*one.between, one.pattern, *one.interfaces, delay=one.delay)
     return man
