@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
@@ -68,12 +67,7 @@ class Projection:
 class Drawn(Connections):
     """Connections of a projection; its columns are drawn when one of them is first looked at.
 
-    Parameters
-    ----------
-    projection : Projection
-    ends : Ends
-    key : int
-        Of the random numbers, 64 bits.
+    Sources ascend, and the targets of each. ``key`` is that of the random numbers, 64 bits.
     """
 
     projection: Projection
@@ -118,7 +112,6 @@ class Drawn(Connections):
 
     @cached_property
     def _columns(self) -> Connections:
-        """Sources ascend, and the targets of each."""
         rows = self.rows()
         first = self.ends.source.start
         every = np.arange(first, first + len(rows.count), dtype=np.int32)
@@ -140,25 +133,10 @@ class Drawn(Connections):
         """Return the connections as columns."""
         return self._columns
 
-    @property
-    def source(self) -> NDArray[np.int32]:
-        """Sources, ascending, (m,) int32."""
-        return self._columns.source
-
-    @property
-    def target(self) -> NDArray[np.int32]:
-        """Targets, ascending for each source, (m,) int32."""
-        return self._columns.target
-
-    @property
-    def delay(self) -> Column:
-        """Latencies in seconds, (m,) or ()."""
-        return self._columns.delay
-
-    @property
-    def data(self) -> Mapping[str, Column]:
-        """The weights, (m,) or ()."""
-        return self._columns.data
+    def __getattr__(self, name: str) -> Any:
+        if name in ("source", "target", "delay", "data"):
+            return getattr(self._columns, name)
+        raise AttributeError(f"connections have no attribute {name!r}")
 
     def told(self) -> Iterator[bytes]:
         """Yield what the digest takes in: the rule, not what it draws."""
@@ -171,10 +149,19 @@ class Drawn(Connections):
             yield told(name, column)
 
 
-def bind(given: Sequence[Projection], circuit: Circuit, seed: int, faults: Faults) -> list[Drawn]:
-    """Return projections bound to the components of a circuit; note all that does not fit."""
+def bind(
+    given: Sequence[Projection],
+    circuit: Circuit,
+    seed: int,
+    faults: Faults,
+    keys: Sequence[int] | None = None,
+) -> list[Drawn]:
+    """Return projections bound to the components of a circuit; note all that does not fit.
+
+    The keys of their random numbers come from the seed and their names where none are given.
+    """
     out, names = [], set()
-    for one in given:
+    for number, one in enumerate(given):
         here = Faults(circuit.name)
         if one.label in names:
             advice = "its random numbers come from its name; give each a 'name' of its own"
@@ -193,7 +180,8 @@ def bind(given: Sequence[Projection], circuit: Circuit, seed: int, faults: Fault
             for text in one.rule.faults(both):
                 here.add(f"{type(one.rule).__name__}: {text}")
             _wiring(one, both, circuit, here, not here.count)
-            out.append(Drawn(one, both, key_of(seed, one.label)))
+            key = key_of(seed, one.label) if keys is None else keys[number]
+            out.append(Drawn(one, both, key))
         say = f"projection {quoted(one.label)}"
         faults.add_each((f"{say}: {text}" for text in here.messages), here.count)
     return out

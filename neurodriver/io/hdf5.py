@@ -281,12 +281,11 @@ class _Reader(ColumnReader):
         """Return connections whose rules fit the components."""
         sets = list(given)
         rules = [one for one in sets if isinstance(one, tuple)]
-        drawn = bind([one for one, _ in rules], circuit, 0, self.faults) if circuit.groups else []
+        projections, keys = [one for one, _ in rules], [key for _, key in rules]
+        drawn = bind(projections, circuit, 0, self.faults, keys) if circuit.groups else []
         if len(drawn) < len(rules):
             return ()
-        again = (
-            Drawn(one.projection, one.ends, key) for one, (_, key) in zip(drawn, rules, strict=True)
-        )
+        again = iter(drawn)
         return tuple(next(again) if isinstance(one, tuple) else one for one in sets)
 
     def connections(self, file: Any, kind: str) -> Iterator[Connections | tuple[Projection, int]]:
