@@ -242,23 +242,30 @@ def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponen
     return [g.model for g, there in zip(circuit.groups, seen[1:-1], strict=True) if there]
 
 
+def _degrees(
+    circuit: Circuit, number: int, end: str, access: str | None = None
+) -> NDArray[np.int64]:
+    """Return how many connections begin or end at each component of a group."""
+    first, last = circuit.starts[number : number + 2].tolist()
+    out = np.zeros(last - first, dtype=np.int64)
+    for links in circuit.connections:
+        if access is None or links.access == access:
+            ends = getattr(links, end)
+            mine = ends[(ends >= first) & (ends < last)] - first
+            out += np.bincount(mine, minlength=len(out))
+    return out
+
+
 def _port_edges(circuit: Circuit, faults: Faults) -> None:
     """Warn of ports that no edge touches, and of edges against a port's direction."""
     for g, group in enumerate(circuit.groups):
         if group.model is not Port:
             continue
-        start = int(circuit.starts[g])
-        as_source, as_target = (np.zeros(group.count, dtype=np.int64) for _ in range(2))
-        for links in circuit.connections:
-            for ends, seen in ((links.source, as_source), (links.target, as_target)):
-                mine = ends[(ends >= start) & (ends < start + group.count)] - start
-                np.add.at(seen, mine, 1)
-        lost = int(((as_source == 0) & (as_target == 0)).sum())
-        if lost:
+        sent, got = (_degrees(circuit, g, end) for end in ("source", "target"))
+        if lost := int(((sent == 0) & (got == 0)).sum()):
             faults.warn("ports that no edge touches", lost)
-        against = {"in": (as_target, "lead to"), "out": (as_source, "start at")}
-        for io, (seen, verb) in against.items():
-            if times := int(seen[group.labels["port_io"] == io].sum()):
+        for io, degree, verb in (("in", got, "lead to"), ("out", sent, "start at")):
+            if times := int(degree[group.labels["port_io"] == io].sum()):
                 faults.warn(f"edges that {verb} a port with port_io '{io}'", times)
 
 
@@ -271,16 +278,10 @@ def _single_accesses(circuit: Circuit, faults: Faults) -> None:
         single = [a for a in group.model.accesses if a.single]
         if not single:
             continue
-        start = int(circuit.starts[g])
-        names = [a.name for a in group.model.accesses]
-        count = {name: np.zeros(group.count, dtype=np.int64) for name in names}
-        for links in circuit.connections:
-            if links.access in count:
-                mine = links.target[(links.target >= start) & (links.target < start + group.count)]
-                np.add.at(count[links.access], mine - start, 1)
-        connected = np.sum(list(count.values()), axis=0) > 0
+        degrees = {a.name: _degrees(circuit, g, "target", a.name) for a in group.model.accesses}
+        connected = np.sum(list(degrees.values()), axis=0) > 0
         for access in single:
-            found = count[access.name]
+            found = degrees[access.name]
             bad = np.flatnonzero(connected & (found != 1))
             say = f"({group.name}): needs one edge that carries '{access.variable}' "
             say += f"into '{access.name}'" if access.receptor else "from the component it drives"

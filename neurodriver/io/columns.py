@@ -113,12 +113,10 @@ class ColumnReader:
         self.faults.add(f"{where}: must be {want} (got {got})")
         return None
 
-    def members(self, parent: Any, name: str, needed: bool = True) -> dict[str, Any]:
+    def members(self, parent: Any, name: str) -> dict[str, Any]:
         """Return the members of a group in their order, {} after noting that it is not there."""
         where = f"{parent.name.rstrip('/')}/{name}"
         found = self.attempt(where, lambda: parent.get(name), "cannot be read")
-        if found is None and not needed:
-            return {}
         if not isinstance(found, h5py.Group):
             self.faults.add(f"{where}: a group of this name is expected")
             return {}

@@ -112,6 +112,7 @@ def read_tables(
     else:
         ends, count = _by_id(table, plan.ends, ids, str(nodes), drop_unknown), len(ids)
     taken = {**ends, **plan.read(table)}
+    table.arrays.clear()
     if drop_unknown:
         taken = _known(taken, faults, str(nodes))
     faults.finish(strict)
