@@ -63,7 +63,7 @@ setup(
         "neurodriver.codegen": ["*.h"],
         "neurodriver.codegen.simt": ["*.cuh"],
         "neurodriver.codegen.cpu": ["*.h"],
-        "neurodriver.backends.cpu": ["*.cpp"],
+        "neurodriver.backends.cpu": ["*.cpp", "*.h"],
         "neurodriver.backends.cuda": ["*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },

@@ -16,7 +16,6 @@ from .circuit import Normal as Normal
 from .circuit import OneToOne as OneToOne
 from .circuit import Projection as Projection
 from .circuit import Uniform as Uniform
-from .custom.arrays import host_array as host_array
 from .errors import CircuitError as CircuitError
 from .errors import NeurodriverError as NeurodriverError
 from .inputs import ArrayInput as ArrayInput
@@ -42,6 +41,7 @@ from .model.component import Weighted as Weighted
 from .model.subunits import Reaction as Reaction
 from .model.subunits import Species as Species
 from .model.subunits import SubUnits as SubUnits
+from .native.addresses import host_array as host_array
 from .plot import Movie as Movie
 from .plot.populations import plot_populations as plot_populations
 from .plot.recording import plot_recording as plot_recording

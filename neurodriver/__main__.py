@@ -6,6 +6,8 @@ import signal
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -46,11 +48,28 @@ def _show_warning(message: Any, category: type[Warning], *rest: Any, **more: Any
 AGAIN = 0.02  # s until an interrupt that was lost is raised again
 
 
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Keep an interrupt that comes inside a callback or a destructor, where Python drops it."""
+    hook, handler = sys.unraisablehook, signal.getsignal(signal.SIGINT)
+    sys.unraisablehook = _raise_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        if signal.getsignal(signal.SIGINT) is not handler:
+            signal.signal(signal.SIGINT, handler)
+
+
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
-    """Keep a Ctrl-C that came inside a callback or a destructor, where Python drops it."""
+    """Raise a lost interrupt again a little later, in the main thread."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
-        main_thread = threading.main_thread().ident
-        timer = threading.Timer(AGAIN, signal.pthread_kill, (main_thread, signal.SIGINT))
+        main_thread = threading.main_thread()
+        # A shell ignores SIGINT in the background. SIGTERM interrupts a rank there, too.
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        if ignored and threading.current_thread() is main_thread:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        timer = threading.Timer(AGAIN, signal.pthread_kill, (main_thread.ident, signal.SIGINT))
         timer.daemon = True
         timer.start()
     else:
@@ -64,14 +83,12 @@ def main(arguments: list[str] | None = None) -> int:
     """
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", CircuitWarning)
-    before, sys.unraisablehook = sys.unraisablehook, _raise_again
     try:
-        return _main(arguments)
+        with _no_interrupt_lost():
+            return _main(arguments)
     except KeyboardInterrupt:
         click.echo("error: interrupted", err=True)
         return 1
-    finally:
-        sys.unraisablehook = before
 
 
 def _main(arguments: list[str] | None) -> int:

@@ -7,8 +7,9 @@
     python scripts/bench.py --backend cuda potjans fly        rows of that table
     python scripts/bench.py --table --small        the same cases, small, on the CPU
 
-Prints a table and writes JSON with machine and commit. The peers' scripts are in
-``scripts/peers``; its README tells how to make their environment.
+Prints a table and writes JSON with machine and commit. ``scripts/fill_tables.py --bench FILE``
+writes it into docs/speed.md. The peers' scripts are in ``scripts/peers``; its README says how to
+make their environment.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ CASES = (
     "izhikevich",
     "potjans",
     "fly",
+    "cuts",
 )
 
 TABLE = (
@@ -68,6 +70,7 @@ TABLE = (
     "projections",
     "potjans",
     "exchange",
+    "cuts",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -16,8 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NEEDED = (
     "neurodriver/native/math.h",
+    "neurodriver/native/math_exp.h",
     "neurodriver/codegen/simt/device.cuh",
     "neurodriver/backends/cpu/runtime.cpp",
+    "neurodriver/backends/cpu/runtime_plan.h",
     "neurodriver/backends/cuda/bits.h",
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",

@@ -1,8 +1,26 @@
-"""Fixtures that all tests share."""
+"""Fixtures that all tests share, and what the ledger says of tests."""
 
 from __future__ import annotations
 
+import ledger
 import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker of tests that not every machine can run."""
+    config.addinivalue_line("markers", "needs(*names): what a machine has to have; see ledger.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests that this machine cannot run; expect errors where a backend lacks something."""
+    for item in items:
+        for mark in item.iter_markers("needs"):
+            for reason in filter(None, map(ledger.lacks, mark.args)):
+                item.add_marker(pytest.mark.skip(reason=reason))
+        backend = getattr(item, "callspec", None) and item.callspec.params.get("on_backend")
+        for entry in ledger.entries(item.nodeid, backend):
+            expected = pytest.mark.xfail(reason=entry.reason, raises=entry.error, strict=True)
+            item.add_marker(expected)
 
 
 @pytest.fixture(params=["float64", "float32"])

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from support import DT, Record, Recorded, spiking_network, started
 
-from neurodriver import LPU, Circuit, Input, Manager, MemoryRecorder, StepInput
+from neurodriver import (
+    LPU,
+    Circuit,
+    Input,
+    Manager,
+    MemoryRecorder,
+    NoiseInput,
+    PoissonInput,
+    StepInput,
+)
 from neurodriver.circuit.cut import Parts
 from neurodriver.plan.delays import steps_of
 
@@ -100,12 +109,18 @@ def managed(
 
 
 def _within(one: Any, circuit: Circuit) -> Input | None:
-    """Return a step of current restricted to the components of a part."""
+    """Return an input restricted to the components of a part."""
     ((variable, uids),) = one.targets
     rows = np.flatnonzero(circuit.find(uids) >= 0)
     if not len(rows):
         return None
     names = np.asarray(uids)[rows]
+    if isinstance(one, PoissonInput):
+        return PoissonInput(variable, names, one.rate[rows], one.start, one.stop, one.seed)
+    if isinstance(one, NoiseInput):
+        span = one.start, one.stop, one.seed
+        sizes = one.mean[rows], one.sigma[rows]
+        return NoiseInput(variable, names, *sizes, *span, tau=one.tau)
     return StepInput(variable, names, one.value[rows], one.start, one.stop)
 
 

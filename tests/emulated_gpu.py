@@ -24,10 +24,10 @@ from neurodriver.backends.cuda import backend, binding, executors, schedule
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda import timers as laps
 from neurodriver.backends.cuda.transfers import Tables, at
-from neurodriver.circuit.circuit import Group
+from neurodriver.circuit.circuit import Group, Port
 from neurodriver.codegen.simt.device import LAP_ROWS
-from neurodriver.model.component import EVENT_VARIABLES
 from neurodriver.plan.edges import edges_of
+from neurodriver.plan.program import Program
 
 _GARBAGE = 0xA5
 _ITEM = np.dtype([(name, np.int32) for name in ("what", "first", "end", "which")])
@@ -196,6 +196,7 @@ class EmulatedDevice:
             memset_d8=lambda address, value, n: ct.memset(address, value, n),
             memcpy_dtod=self._copy,
             Event=Event,
+            Context=SimpleNamespace(synchronize=self.wait),
         )
 
     @contextmanager
@@ -290,7 +291,7 @@ class Kernels:
         self.owner = own
         circuit = self.program.circuit
         self.edges = {
-            (n, a.name): edges_of(self.program, n, a.name, a.variable)
+            (n, a.name): edges_of(self.program.layout, n, a.name, a.variable)
             for n, group in enumerate(circuit.groups)
             if group.model in MODELS
             for a in group.model.accesses
@@ -353,12 +354,12 @@ class Kernels:
 
     def rows(self, variable: str) -> np.ndarray:
         """Return the ring of a variable."""
-        ring = self.program.memory.rings[variable]
+        ring = self.program.layout.rings[variable]
         return at(self.owner.ring_address(variable), (ring.depth, ring.width), self.dtype)
 
     def active(self, variable: str) -> np.ndarray:
         """Return the notes on rows of events."""
-        depth = self.program.memory.rings[variable].depth
+        depth = self.program.layout.rings[variable].depth
         return at(self.owner.active_address(variable), (depth,), np.int64)
 
     def unit(self, number: int, first: int, end: int, k: int) -> None:
@@ -369,27 +370,30 @@ class Kernels:
         rows = self.rows(variable)
         step = np.broadcast_to(k - edges.back, edges.element.shape)
         values = rows[step % len(rows), edges.element].copy()
-        if variable in EVENT_VARIABLES:
+        if self.program.circuit.is_event(variable):
             values[(step > 0) & (self.active(variable)[step % len(rows)] != step)] = 0
-        at_place = self.program.positions.get(number, np.arange(group.count))
+        at_place = self.program.layout.positions.get(number, np.arange(group.count))
         total = np.zeros(int(at_place.max()) + 1, self.dtype)
         np.add.at(total, edges.target, values)  # one after the other, in this order
         mine = np.flatnonzero((at_place >= first) & (at_place < end))
         total = total[at_place]
         if group.model is Halving:
-            where = self.program.elements(number, "V")[mine]
+            where = self.program.layout.elements(number, "V")[mine]
             V = self.rows("V")
             new = V[k % len(V), where] * self.dtype.type(0.5) + total[mine]
             spikes = new >= 1
             V[(k + 1) % len(V), where] = np.where(spikes, new - 1, new)
-            if "spike_state" in self.program.memory.rings:
-                out, place = self.rows("spike_state"), self.program.elements(number, "spike_state")
+            if "spike_state" in self.program.layout.rings:
+                out, place = (
+                    self.rows("spike_state"),
+                    self.program.layout.elements(number, "spike_state"),
+                )
                 out[(k + 1) % len(out), place[mine]] = spikes
                 if spikes.any():
                     self.active("spike_state")[(k + 1) % len(out)] = k + 1
         else:
             factor = self.dtype.type(0.375 if group.model is Twitch else 0.125)
-            out, place = self.rows("I"), self.program.elements(number, "I")
+            out, place = self.rows("I"), self.program.layout.elements(number, "I")
             out[(k + 1) % len(out), place[mine]] = total[mine] * factor
 
     def table(self, number: int, item: Any) -> list[int]:
@@ -471,8 +475,26 @@ def _launch(
     device.queue.append(late)
 
 
+OWN_CLASSES = False
+"""Whether there is a PyCUDA, an emulated one, by which users' classes compute themselves."""
+
+
 class EmulatedBackend(backend.CUDABackend):
-    """The backend of a GPU on a device of Python."""
+    """The backend of a GPU on a device of Python.
+
+    Raises
+    ------
+    NotImplementedError
+        For a model that the device cannot compute.
+    """
+
+    def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
+        for group in program.circuit.groups:
+            own = OWN_CLASSES and "run_step" in group.model.methods  # it computes itself
+            if group.model not in (*MODELS, Port) and not own:
+                known = ", ".join(model.__name__ for model in MODELS)
+                raise NotImplementedError(f"{group.name}: an emulated GPU computes {known} alone")
+        super().__init__(program, *arguments, **more)
 
     def start(self, *tables: Any) -> None:
         super().start(*tables)
@@ -487,7 +509,8 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the emulated device in the place of a GPU."""
+    """Put the emulated device in the place of a GPU; nothing is compared while it runs."""
+    monkeypatch.delenv("NEURODRIVER_VALIDATE", raising=False)
     monkeypatch.setattr(device_module, "device_count", lambda: 2)
     monkeypatch.setattr(device_module, "place_of", lambda number: "shared by all")
     monkeypatch.setattr(backend, "Device", EmulatedDevice)

@@ -1,17 +1,37 @@
-"""Starts programs under the ``mpiexec`` of this environment, with a deadline."""
+"""Starts programs: such as get signals, and jobs under the ``mpiexec`` of this environment."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+
+SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""Signals that a parent may have told its children to ignore."""
+
+
+def start_in_foreground(words: Sequence[str | Path], **more: Any) -> subprocess.Popen[str]:
+    """Start a program that will get signals; ``more`` goes to ``Popen``.
+
+    A shell starts programs of the background with SIGINT ignored, and their children inherit that.
+    Here the child begins with the default handlers, whoever started the tests.
+    """
+    return subprocess.Popen([*map(str, words)], text=True, preexec_fn=_default_signals, **more)
+
+
+def _default_signals() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def mpiexec(

@@ -1,6 +1,7 @@
 """Sum of synaptic currents."""
 
 from neurodriver.model.component import Access, NDComponent, Parameter
+from neurodriver.model.kinds import VariableKind
 
 
 class Aggregator(NDComponent):
@@ -22,6 +23,7 @@ class Aggregator(NDComponent):
         ),
     )
     updates = ("I",)
+    converts = VariableKind.CONDUCTANCE
     update = """
         I = -g;
     """

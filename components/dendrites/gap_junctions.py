@@ -1,6 +1,7 @@
 """Sum of the currents of gap junctions."""
 
 from neurodriver.model.component import Access, NDComponent, Parameter
+from neurodriver.model.kinds import VariableKind
 
 
 class GapJunctions(NDComponent):
@@ -31,6 +32,7 @@ class GapJunctions(NDComponent):
         ),
     )
     updates = ("I",)
+    converts = VariableKind.POTENTIAL
     update = """
         I = neighbour;
     """

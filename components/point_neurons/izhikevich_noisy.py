@@ -10,7 +10,8 @@ class IzhikevichNoisy(Izhikevich):
 
     A normal number of standard deviation ``noise / sqrt(dt)``, with ``dt`` in ms, is added to I in
     each step: 5 for the paper's excitatory neurons and 2 for its inhibitory ones. The numbers
-    depend on the uid, the seed and the step. Spike rule, arrivals and presets as Izhikevich.
+    depend on the uid, its namespace, the seed and the step. Spike rule, arrivals and presets as
+    Izhikevich.
 
     Limits: as Izhikevich.
     """

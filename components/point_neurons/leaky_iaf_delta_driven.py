@@ -9,7 +9,8 @@ class LeakyIAFDeltaDriven(LeakyIAFDelta):
     """LeakyIAFDelta with a Poisson background of its own: ``drive_rate`` and ``drive_weight``.
 
     In each step a Poisson number of spikes of mean ``drive_rate dt`` arrives, each of the weight
-    ``drive_weight``. The numbers depend on the uid, the seed and the step.
+    ``drive_weight``. The numbers depend on the uid, its namespace, the seed
+    and the step.
 
     Limits: as LeakyIAFDelta; above 16 spikes a step the distribution is right within 4e-6.
     """

@@ -9,8 +9,8 @@ class LeakyIAFExpCurrentDriven(LeakyIAFExpCurrent):
     """LeakyIAFExpCurrent with a Poisson background of its own: ``drive_rate``, ``drive_weight``.
 
     In each step a Poisson number of spikes of mean ``drive_rate dt`` arrives at the excitatory
-    receptor, each of the weight ``drive_weight``. The numbers depend on the uid, the seed and the
-    step.
+    receptor, each of the weight ``drive_weight``. The numbers depend on the uid, its
+    namespace, the seed and the step.
 
     Limits: as LeakyIAFExpCurrent; above 16 spikes a step the distribution is right within 4e-6.
     """

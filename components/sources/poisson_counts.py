@@ -13,7 +13,7 @@ class PoissonCounts(PoissonSource):
     Limits: cumulative probabilities are right within 2^-32 up to 16 events a step, 4e-6 above;
     weighted edges count 1,023 events of a step at most, so a mean above 850 is cut; synapses that
     are components of their own take a number as one spike, and recordings of events tell only
-    where it is not 0. The numbers depend on the uid, the seed and the step.
+    where it is not 0. The numbers depend on the uid, its namespace, the seed and the step.
     """
 
     update = """

@@ -10,7 +10,8 @@ class PoissonSource(NDComponent):
     a Poisson process. The variable ``rate`` (Hz) that it accesses is added to its parameter, so an
     input or another component may modulate it; a sum below 0 is 0.
 
-    Limits: at most one spike a step; the train depends on the uid, the seed and the step.
+    Limits: at most one spike a step; the train depends on the uid, its namespace, the
+    seed and the step.
     """
 
     reference = (

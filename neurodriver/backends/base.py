@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from .tables import Events, InputTable, Probe
 
 if TYPE_CHECKING:
-    from ..custom.instances import Instances
+    from ..codegen.generate import Generated
+    from ..plan.arrays import Key
     from ..plan.program import Program
+    from .instances import Instances
+    from .memory import MemoryManager
 
 
 class Backend(Protocol):
@@ -21,6 +24,9 @@ class Backend(Protocol):
     Attributes
     ----------
     program : Program
+    memory : MemoryManager
+    generated : Generated
+        The text of the program.
     threads : int
         How many work side by side: threads of a CPU, warps of a GPU.
     longest : int
@@ -31,6 +37,8 @@ class Backend(Protocol):
     """
 
     program: Program
+    memory: MemoryManager
+    generated: Generated
     threads: int
     instances: Instances
     inputs: Any
@@ -62,8 +70,8 @@ class Backend(Protocol):
         """Return the row of a step; not to be written to."""
         ...
 
-    def state(self, number: int, key: str) -> NDArray[Any]:
-        """Return the array of a state that is no variable: number of the kernel, argument key."""
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return an array of the program, or a copy where the backend holds it elsewhere."""
         ...
 
     def start(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
 from .builders import builds
-from .circuit import Circuit, Connections, Group, Port
+from .circuit import Circuit, Connections, Group
 from .numbers import whole
 from .projections import Drawn, Projection, bind
 from .validate import checked, groups_of
@@ -41,7 +41,7 @@ def from_arrays(
         model, count, params, uids = given
         if not (inspect.isclass(model) and issubclass(model, NDComponent)):
             raise CircuitError(f"{name}: expected an NDComponent subclass, got {model!r:.60}")
-        if model is Port:
+        if model.is_port:
             raise CircuitError(f"{name}: ports need selectors; build from a graph instead")
         label = model.__name__
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
@@ -133,5 +133,5 @@ def check_wiring(circuit: Circuit, faults: Faults) -> None:
         if not isinstance(links, Drawn):
             say = f"connections {quoted(links.variable)} -> {quoted(links.access)}"
             sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
-            for text in misfits(links.variable, links.access, sources, targets):
+            for text in misfits(circuit, links.variable, links.access, sources, targets):
                 faults.add(f"{say}: {text}")

@@ -116,7 +116,7 @@ def _group(
             text = f"{model.__name__} has no attribute {quoted(name)}{hint}; it is not used"
             faults.warn(text, times)
     labels: dict[str, Column] = {}
-    if model is Port:
+    if model.is_port:
         for name, most in PORT_LABELS.items():
             labels[name] = np.array([str(d.get(name) or "")[: most + 1] for d in data])
     elif "extern" in present:

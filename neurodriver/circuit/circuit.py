@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import CircuitError
 from ..model.component import NDComponent
+from ..model.kinds import VariableKind, disagreements, together
 from ..profiling.phases import phased
 from .builders import BUILDERS
 
@@ -24,6 +26,8 @@ Column = NDArray[Any]
 
 class Port(NDComponent):
     """Place where an LPU takes or gives a variable; it computes nothing."""
+
+    is_port = True
 
 
 def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
@@ -62,7 +66,8 @@ class Group:
     scopes : tuple of (str, int)
         In a circuit joined from several: their ids and numbers of components, one after the other.
     keys : (n,) uint64 array, optional
-        Keys of the random numbers, where they are not to be made from the names here.
+        Keys of the random numbers within the circuit's namespace, where they are not to be made
+        from the names here.
     """
 
     model: type[NDComponent]
@@ -82,6 +87,11 @@ class Group:
     def name(self) -> str:
         """Name of the model."""
         return self.model.__name__
+
+    @property
+    def is_port(self) -> bool:
+        """Whether the components are ports."""
+        return self.model.is_port
 
     @cached_property
     def uids(self) -> Column:
@@ -177,6 +187,8 @@ class Circuit:
     """Variable, input ports, and the components that hold what each has (joined circuits)."""
     order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """Components of each circuit joined here, in its own order."""
+    random_namespace: str | None = None
+    """Namespace of the random numbers; None: that of the LPU which runs the circuit."""
 
     @classmethod
     @phased("read file")
@@ -321,6 +333,33 @@ class Circuit:
         """Number of components."""
         return int(self.starts[-1])
 
+    @cached_property
+    def kinds(self) -> Mapping[str, VariableKind]:
+        """Kinds of the variables, as far as the models know them.
+
+        Raises
+        ------
+        CircuitError
+            When two models give one variable different kinds.
+        """
+        models = [group.model for group in self.groups]
+        if faults := disagreements(models):
+            raise CircuitError(f"{self.name}: {'; '.join(faults)}")
+        return together(models)
+
+    def kind_of(self, variable: str) -> VariableKind:
+        """Return the kind of a variable: graded where no model says more."""
+        return self.kinds.get(variable, VariableKind.GRADED)
+
+    def is_event(self, variable: str) -> bool:
+        """Whether a variable is one of events."""
+        return self.kind_of(variable) is VariableKind.EVENT
+
+    def updated(self, *kinds: VariableKind) -> list[str]:
+        """Return the updated variables of some kinds, ordered by kind and by name."""
+        known = {variable for group in self.groups for variable in group.model.updates}
+        return [v for kind in kinds for v in sorted(known) if self.kind_of(v) is kind]
+
     @property
     def edges(self) -> int:
         """Number of connections."""
@@ -328,9 +367,9 @@ class Circuit:
 
     @property
     def usual_variables(self) -> list[str]:
-        """What is recorded when nobody says what: V and spike_state, else all variables."""
-        known = {v for g in self.groups for v in g.model.updates}
-        return [v for v in ("V", "spike_state") if v in known] or sorted(known)
+        """What is recorded when nobody says what: potentials and events, else all variables."""
+        usual = self.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
+        return usual or sorted({v for g in self.groups for v in g.model.updates})
 
     @cached_property
     def uids(self) -> Column:
@@ -338,9 +377,9 @@ class Circuit:
         parts = [g.full_uids for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0, "U1")
 
-    def members(self, scope: str) -> NDArray[np.bool_]:
-        """Return which components belong to a circuit joined here; all for the empty name."""
-        if not scope:
+    def members(self, scope: str | None) -> NDArray[np.bool_]:
+        """Return which components belong to a circuit joined here; all for None."""
+        if scope is None:
             return np.ones(self.count, dtype=bool)
         parts = [
             np.repeat([s == scope for s, _ in g.scopes], [n for _, n in g.scopes])
@@ -350,9 +389,9 @@ class Circuit:
         ]
         return np.concatenate(parts).astype(bool)
 
-    def numbers(self, scope: str) -> NDArray[np.int64]:
-        """Return the components of a circuit joined here, in its own order; all for no name."""
-        known = self.order.get(scope)
+    def numbers(self, scope: str | None) -> NDArray[np.int64]:
+        """Return the components of a circuit joined here, in its own order; all for None."""
+        known = None if scope is None else self.order.get(scope)
         return np.flatnonzero(self.members(scope)) if known is None else known
 
     def holders(self, variable: str) -> NDArray[np.int64]:
@@ -392,25 +431,46 @@ class Circuit:
     @phased("digest")
     def digest(self) -> str:
         """Hash of everything the circuit holds, 64 hexadecimal digits."""
-        state = hashlib.sha256()
-        for group in self.groups:
-            state.update(f"{group.name}:{group.count};".encode())
-            if group.given_uids is not None:
-                state.update("\0".join(group.given_uids.tolist()).encode())
-            for name, column in sorted({**group.params, **group.labels}.items()):
-                state.update(told(name, column))
-        for links in self.connections:
-            for part in links.told():
-                state.update(part)
-        return state.hexdigest()
+        return _digest(self)
 
     def with_parts(self, groups: Iterable[Group], connections: Iterable[Connections]) -> Circuit:
         """Return a circuit with other groups and connections and the same name."""
         return replace(self, groups=tuple(groups), connections=tuple(connections))
 
+    def in_random_namespace(self, namespace: str | None) -> Circuit:
+        """Return the same circuit with another namespace of its random numbers.
+
+        Equal uids draw independent numbers in different namespaces. An LPU without a Manager has
+        the empty one. None stands for the id that a Manager gives the LPU.
+        """
+        return replace(self, random_namespace=_checked_namespace(namespace, self.name))
+
     def __str__(self) -> str:
         counts = ", ".join(f"{g.count:,} {g.name}" for g in self.groups)
         return f"{self.name}: {counts}; {self.edges:,} connections"
+
+
+def _checked_namespace(namespace: object, circuit: str) -> str | None:
+    if namespace is None or (isinstance(namespace, str) and "\0" not in namespace):
+        return namespace
+    want = "a namespace of random numbers must be None or a text without null characters"
+    raise CircuitError(f"{circuit}: {want}, got {namespace!r:.60}")
+
+
+def _digest(circuit: Circuit) -> str:
+    state = hashlib.sha256()
+    if circuit.random_namespace is not None:
+        state.update(f"random namespace {circuit.random_namespace!r};".encode())
+    for group in circuit.groups:
+        state.update(f"{group.name}:{group.count};".encode())
+        if group.given_uids is not None:
+            state.update("\0".join(group.given_uids.tolist()).encode())
+        for name, column in sorted({**group.params, **group.labels}.items()):
+            state.update(told(name, column))
+    for links in circuit.connections:
+        for part in links.told():
+            state.update(part)
+    return state.hexdigest()
 
 
 def told(name: str, column: Column) -> bytes:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import VariableKind
 from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
-from .random_keys import component_keys
+from .random_keys import own_keys
+from .wiring import into_current
 
 Numbers = NDArray[np.int64]
 
@@ -49,6 +50,10 @@ class Parts:
 
 def cut(circuit: Circuit, part: ArrayLike, names: Sequence[str]) -> Parts:
     """Cut a circuit into parts.
+
+    The parts draw the random numbers of the whole: they share its namespace, the empty one where
+    it has none. So a Manager that runs two circuits cut alike, such as two eyes, needs a namespace
+    for each of them: ``cut(eye.in_random_namespace("left"), part, names)``.
 
     Parameters
     ----------
@@ -102,7 +107,7 @@ def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridg
     for links in circuit.connections:
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
-        if len(across) and links.variable == "g" and links.access != "g":
+        if len(across) and _for_a_current(circuit, links):
             uids = circuit.uids
             at = across[0]
             raise CircuitError(
@@ -123,6 +128,12 @@ def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridg
     return out
 
 
+def _for_a_current(circuit: Circuit, links: Connections) -> bool:
+    """Whether a conductance leads to where it becomes a current, or to a port."""
+    conducts = circuit.kind_of(links.variable) is VariableKind.CONDUCTANCE
+    return conducts and (not links.access or into_current(circuit, links))
+
+
 def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Bridge]) -> Circuit:
     """Return the circuit of one part: its components in their order, then its ports."""
     groups: list[Group] = []
@@ -131,7 +142,7 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
     for g, group in enumerate(circuit.groups):
         mine = np.flatnonzero(of[circuit.starts[g] : circuit.starts[g + 1]] == part)
         if len(mine):
-            keys = component_keys(circuit, g)[mine] if group.model.draws_random() else None
+            keys = own_keys(circuit, g)[mine] if group.model.draws_random() else None
             groups.append(replace(group.taken(mine), keys=keys))
     first = int(number.max(initial=-1)) + 1
     heads: list[Column] = []
@@ -144,7 +155,7 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
         count, sends = len(one.sources), part == one.source
         head = f"{one.sends if sends else one.takes}/"
         heads.append(np.strings.add(head, np.arange(count).astype("U")))
-        kind = "spike" if one.variable in EVENT_VARIABLES else "gpot"
+        kind = "spike" if circuit.is_event(one.variable) else "gpot"
         labels["port_type"].append(np.full(count, kind))
         labels["port_io"].append(np.full(count, "out" if sends else "in"))
         if sends:
@@ -160,7 +171,9 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
         groups.append(Group(Port, {}, len(uids), uids, columns))
     links = [_into(links, of, part, number, entries) for links in circuit.connections]
     kept = tuple(one for one in links if len(one))
-    return Circuit(name, tuple(groups), kept + tuple(outgoing), circuit.source)
+    namespace = circuit.random_namespace or ""
+    connections = kept + tuple(outgoing)
+    return Circuit(name, tuple(groups), connections, circuit.source, random_namespace=namespace)
 
 
 def _into(

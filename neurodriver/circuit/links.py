@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
-from ..model.component import EVENT_VARIABLES, NDComponent
-from .circuit import Connections, Group, Port
+from ..model.component import NDComponent
+from ..model.kinds import VariableKind, together
+from .circuit import Connections, Group
 from .numbers import column, real
 from .records import Records
 from .validate import edge_name, node_name
@@ -51,6 +52,7 @@ def make_connections(
     counts = [g.count for g in groups]
     of = np.repeat(np.arange(len(groups)), counts)
     within = np.concatenate([np.arange(n) for n in counts] or [of])
+    kinds = together(group.model for group in groups)
     sets: dict[tuple[str, str], list[Rows]] = {}
     for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
         wire = resolve(groups[a].model, groups[b].model, variable, receptor)
@@ -63,7 +65,7 @@ def make_connections(
             continue
         if wire.warning:
             faults.warn(wire.warning, len(rows))
-        if groups[b].model is Port:
+        if groups[b].is_port:
             ports = {
                 name: column[within[target[rows]]] for name, column in groups[b].labels.items()
             }
@@ -75,12 +77,13 @@ def make_connections(
         rows = np.sort(np.concatenate(parts))  # the order of the file
         links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
         meant = {*_MEANT, *used}
-        if variable in INSERTED and variable != access:
-            meant.update(INSERTED[variable].rules())
+        kind = kinds.get(variable, VariableKind.GRADED)
+        if kind in INSERTED and variable != access:
+            meant.update(INSERTED[kind].rules())
         data = _edge_numbers(links, names.of(rows), faults, meant)
         delay = data.pop("delay", np.zeros(()))
         ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
-        if variable == "g":
+        if kind is VariableKind.CONDUCTANCE:
             if reversals is None:
                 reversals = _node_reversals(records, groups, number, faults)
             data["reverse"] = _reversal(data, reversals[ends[0]], faults)
@@ -99,12 +102,12 @@ def _warn_ports(
 
     Spikes through a gpot port may be meant where the edge says so.
     """
-    events = variable in EVENT_VARIABLES
+    events = source.kind_of(variable) is VariableKind.EVENT
     wrong, right = ("gpot", "spike") if events else ("spike", "gpot")
     times = int(((ports["port_type"] == wrong) & (ports["port_io"] == "out")).sum())
     if not times or (events and said):
         return
-    fitting = [v for v in source.updates if (v in EVENT_VARIABLES) != events]
+    fitting = [v for v in source.updates if (source.kind_of(v) is VariableKind.EVENT) != events]
     fix = [f"write variable='{v}' on the edges" for v in fitting[:1]]
     fix.append(f"make it port_type '{right}'")
     faults.warn(
@@ -188,8 +191,9 @@ def _edge_numbers(
 def _node_reversals(
     records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults
 ) -> NDArray[np.float64]:
-    """Return the reversal potential of each component that updates ``g``, NaN without one."""
-    gives = np.repeat(["g" in g.model.updates for g in groups], [g.count for g in groups])
+    """Return the reversal potential of each component that updates a conductance, or NaN."""
+    kinds = [{*map(g.model.kind_of, g.model.updates)} for g in groups]
+    gives = np.repeat([VariableKind.CONDUCTANCE in k for k in kinds], [g.count for g in groups])
     found = [
         (row, node_name(uid), name, data[name])
         for row, uid, data in zip(number.tolist(), records.uids, records.nodes, strict=True)

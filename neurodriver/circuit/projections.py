@@ -202,9 +202,9 @@ def warn_of_none(links: Drawn, faults: Faults) -> None:
 def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound: bool) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
     sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
-    for text in misfits(one.variable, one.access, sources, targets):
+    for text in misfits(circuit, one.variable, one.access, sources, targets):
         faults.add(f"{quoted(one.variable)} -> {quoted(one.access)}: {text}")
-    rules = numbers_of(one.variable, one.access, targets)
+    rules = numbers_of(circuit, one.variable, one.access, targets)
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"

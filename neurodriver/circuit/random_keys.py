@@ -1,4 +1,8 @@
-"""Key of each component's random numbers: a hash of its uid, never its position."""
+"""Keys of random numbers: a hash of the uid and of the namespace, never a position.
+
+A component has a key of its own within its circuit. The circuit's namespace is combined with it,
+so that equal uids of two namespaces draw independent numbers. The empty namespace changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,14 @@ from .circuit import Circuit
 def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
     """Return the 64-bit keys of a group's components, (count,).
 
+    They tell components of all namespaces apart.
+    """
+    return own_keys(circuit, number) ^ namespace_key(circuit.random_namespace or "")
+
+
+def own_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
+    """Return the keys of a group's components within the namespace of their circuit, (count,).
+
     The hash of the uid; for circuits built from arrays without uids, the global index.
     """
     group = circuit.groups[number]
@@ -22,10 +34,23 @@ def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
     if group.given_uids is None:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)
-    return uid_keys(group.uids.tolist())
+    return _hashes(group.uids.tolist())
 
 
-def uid_keys(uids: Iterable[str]) -> NDArray[np.uint64]:
-    """Return the 64-bit hashes of uids, (n,)."""
+def uid_keys(uids: Iterable[str], namespace: str = "") -> NDArray[np.uint64]:
+    """Return the 64-bit keys of uids in a namespace, (n,)."""
+    return _hashes(uids) ^ namespace_key(namespace)
+
+
+def namespace_key(namespace: str) -> np.uint64:
+    """Return what a namespace adds to keys by exclusive or; 0 for the empty one."""
+    if not namespace:
+        return np.uint64(0)
+    # The label keeps a namespace apart from a uid of the same name.
+    state = hashlib.blake2b(namespace.encode(), digest_size=8, person=b"namespace")
+    return np.uint64(int.from_bytes(state.digest(), "little"))
+
+
+def _hashes(uids: Iterable[str]) -> NDArray[np.uint64]:
     digests = (hashlib.blake2b(u.encode(), digest_size=8).digest() for u in uids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
-from .circuit import Circuit, Connections, Group, Port
+from ..model.kinds import VariableKind, disagreements
+from .circuit import Circuit, Connections, Group
 from .projections import Drawn, warn_of_none
 from .wiring import numbers_of
 
@@ -62,6 +63,8 @@ def checked(circuit: Circuit, strict: bool) -> Circuit:
         faults.add("the circuit is empty: no components")
     for group in circuit.groups:
         _shapes(group, faults)
+    for text in disagreements(group.model for group in circuit.groups):
+        faults.add(text)
     if not faults.count:
         check(circuit, faults)
     faults.finish(strict)
@@ -72,7 +75,7 @@ def check(circuit: Circuit, faults: Faults) -> None:
     """Note every broken rule of a circuit whose columns have the right shapes."""
     for group in circuit.groups:
         _parameters(group, faults)
-        if group.model is Port:
+        if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)
     for links in circuit.connections:
@@ -216,9 +219,9 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     if faults.count > before:
         return
     rules = {"delay": Parameter("s", at_least=0.0)}
-    if links.variable == "g":
+    if circuit.kind_of(links.variable) is VariableKind.CONDUCTANCE:
         rules["reverse"] = Parameter("mV", default=0.0)
-    rules |= numbers_of(links.variable, links.access, groups_of(circuit, links.target))
+    rules |= numbers_of(circuit, links.variable, links.access, groups_of(circuit, links.target))
     columns = {"delay": links.delay, **links.data}
     for key, rule in rules.items():
         if key in columns:
@@ -259,7 +262,7 @@ def _degrees(
 def _port_edges(circuit: Circuit, faults: Faults) -> None:
     """Warn of ports that no edge touches, and of edges against a port's direction."""
     for g, group in enumerate(circuit.groups):
-        if group.model is not Port:
+        if not group.is_port:
             continue
         sent, got = (_degrees(circuit, g, end) for end in ("source", "target"))
         if lost := int(((sent == 0) & (got == 0)).sum()):

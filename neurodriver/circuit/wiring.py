@@ -4,74 +4,121 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
 
 from ..errors import near
 from ..model.component import Access, NDComponent, Parameter
+from ..model.kinds import VariableKind
 from ..model.library import shipped
-from .circuit import Port
+from ..model.renamed import renamed
+from .circuit import Circuit, Connections
 
 Model = type[NDComponent]
 
 
 @dataclass(frozen=True)
 class Inserted:
-    """A component that comes between, where the target accesses ``I`` and the edge carries more.
+    """What comes between a variable of one kind and an access of a current.
 
-    ``model`` is a shipped one that updates ``I``; ``access`` takes what the edge carries, ``own``
-    the target's potential. Its name is ``<prefix>_<n>``.
+    Its components are called ``<prefix>_<n>``.
     """
 
-    model: str
-    access: str
-    own: str
+    kind: VariableKind
     prefix: str
 
     def rules(self) -> Mapping[str, Parameter]:
         """Return the numbers that every edge carries."""
-        return shipped()[self.model].access(self.access).connection
+        return carried(_converter(self.kind)).connection
+
+    def model(self, variable: str, potential: str, current: str) -> Model:
+        """Return the model that makes a current of a variable and the target's potential."""
+        usual = _converter(self.kind)
+        own = next(a for a in usual.accesses if a.single)
+        accesses = {carried(usual).name: variable, own.name: potential}
+        return renamed(usual, accesses, {usual.updates[0]: current})
 
 
 INSERTED = {
-    "g": Inserted("Aggregator", "g", "V", "auto"),
-    "V": Inserted("GapJunctions", "neighbour", "own", "gap"),
+    VariableKind.CONDUCTANCE: Inserted(VariableKind.CONDUCTANCE, "auto"),
+    VariableKind.POTENTIAL: Inserted(VariableKind.POTENTIAL, "gap"),
 }
-"""What comes between an edge's variable and an access of ``I``."""
+"""What comes between a variable of some kind and an access of a current."""
 
 
-def fitting(model: Model, variable: str, access: str) -> list[Access]:
-    """Return the accesses of a target that take a variable under a name.
-
-    Conductances and potentials may open onto a current: something comes between.
-    """
-    reads = (variable, "I") if variable in INSERTED else (variable,)
-    return [a for a in model.accesses if a.variable in reads and a.name == access]
+_CURRENT = VariableKind.CURRENT
 
 
-def numbers_of(variable: str, access: str, targets: Iterable[Model]) -> dict[str, Parameter]:
+@cache
+def _converter(kind: VariableKind) -> Model:
+    """Return the shipped model that makes a current of a variable of that kind."""
+    return next(model for model in shipped().values() if model.converts is kind)
+
+
+def carried(model: Model) -> Access:
+    """Return the access of what a model that is put between makes a current of."""
+    access: Access = next(a for a in model.accesses if not a.single)
+    return access
+
+
+def takes(target: Model, access: Access, variable: str, kind: VariableKind) -> bool:
+    """Whether an access takes a variable: as it is, or as a current that is made of it."""
+    if access.variable == variable:
+        return True
+    return kind in INSERTED and target.kind_of(access.variable) is _CURRENT
+
+
+def into_current(circuit: Circuit, links: Connections) -> bool:
+    """Whether something else than currents is connected to an access of a current."""
+    kind = circuit.kind_of(links.variable)
+    if kind not in INSERTED or not links.access or not len(links):
+        return False
+    owner = int(np.searchsorted(circuit.starts, links.target[0], side="right") - 1)
+    model = circuit.groups[owner].model
+    access = model.access(links.access)
+    return access.variable != links.variable and takes(model, access, links.variable, kind)
+
+
+def fitting(circuit: Circuit, target: Model, variable: str, access: str) -> list[Access]:
+    """Return the accesses of a target that take a variable under a name."""
+    kind = circuit.kind_of(variable)
+    named = [a for a in target.accesses if a.name == access]
+    return [a for a in named if takes(target, a, variable, kind)]
+
+
+def numbers_of(
+    circuit: Circuit, variable: str, access: str, targets: Iterable[Model]
+) -> dict[str, Parameter]:
     """Return the numbers that connections of a variable into an access carry."""
     rules: dict[str, Parameter] = {}
     for model in targets:
-        for found in fitting(model, variable, access):
+        for found in fitting(circuit, model, variable, access):
             rules.update(found.connection)
             if found.variable != variable:
-                rules.update(INSERTED[variable].rules())
+                rules.update(INSERTED[circuit.kind_of(variable)].rules())
     return rules
 
 
 def misfits(
-    variable: str, access: str, sources: Sequence[Model], targets: Sequence[Model]
+    circuit: Circuit,
+    variable: str,
+    access: str,
+    sources: Sequence[Model],
+    targets: Sequence[Model],
 ) -> Iterator[str]:
     """Yield what sources and targets do not know of a variable and an access."""
     for model in sources:
-        if variable not in model.updates and model is not Port:
+        if variable not in model.updates and not model.is_port:
             known = ", ".join(model.updates) or "nothing"
             hint = near(str(variable), model.updates)
             yield f"the source {model.__name__} updates {known}{hint}"
     for model in targets:
-        if not (access == "" if model is Port else fitting(model, variable, access)):
+        fits = access == "" if model.is_port else fitting(circuit, model, variable, access)
+        if not fits:
             known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
             yield f"the target {model.__name__} accesses {known}"
-    if Port in sources and Port in targets and not access:
+    if not access and all(any(m.is_port for m in ends) for ends in (sources, targets)):
         yield "they lead from ports to ports; put components between them"
 
 
@@ -80,8 +127,8 @@ class Wire:
     """What all edges of one kind carry, and into which access of the target.
 
     ``variable`` is empty when there is a fault; ``access`` is empty for an output port. An access
-    of ``I`` with another variable asks for what ``INSERTED`` says. ``unmatched``: the fault is that
-    the two models have no variable in common.
+    of a current with another variable asks for what ``INSERTED`` says. ``unmatched``: the fault is
+    that the two models have no variable in common.
     """
 
     variable: str = ""
@@ -95,38 +142,47 @@ def resolve(source: Model, target: Model, variable: str = "", receptor: str = ""
     """Decide what an edge between two models carries; ``variable`` and ``receptor`` are its own.
 
     Without ``variable`` the first of the target's accesses that the source updates is taken. A
-    conductance ``g`` into a target that accesses ``I`` but not ``g`` goes through an Aggregator; a
-    potential ``V``, where the edge says so, through GapJunctions.
+    conductance into a target that accesses a current but not this goes through an Aggregator; a
+    potential, where the edge says so, through GapJunctions.
     """
-    if source is Port and target is Port:
+    if source.is_port and target.is_port:
         return Wire(fault="connects a port with a port; put a component between them")
-    if target is Port:
+    if target.is_port:
         return _to_port(source, variable)
-    if source is Port:
+    if source.is_port:
         fits = [a for a in target.accesses if not variable or a.variable == variable]
     else:
         fits = [a for a in target.accesses if a.variable in source.updates]
-        through = ""
-        if not fits and "g" in source.updates and variable in ("", "g"):
-            through = "g"
-        elif not fits and variable == "V" and "V" in source.updates and "V" in target.updates:
-            through = "V"
-        currents = [a for a in target.accesses if a.variable == "I" and through]
-        if currents:
-            return Wire(through, currents[0].name)
+        between = "" if fits else _between(source, target, variable)
+        currents = [a for a in target.accesses if target.kind_of(a.variable) is _CURRENT]
+        if between and currents:
+            return Wire(between, currents[0].name)
         fits = [a for a in fits if not variable or a.variable == variable]
     chosen = [a for a in fits if not receptor or a.receptor == receptor]
     if not chosen:
         fault = _misfit(source, target, variable, receptor if fits else "")
         return Wire(fault=fault, unmatched=not (variable or receptor))
     warning = ""
-    if len({a.variable for a in chosen}) > 1 and source is not Port:
+    if len({a.variable for a in chosen}) > 1 and not source.is_port:
         among = ", ".join(a.variable for a in chosen)
         warning = (
             f"edges {source.__name__} -> {target.__name__} could carry {among}: "
             f"'{chosen[0].variable}' is taken; set the attribute 'variable'"
         )
     return Wire(chosen[0].variable, chosen[0].name, warning=warning)
+
+
+def _between(source: Model, target: Model, variable: str) -> str:
+    """Return the variable of which a current could be made; empty where there is none."""
+    names: list[str] = [*source.updates]
+    for name in names:
+        kind = source.kind_of(name)
+        if kind is VariableKind.CONDUCTANCE and variable in ("", name):
+            return name
+        driven = any(target.kind_of(v) is kind for v in target.updates)
+        if kind is VariableKind.POTENTIAL and variable == name and driven:
+            return name
+    return ""
 
 
 def _to_port(source: Model, variable: str) -> Wire:
@@ -141,7 +197,7 @@ def _to_port(source: Model, variable: str) -> Wire:
 
 
 def _misfit(source: Model, target: Model, variable: str, receptor: str) -> str:
-    gives = ", ".join(source.updates) or ("anything" if source is Port else "nothing")
+    gives = ", ".join(source.updates) or ("anything" if source.is_port else "nothing")
     takes = ", ".join(a.variable for a in target.accesses) or "nothing"
     if receptor:
         known = [a.receptor for a in target.accesses if a.receptor]

@@ -30,6 +30,7 @@ from neurodriver.components.synapses.alpha_synapse import AlphaSynapse
 from neurodriver.components.synapses.power_gpot_gpot import PowerGPotGPot
 from neurodriver.errors import Faults
 from neurodriver.model.component import NDComponent
+from neurodriver.model.kinds import CONDUCTANCE, CURRENT, POTENTIAL, SPIKES
 
 LAYERS = ("sensory", "local", "proj")
 """Layers in the order of flow; neurons are named ``<layer>_<number>``."""
@@ -233,14 +234,14 @@ class _Drawn:
         spike, seen = self.spikes[entered:], place[entered:]
         reverse = self.reverse
         return (
-            _links("spike_state", "spike_state", port[:entered], through),
-            _links("spike_state", "spike_state", source[kicked], alpha),
-            _links("V", "V", source[~kicked], power, delay=GRADED_DELAY),
-            _links("g", "I", through, place[:entered], reverse=np.zeros(entered)),
-            _links("g", "I", alpha, target[kicked], reverse=reverse[kicked]),
-            _links("g", "I", power, target[~kicked], reverse=reverse[~kicked]),
-            _links("spike_state", "", seen[spike], port[entered:][spike]),
-            _links("V", "", seen[~spike], port[entered:][~spike]),
+            _links(SPIKES, SPIKES, port[:entered], through),
+            _links(SPIKES, SPIKES, source[kicked], alpha),
+            _links(POTENTIAL, POTENTIAL, source[~kicked], power, delay=GRADED_DELAY),
+            _links(CONDUCTANCE, CURRENT, through, place[:entered], reverse=np.zeros(entered)),
+            _links(CONDUCTANCE, CURRENT, alpha, target[kicked], reverse=reverse[kicked]),
+            _links(CONDUCTANCE, CURRENT, power, target[~kicked], reverse=reverse[~kicked]),
+            _links(SPIKES, "", seen[spike], port[entered:][spike]),
+            _links(POTENTIAL, "", seen[~spike], port[entered:][~spike]),
         )
 
 

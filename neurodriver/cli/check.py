@@ -25,8 +25,9 @@ def command(**given: Any) -> int:
     if experiments.is_experiment(given["file"]):
         options.refuse_options(["strict"])
         return experiments.check(given["file"], given["strict"])
+    from ..plan.arrays import Kind
+    from ..plan.compile import compile_circuit
     from ..plan.passes.merge import Recorded
-    from ..plan.program import compile_circuit
 
     models = load_models(given["model_files"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
@@ -34,21 +35,17 @@ def command(**given: Any) -> int:
     for group in circuit.groups:
         click.echo(f"  {group.count:>10,}  {group.name}")
     program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
-    memory, rows = program.memory, []
-    for variable, size in memory.nbytes().items():
-        ring = memory.rings[variable]
+    layout, rows = program.layout, []
+    for variable, size in layout.nbytes().items():
+        ring = layout.rings[variable]
         rows.append((variable, f"{ring.depth} rows of {ring.width:,}", size))
     for (number, access), gather in program.gathers.items():
         if gather.edges:
             what = f"{program.circuit.groups[number].name} <- {access}"
             form = f"{gather.edges:,} connections, {gather.form}"
             rows.append((what, form, gather.nbytes(program.dtype.itemsize)))
-    other = sum(
-        value.nbytes
-        for unit in program.units
-        for key, value in unit.values.items()
-        if hasattr(value, "nbytes") and any(k in key for k in ("state:", "param:", "constant:"))
-    )
+    kinds = (Kind.STATE, Kind.PARAMETER, Kind.CONSTANT)
+    other = sum(r.nbytes for r in program.arrays.values() if r.shape and r.key.kind in kinds)
     rows.append(("parameters and states", "", other))
     click.echo(f"memory at dt = {given['dt']:g} s, {given['dtype']}:")
     for name, what, size in rows:

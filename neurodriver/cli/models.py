@@ -11,12 +11,15 @@ from typing import Any
 import click
 
 from ..errors import ModelError, near
-from ..model.component import Access, NDComponent, Parameter
+from ..model.component import NDComponent, Parameter
 from ..model.subunits import SubUnits
 from . import options
 
 FOLDERS = ("axon_hillocks", "point_neurons", "membranes", "synapses", "dendrites", "sources")
 """Kinds of models in the order of the page; others follow."""
+
+OVERVIEW = ("model", "what it is", "accesses", "updates", "largest sub-step")
+"""Heads of the table of a kind."""
 
 DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"
 
@@ -55,41 +58,60 @@ def listing(known: dict[str, type[NDComponent]]) -> list[str]:
     return [f"{name:<{width}} {summary(model)}" for name, model in known.items()]
 
 
-def markdown(known: dict[str, type[NDComponent]]) -> list[str]:
-    """Return the models as one table in Markdown: names, what they are, variables, parameters."""
-    rows = []
-    for name, model in known.items():
-        reads = ", ".join(dict.fromkeys(a.variable for a in model.accesses))
-        rows.append(
-            (name, summary(model), reads, ", ".join(model.updates), ", ".join(model.params))
-        )
-    return _table(("model", "what it is", "accesses", "updates", "parameters"), rows)
-
-
 def by_kind(known: dict[str, type[NDComponent]]) -> list[str]:
-    """Return all that users set, as a table in Markdown for each kind (folder) of models."""
-    kinds: dict[str, list[tuple[str, ...]]] = {}
+    """Return the models as Markdown: for each kind a table, then a section for each model."""
+    kinds: dict[str, list[tuple[str, type[NDComponent]]]] = {}
     for name, model in sorted(known.items(), key=lambda item: (_rank(item[1]), item[0].lower())):
-        kinds.setdefault(_kind(model), []).append(
-            (
-                f"`{name}`",
-                summary(model),
-                ", ".join(_read(a) for a in model.accesses),
-                ", ".join(_with_unit(v, model.units[v]) for v in model.updates),
-                ", ".join(_parameter(n, rule) for n, rule in model.params.items()),
-                ", ".join(
-                    _with_unit(n, model.states[s].unit) for n, s in model.initial_names().items()
-                ),
-                "the step" if model.maximum_dt is None else f"{1000 * model.maximum_dt:g} ms",
-                re.sub(DOI, r"[doi:\1](https://doi.org/\1)", model.reference),
-            )
-        )
-    heads = ("model", "what it is", "accesses", "updates", "parameters", "optional first values",
-             "largest sub-step", "source")  # fmt: skip
+        kinds.setdefault(_kind(model), []).append((name, model))
     lines: list[str] = []
-    for kind, rows in kinds.items():
-        lines += [f"## {kind}", "", *_table(heads, rows), ""]
+    for kind, members in kinds.items():
+        lines += [f"## {kind}", "", *_table(OVERVIEW, [_overview(*one) for one in members]), ""]
+        for name, model in members:
+            lines += [*_section(name, model), ""]
     return lines[:-1]
+
+
+def _overview(name: str, model: type[NDComponent]) -> tuple[str, ...]:
+    """Return what one model reads and writes, as a row of the table of its kind."""
+    reads = [f"`{a.variable}`" + (f" at `{a.receptor}`" * bool(a.receptor)) for a in model.accesses]
+    writes = [_with_unit(v, model.units[v]) for v in model.updates]
+    longest = "the step" if model.maximum_dt is None else f"{1000 * model.maximum_dt:g} ms"
+    link = f"[`{name}`](#{name.lower()})"
+    return link, summary(model), ", ".join(reads), ", ".join(writes), longest
+
+
+def _section(name: str, model: type[NDComponent]) -> list[str]:
+    """Return the parameters of one model, those of its edges, and its source."""
+    lines = [f"### {name}", "", summary(model), ""]
+    rows = [_row(n, rule) for n, rule in model.params.items()]
+    rows += [_first_value(model, *names) for names in model.initial_names().items()]
+    if rows:
+        lines += [*_table(("parameter", "unit", "default", "meaning"), rows), ""]
+    edges = [
+        (f"`{access.name}`", *_row(n, rule))
+        for access in model.accesses
+        for n, rule in access.connection.items()
+    ]
+    if edges:
+        heads = ("edge into", "attribute", "unit", "default", "meaning")
+        lines += [*_table(heads, edges), ""]
+    source = re.sub(DOI, r"[doi:\1](https://doi.org/\1)", model.reference)
+    return [*lines, f"Source: {source}"] if source else lines[:-1]
+
+
+def _first_value(model: type[NDComponent], name: str, state: str) -> tuple[str, ...]:
+    """Return the row of an optional parameter, which sets the first value of a state."""
+    unit = _unit(model.optional_unit(name))
+    if state not in model.states:  # of a class with its own kernel
+        return f"`{name}`", unit, "", f"first value of `{state}`" if state else ""
+    first, doc = model.states[state].initial, model.states[state].doc or f"`{state}`"
+    default = f"`{first}`" if isinstance(first, str) else f"{first:g}"
+    return f"`{name}`", unit, default, f"first value: {doc}"
+
+
+def _row(name: str, rule: Parameter) -> tuple[str, ...]:
+    default = "required" if rule.default is None else f"{rule.default:g}"
+    return f"`{name}`", _unit(rule.unit), default, rule.doc
 
 
 def _rank(model: type[NDComponent]) -> tuple[bool, int, str]:
@@ -115,18 +137,11 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 
 def _with_unit(name: str, unit: str) -> str:
-    return f"`{name}`" if unit in ("", "1") else f"`{name}` {unit}"
+    return f"`{name}` {_unit(unit)}".rstrip()
 
 
-def _parameter(name: str, rule: Parameter) -> str:
-    default = "" if rule.default is None else f" (default {rule.default:g})"
-    return _with_unit(name, rule.unit) + default
-
-
-def _read(access: Access) -> str:
-    receptor = f" (receptor `{access.receptor}`)" if access.receptor else ""
-    edge = ", ".join(_parameter(n, rule) for n, rule in access.connection.items())
-    return f"`{access.variable}`{receptor}" + (f", each edge with {edge}" if edge else "")
+def _unit(unit: str) -> str:
+    return "" if unit in ("", "1") else unit
 
 
 def _described(name: str, rule: Parameter) -> str:

@@ -33,7 +33,7 @@ LONGEST_RUN = 2**53
 @click.option("--input-mode", type=click.Choice(["zero", "repeat"]), default="zero",
               show_default=True, help="What an input injects after its last row.")  # fmt: skip
 @click.option("-r", "--record", multiple=True, metavar="VARIABLE[:UID,...]",
-              help="What to record; V and spike_state of all components by default.")  # fmt: skip
+              help="What to record; by default all potentials and events.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path),
               help="HDF5 file to write.")  # fmt: skip
 @click.option("--sample-interval", type=click.IntRange(1), default=1, show_default=True,

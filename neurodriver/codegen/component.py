@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from ..errors import ModelError
-from ..model.component import EVENT_VARIABLES, NDComponent
 from ..model.language import Translator, step_numbers, texts_of, used
-from ..plan.sums.gather import Gather
-from .kernel import Arguments, block
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the text of a group's kernel depends on.
-
-    Attributes
-    ----------
-    model : NDComponent subclass
-    dtype : str
-    substeps : int
-    uniform : frozenset of str
-        Parameters and constants that all components share.
-    published : frozenset of str
-        Updated variables that have a ring.
-    gathers : mapping of str to Gather
-        Access name -> form.
-    inputs_alone : frozenset of str
-        Variables whose rings hold nothing but inputs.
-    count : int
-        Components of the group.
-    unseen : frozenset of str
-        Updated variables that only their own component reads: a ring of one row.
-    """
-
-    model: type[NDComponent]
-    dtype: str
-    substeps: int
-    uniform: frozenset[str]
-    published: frozenset[str]
-    gathers: Mapping[str, Gather]
-    inputs_alone: frozenset[str] = frozenset()
-    count: int = 0
-    unseen: frozenset[str] = frozenset()
+from ..model.text import block
+from ..plan.arrays import SEED, Key, Kind, activity, depth, width
+from ..plan.unit import KernelSpec
+from .kernel import Arguments
 
 
 class ComponentText:
@@ -51,19 +15,16 @@ class ComponentText:
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     arguments : Arguments
         Filled as the text is written.
-    prefix : str
-        Stands before every argument key; tells two models of one kernel apart.
     """
 
-    def __init__(self, shape: Shape, arguments: Arguments, prefix: str = "") -> None:
-        self.shape = shape
-        self.model = shape.model
+    def __init__(self, spec: KernelSpec, arguments: Arguments) -> None:
+        self.spec = spec
+        self.model = spec.model
         self.arguments = arguments
-        self.prefix = prefix
-        self.translator = Translator(self.model, shape.dtype)
+        self.translator = Translator(self.model, spec.dtype)
         params = self.model.fixed_params()
         for access in self.model.accesses:
             for name in used([n for n in self.model.params if n not in params], [access.each]):
@@ -74,54 +35,59 @@ class ComponentText:
         self.inputs = {a.name: self.model.input_symbol(a) for a in self.model.accesses}
         self.names = [*own, *self.model.states, *self.model.updates, *self.inputs.values()]
 
-    def key(self, text: str) -> str:
-        """Return an argument key of this model."""
-        return self.prefix + text
+    @property
+    def count(self) -> str:
+        """Expression of the number of components, with their padding."""
+        return self.arguments.integer(self.spec.key(Kind.SIZE, "count"))
 
     def head(self, step: bool = True) -> list[str]:
         """Declare everything that does not depend on the component; the step where asked for."""
         a = self.arguments
-        length = [f"const real dt_ms = {a.scalar(self.key('dt_ms'))};", "(void)dt_ms;"]
+        length = [
+            f"const real dt_ms = {a.scalar(self.spec.dt_ms)};",
+            "(void)dt_ms;",
+        ]
         lines = length if step else []
         for name in self.numbers:
-            kind = "param" if name in self.model.params else "constant"
-            key = self.key(f"{kind}:{name}")
-            if name in self.shape.uniform:
+            key = self._number(name)
+            if name in self.spec.uniform:
                 lines.append(f"const real {name} = {a.scalar(key)};")
             else:
                 lines.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(key)};")
         for name in self.model.states:
-            if name not in self.shape.published:
-                pointer = a.pointer(self.key(f"state:{name}"), "real")
+            if name not in self.spec.published:
+                pointer = a.pointer(self.spec.key(Kind.STATE, name), "real")
                 lines.append(f"real *__restrict nd_s_{name} = {pointer};")
         for name in self.model.updates:
-            if name in self.shape.published:
+            if name in self.spec.published:
                 lines += self._rows(name)
         if self.model.draws_random():
             kind = "const unsigned long long"
-            pointer = a.pointer(self.key("keys"), kind)
+            pointer = a.pointer(self.spec.key(Kind.RANDOM, "keys"), kind)
             lines.append(f"ND_FIXED(unsigned long long) nd_keys = {pointer};")
-            lines.append(f"const unsigned long long nd_seed = {a.integer('seed')};")
+            lines.append(f"const unsigned long long nd_seed = {a.integer(SEED)};")
         return lines
 
     def _rows(self, name: str) -> list[str]:
         a = self.arguments
-        ring = a.pointer(f"ring:{name}", "real")
-        depth, width = a.integer(f"depth:{name}"), a.integer(f"width:{name}")
-        own = a.integer(self.key(f"segment:{name}"))
-        lines = [
-            f"real *__restrict nd_new_{name} = nd_row({ring}, nd_k + 1, {depth}, {width}) + {own};"
-        ]
+        rows = a.pointer(self.spec.ring(name), "real")
+        shape = f"{a.integer(depth(name))}, {a.integer(width(name))}"
+        own = a.integer(self.spec.segment(name, "start"))
+        lines = [f"real *__restrict nd_new_{name} = nd_row({rows}, nd_k + 1, {shape}) + {own};"]
         if name in self.model.states:
             lines.append(
-                f"const real *__restrict nd_old_{name} = "
-                f"nd_row({ring}, nd_k, {depth}, {width}) + {own};"
+                f"const real *__restrict nd_old_{name} = nd_row({rows}, nd_k, {shape}) + {own};"
             )
         return lines
 
+    def _number(self, name: str) -> Key:
+        """Return the key of a parameter or a constant."""
+        kind = Kind.PARAMETER if name in self.model.params else Kind.CONSTANT
+        return self.spec.key(kind, name)
+
     def numbers_of(self, index: str) -> list[str]:
         """Load what differs between components and does not change."""
-        varied = [n for n in self.numbers if n not in self.shape.uniform]
+        varied = [n for n in self.numbers if n not in self.spec.uniform]
         lines = [f"const real {n} = nd_p_{n}[{index}];" for n in varied]
         if self.model.draws_random():
             lines.append(f"const unsigned long long nd_key = nd_keys[{index}];")
@@ -131,7 +97,7 @@ class ComponentText:
         """Load the states and zero the other updated variables."""
         lines = []
         for name in self.model.states:
-            where = f"nd_old_{name}" if name in self.shape.published else f"nd_s_{name}"
+            where = f"nd_old_{name}" if name in self.spec.published else f"nd_s_{name}"
             lines.append(f"real {name} = {where}[{index}];")
         return lines + [f"real {name} = 0;" for name in self.flags()]
 
@@ -155,7 +121,7 @@ class ComponentText:
         names = [*self.names]
         lines = []
         if used(["substeps"], texts_of(self.model).values()):
-            lines.append(f"const int substeps = {self.shape.substeps}; (void)substeps;")
+            lines.append(f"const int substeps = {self.spec.substeps}; (void)substeps;")
         for name, text in self.model.terms.items():
             lines.append(
                 f"const real {name} = {self.translator.text(text, names, f'terms[{name!r}]')};"
@@ -167,29 +133,29 @@ class ComponentText:
         """Store states and updated variables, computing the outputs."""
         lines = []
         for name in self.model.states:
-            if name not in self.shape.published:
+            if name not in self.spec.published:
                 lines.append(f"nd_s_{name}[{index}] = {name};")
         for name in self.model.updates:
             if name in self.events:
                 lines.append(f"nd_out_{name}[nd_i] = {self.output(name)};")
-            elif name in self.shape.published:
+            elif name in self.spec.published:
                 lines.append(f"nd_new_{name}[{index}] = {self.output(name)};")
         return lines
 
     @property
     def events(self) -> list[str]:
         """Published variables whose rows are nearly always silent."""
-        known = EVENT_VARIABLES & self.shape.published
-        return [name for name in self.model.updates if name in known]
+        known = self.spec.published
+        return [v for v in self.model.updates if v in known and self.spec.is_event(v)]
 
     def waiting(self) -> list[str]:
         """Declare where the events of a tile wait before they are written, and in which row."""
         lines = []
         for name in self.events:
             lines.append(f"real nd_out_{name}[ND_TILE] = {{0}};")
-            depth = self.arguments.integer(f"depth:{name}")
-            lines.append(f"const long long nd_written_{name} = nd_place(nd_k + 1, {depth});")
-            lines.append(f"const long long nd_later_{name} = nd_place(nd_k + 2, {depth});")
+            rows = self.arguments.integer(depth(name))
+            lines.append(f"const long long nd_written_{name} = nd_place(nd_k + 1, {rows});")
+            lines.append(f"const long long nd_later_{name} = nd_place(nd_k + 2, {rows});")
         return lines
 
     def write_events(self) -> list[str]:
@@ -197,11 +163,11 @@ class ComponentText:
         lines = []
         for name in self.events:
             a = self.arguments
-            active = a.pointer(f"active:{name}", "long long")
-            counted = a.pointer(f"counted:{name}", "long long")
-            noted = a.pointer(f"noted:{name}", "unsigned short")
-            width, own = a.integer(f"width:{name}"), a.integer(self.key(f"segment:{name}"))
-            slice_ = f"* {width} + {own} + nd_t) / ND_LANES"
+            active = a.pointer(activity(name, "active"), "long long")
+            counted = a.pointer(activity(name, "counted"), "long long")
+            noted = a.pointer(activity(name, "dirty"), "unsigned short")
+            own = a.integer(self.spec.segment(name, "start"))
+            slice_ = f"* {a.integer(width(name))} + {own} + nd_t) / ND_LANES"
             tile = [
                 f"unsigned short *nd_note = {noted} + (nd_written_{name} {slice_};",
                 f"__builtin_prefetch({noted} + (nd_later_{name} {slice_}, 1);",
@@ -223,32 +189,29 @@ class ComponentText:
 
     def constants(self) -> list[str]:
         """Return the lines that compute the constants once."""
-        lines: list[str] = [f"const real dt_ms = {self.arguments.scalar(self.key('dt_ms'))};"]
+        lines: list[str] = [f"const real dt_ms = {self.arguments.scalar(self.spec.dt_ms)};"]
         known = self.model.fixed_params()
         for name, text in self.model.constants.items():
             value = self.translator.text(text, known, f"constants['{name}']")
             needs = used(known, [text])
-            key = self.key(f"constant:{name}")
-            lines += self._one_constant(name, value, needs, key)
+            lines += self._one_constant(name, value, needs)
             known.append(name)
         return [*lines, "(void)dt_ms;"]
 
-    def _one_constant(self, name: str, value: str, needs: list[str], key: str) -> list[str]:
-        a = self.arguments
+    def _one_constant(self, name: str, value: str, needs: list[str]) -> list[str]:
+        a, key = self.arguments, self._number(name)
         shared, columns = [], []
         for other in needs:
-            kind = "param" if other in self.model.params else "constant"
-            other_key = self.key(f"{kind}:{other}")
-            if other in self.shape.uniform:
-                shared.append(f"const real {other} = {a.scalar(other_key)};")
+            if other in self.spec.uniform:
+                shared.append(f"const real {other} = {a.scalar(self._number(other))};")
             else:
-                columns.append(f"const real {other} = {a.pointer(other_key)}[nd_c];")
-        if name in self.shape.uniform:
+                columns.append(f"const real {other} = {a.pointer(self._number(other))}[nd_c];")
+        if name in self.spec.uniform:
             a.scalar(key)
             place = a.scalars.index(key)
             return block("", [*shared, f"((double *)nd_a->u)[{place}] = (double)({value});"])
         store = f"{a.pointer(key, 'real')}[nd_c] = {value};"
-        loop = f"ND_EACH(nd_c, {a.integer(self.key('count'))})"
+        loop = f"ND_EACH(nd_c, {self.count})"
         return block(loop, [*shared, *columns, store])
 
     def initial(self) -> list[str]:
@@ -256,11 +219,11 @@ class ComponentText:
         a = self.arguments
         lines = []
         for name in self.model.outputs:
-            if name in self.shape.published:
-                ring = a.pointer(f"ring:{name}", "real")
-                own = a.integer(self.key(f"segment:{name}"))
-                store = f"({ring} + {own})[nd_c] = {self.output(name)};"
-                loop = f"ND_EACH(nd_c, {a.integer(self.key('count'))})"
+            if name in self.spec.published:
+                own = a.integer(self.spec.segment(name, "start"))
+                rows = a.pointer(self.spec.ring(name), "real")
+                store = f"({rows} + {own})[nd_c] = {self.output(name)};"
+                loop = f"ND_EACH(nd_c, {self.count})"
                 lines += block(loop, [*self.numbers_of("nd_c"), *self.load_states("nd_c"), store])
         if not lines:
             return []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..plan.arrays import Array, Key
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -16,11 +18,10 @@ class Kernel:
     text : str
         Functions ``nd_constants``, ``nd_initial`` and ``nd_update`` in the language common to C++
         and CUDA.
-    pointers, integers, scalars : tuple of str
-        Keys of what the tables of arguments hold, in order. Pointers: ``ring:V``, ``state:z``,
-        ``param:x``, ``constant:x``, ``<access>:<array>``, ``keys``; integers: ``depth:V``,
-        ``width:V``, ``segment:V``, ``back:<access>``, ...; scalars: ``param:x``, ``constant:x``,
-        ``data:<access>:<name>``, ``dt_ms``.
+    pointers, integers, scalars : tuple of Key
+        What the tables of arguments hold, in order: rows of the array table.
+    scratch : tuple of Array
+        Rows that the text needs beside those of the program.
     deals : bool
         Whether ``nd_deal`` comes before each update; on a GPU, whether it deals out pieces.
     record : int
@@ -33,9 +34,10 @@ class Kernel:
 
     name: str
     text: str
-    pointers: tuple[str, ...]
-    integers: tuple[str, ...]
-    scalars: tuple[str, ...]
+    pointers: tuple[Key, ...]
+    integers: tuple[Key, ...]
+    scalars: tuple[Key, ...]
+    scratch: tuple[Array, ...] = ()
     record: int = 0
     deals: bool = False
     rounds: int = 0
@@ -46,34 +48,30 @@ class Kernel:
 class Arguments:
     """Hands out expressions for arguments while a kernel's text is written."""
 
-    pointers: list[str] = field(default_factory=list)
-    integers: list[str] = field(default_factory=list)
-    scalars: list[str] = field(default_factory=list)
+    pointers: list[Key] = field(default_factory=list)
+    integers: list[Key] = field(default_factory=list)
+    scalars: list[Key] = field(default_factory=list)
+    scratch: dict[Key, Array] = field(default_factory=dict)
 
     @staticmethod
-    def _place(table: list[str], key: str) -> int:
+    def _place(table: list[Key], key: Key) -> int:
         if key not in table:
             table.append(key)
         return table.index(key)
 
-    def pointer(self, key: str, kind: str = "const real") -> str:
+    def pointer(self, key: Key, kind: str = "const real") -> str:
         """Return the expression of a pointer to ``kind``."""
         return f"(({kind} *)nd_a->p[{self._place(self.pointers, key)}])"
 
-    def integer(self, key: str) -> str:
+    def own(self, row: Array, kind: str) -> str:
+        """Return the expression of a pointer to an array that no one else needs."""
+        self.scratch[row.key] = row
+        return self.pointer(row.key, kind)
+
+    def integer(self, key: Key) -> str:
         """Return the expression of an integer."""
         return f"nd_a->n[{self._place(self.integers, key)}]"
 
-    def scalar(self, key: str) -> str:
+    def scalar(self, key: Key) -> str:
         """Return the expression of a number of the working type."""
         return f"((real)nd_a->u[{self._place(self.scalars, key)}])"
-
-
-def indent(lines: list[str], depth: int = 1) -> list[str]:
-    """Return the lines with ``depth`` levels of indentation."""
-    return [("    " * depth + line) if line else line for line in lines]
-
-
-def block(head: str, body: list[str]) -> list[str]:
-    """Return ``head { body }``."""
-    return [f"{head} {{", *indent(body), "}"]

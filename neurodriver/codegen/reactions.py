@@ -13,13 +13,15 @@ vectors, and closed up after each round.
 
 from __future__ import annotations
 
-from ..model.component import EVENT_VARIABLES
 from ..model.language import Translator, used
-from ..plan.memory import LANES
-from .component import ComponentText, Shape
+from ..model.text import block
+from ..native.buffers import LANES
+from ..plan.arrays import Kind
+from ..plan.unit import KernelSpec
+from .component import ComponentText
 from .cpu.sums import SumText, tile_sums, variants
 from .cpu.update import TILE, finish, tile_substeps
-from .kernel import Arguments, Kernel, block
+from .kernel import Arguments, Kernel
 
 BATCH = 512
 """Sub-units that share a list: long enough for whole vectors, short enough for the first cache."""
@@ -33,22 +35,17 @@ MOST_REACTIONS = 1 << 16
 _LANES = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 
-def one_by_one(shape: Shape) -> bool:
-    """Whether threads may share a slice of components: no events are collected by slices."""
-    return shape.model.sub_units is not None and not EVENT_VARIABLES & shape.published
-
-
-def reaction_kernel(shape: Shape) -> Kernel:
+def reaction_kernel(spec: KernelSpec) -> Kernel:
     """Return the kernel that advances one group of components with sub-units by one step.
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     """
     arguments = Arguments()
-    component = ComponentText(shape, arguments)
+    component = ComponentText(spec, arguments)
     units = SubUnitText(component)
-    sums = [SumText(component, a) for a in shape.model.accesses]
+    sums = [SumText(component, a) for a in spec.model.accesses]
     head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
     head += [*units.head(), *units.lists()]
     # sums need whole slices, wherever the threads' shares begin
@@ -58,7 +55,7 @@ def reaction_kernel(shape: Shape) -> Kernel:
     tile += variants(sums, lambda: tile_substeps(component, sums, units))
     tile += component.write_events()
     once = component.constants(), [*component.initial(), *units.initial()]
-    return finish(shape.model.__name__, arguments, once, [*head, *block(tiles, tile)])
+    return finish(spec.model.__name__, arguments, once, [*head, *block(tiles, tile)])
 
 
 class SubUnitText:
@@ -87,12 +84,18 @@ class SubUnitText:
 
     def head(self) -> list[str]:
         """Declare the arrays of the sub-units."""
-        arrays = [(f"nd_y_{n}", f"species:{n}", self.kind(n)) for n in self.units.species]
-        arrays += [(f"nd_z_{n}", f"total:{n}", "long long") for n in self.units.totals]
-        arrays.append(("nd_clock", "units:clock", "int"))
-        arrays += [(f"nd_{n}", f"units:{n[:-1]}", "const long long") for n in ("firsts", "counts")]
-        pointer, key = self.component.arguments.pointer, self.component.key
-        return [f"{kind} *__restrict {n} = {pointer(key(k), kind)};" for n, k, kind in arrays]
+        key = self.component.spec.key
+        counts = [(f"nd_y_{n}", key(Kind.SUB_UNIT, n), self.kind(n)) for n in self.units.species]
+        totals = [(f"nd_z_{n}", key(Kind.SUM, n), "long long") for n in self.units.totals]
+        arrays = [
+            *counts,
+            *totals,
+            ("nd_clock", key(Kind.RANDOM, "clock"), "int"),
+            ("nd_firsts", key(Kind.INDEX, "first sub-unit"), "const long long"),
+            ("nd_counts", key(Kind.INDEX, "sub-units"), "const long long"),
+        ]
+        pointer = self.component.arguments.pointer
+        return [f"{kind} *__restrict {n} = {pointer(k, kind)};" for n, k, kind in arrays]
 
     def lists(self) -> list[str]:
         """Declare the counts of a batch as numbers, and the list of the sub-units that react."""
@@ -116,8 +119,7 @@ class SubUnitText:
         for total, name in self.units.totals.items():
             first = self.units.species[name].initial
             each.append(f"nd_z_{total}[nd_c] = nd_counts[nd_c] * {first};")
-        count = c.arguments.integer(c.key("count"))
-        loop = block(f"ND_EACH(nd_c, {count})", each)
+        loop = block(f"ND_EACH(nd_c, {c.count})", each)
         return block("", ["const long long nd_k = 0;", *c.head(), *self.head(), *loop])
 
     @staticmethod
@@ -137,7 +139,7 @@ class SubUnitText:
             "const float nd_span = (float)(dt_ms * (real)0.001);",
             f"const float nd_speed = nd_span * 0x1p{TICK_BITS}f;",
             # clocks are whole: what is cut off them is shifted from step to step, and evens out
-            f"const float nd_shift = nd_dither(nd_k * {self.component.shape.substeps} + substep);",
+            f"const float nd_shift = nd_dither(nd_k * {self.component.spec.substeps} + substep);",
             "bool nd_failed = false;",
         ]
         return lines + [f"long long nd_d_{name} = 0;" for name in self.units.totals]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..native.buffers import LANES
 from ..native.headers import INLINE, header
-from ..plan.memory import LANES
 from .kernel import Kernel
 
 TILE = 128

@@ -13,13 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ModelError, near
-from ..model.component import EVENT_VARIABLES
 from ..model.language import used
+from ..model.text import block
 from ..native.headers import header
-from .component import ComponentText, Shape
+from ..plan.arrays import Kind, activity, depth, width
+from ..plan.unit import KernelSpec
+from .component import ComponentText
 from .cpu.sums import SumText, tile_sums, variants
 from .cpu.update import TILE, TILES, finish
-from .kernel import Arguments, Kernel, block
+from .kernel import Arguments, Kernel
 
 _PLACE = re.compile(r"%%|%\((\w*)\)(s?)")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*$", re.MULTILINE)
@@ -48,15 +50,15 @@ class Signature:
     integers: frozenset[str] = frozenset()
 
 
-def types(shape: Shape, signature: Signature) -> dict[str, str]:
+def types(spec: KernelSpec, signature: Signature) -> dict[str, str]:
     """Return the C type of every placeholder."""
-    real = "float" if shape.dtype == "float32" else "double"
+    real = "float" if spec.dtype == "float32" else "double"
     out = {"dt": real, "fletter": "f" if real == "float" else ""}
-    out.update({f"input_{a.name}": real for a in shape.model.accesses})
+    out.update({f"input_{a.name}": real for a in spec.model.accesses})
     whole = signature.integers
     out.update({f"param_{p}": "int" if p in whole else real for p in signature.params})
     out.update({f"internal_{s}": real for s in signature.internals})
-    out.update({f"update_{v}": real for v in shape.model.updates})
+    out.update({f"update_{v}": real for v in spec.model.updates})
     return out
 
 
@@ -85,12 +87,12 @@ def filled_in(text: str, known: Mapping[str, str], where: str) -> str:
     return _PLACE.sub(one, text)
 
 
-def template_kernel(shape: Shape, text: str, signature: Signature) -> Kernel:
+def template_kernel(spec: KernelSpec, text: str, signature: Signature) -> Kernel:
     """Return the kernel that advances one group with the text of a user.
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     text : str
         What ``get_update_template`` returned.
     signature : Signature
@@ -100,19 +102,19 @@ def template_kernel(shape: Shape, text: str, signature: Signature) -> Kernel:
     ModelError
         When the text has unknown placeholders, no function ``update``, or needs a GPU.
     """
-    where, bare, written = read(shape, text, signature)
+    where, bare, written = read(spec, text, signature)
     arguments = Arguments()
-    component = ComponentText(shape, arguments)
+    component = ComponentText(spec, arguments)
     body = _body(component, signature, "gridDim" in bare)
     kernel = finish(where, arguments, ([], []), body)
-    call = told(shape, signature)
-    written = _independent(_one_pass(written) if shape.substeps == 1 else written)
+    call = told(spec, signature)
+    written = _independent(_one_pass(written) if spec.substeps == 1 else written)
     outside = [_user_text(written, where), f'#line 1 "{call}"']
     whole = "\n".join([*outside, kernel.text])
     return Kernel(where, whole, kernel.pointers, kernel.integers, kernel.scalars)
 
 
-def read(shape: Shape, text: str, signature: Signature) -> tuple[str, str, str]:
+def read(spec: KernelSpec, text: str, signature: Signature) -> tuple[str, str, str]:
     """Return where a text comes from, the text without comments, and with its types filled in.
 
     Raises
@@ -120,23 +122,23 @@ def read(shape: Shape, text: str, signature: Signature) -> tuple[str, str, str]:
     ModelError
         When the text has unknown placeholders or no function ``update``.
     """
-    where = f"{shape.model.__name__}.get_update_template"
+    where = f"{spec.model.__name__}.get_update_template"
     bare = _COMMENT.sub(" ", text) if isinstance(text, str) else ""
     if not _ENTRY.search(bare):
         raise ModelError(
             f"{where}: expected text with `__global__ void update(int num_comps, ...)`"
         )
-    return where, bare, filled_in(text, types(shape, signature), where)
+    return where, bare, filled_in(text, types(spec, signature), where)
 
 
-def told(shape: Shape, signature: Signature) -> str:
+def told(spec: KernelSpec, signature: Signature) -> str:
     """Return the call as the user would write it, for what a compiler says of it."""
-    inputs = [f"input_{a.name}" for a in shape.model.accesses]
+    inputs = [f"input_{a.name}" for a in spec.model.accesses]
     params = [f"param_{p}" for p in signature.params]
     internals = [f"internal_{s}" for s in signature.internals]
-    updates = [f"update_{v}" for v in shape.model.updates]
+    updates = [f"update_{v}" for v in spec.model.updates]
     names = ", ".join(["num_comps", "dt", "steps", *inputs, *params, *internals, *updates])
-    return f"call of {shape.model.__name__}'s update({names})"
+    return f"call of {spec.model.__name__}'s update({names})"
 
 
 def _one_pass(text: str) -> str:
@@ -205,8 +207,8 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     sums = [SumText(component, access) for access in model.accesses]
     head = [line for s in sums for line in s.head()]
     for name in used(model.params, [access.each for access in model.accesses]):
-        head.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(f'param:{name}')};")
-    inputs = [a.pointer(f"input:{s.access.name}", "real") for s in sums]
+        head.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(component.spec.parameter(name))};")
+    inputs = [a.pointer(component.spec.input_sum(s.access.name), "real") for s in sums]
     given = [f"{pointer} + nd_t" for pointer in inputs]
     at = "nd_t + nd_i"
     fill = [f"nd_x_{s.access.name}[nd_i] = {s.direct(f'({at})', 'nd_i')};" for s in sums]
@@ -220,7 +222,7 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     columns = [*inputs, *given_columns(component, signature)]
     tile += _call(component, columns, strides)
     for name in model.updates:
-        if name in EVENT_VARIABLES:
+        if component.spec.is_event(name):
             tile += _note(component, name)
     return [*head, *block(TILES, tile)]
 
@@ -230,28 +232,31 @@ def given_columns(component: ComponentText, signature: Signature) -> list[str]:
     a, columns = component.arguments, []
     for name in signature.params:
         kind = "int" if name in signature.integers else "real"
-        columns.append(a.pointer(f"param:{name}", kind))
-    columns += [a.pointer(f"internal:{name}", "real") for name in signature.internals]
+        columns.append(a.pointer(component.spec.parameter(name), kind))
+    states = [component.spec.key(Kind.STATE, name) for name in signature.internals]
+    columns += [a.pointer(key, "real") for key in states]
     return [*columns, *[row_of(component, name) for name in component.model.updates]]
 
 
 def row_of(component: ComponentText, name: str) -> str:
     """Return the address of the group's segment in the row that is written."""
     a = component.arguments
-    ring = a.pointer(f"ring:{name}", "real")
-    depth, width = a.integer(f"depth:{name}"), a.integer(f"width:{name}")
-    return f"nd_row({ring}, nd_k + 1, {depth}, {width}) + {a.integer(f'segment:{name}')}"
+    rows, number, length = a.pointer(component.spec.ring(name), "real"), depth(name), width(name)
+    shape = f"{a.integer(number)}, {a.integer(length)}"
+    start = a.integer(component.spec.segment(name, "start"))
+    return f"nd_row({rows}, nd_k + 1, {shape}) + {start}"
 
 
 def _call(component: ComponentText, columns: Sequence[str], strides: bool) -> list[str]:
     """Return the call for one tile: at once, or for one component after the other."""
     a = component.arguments
-    dt, steps = a.scalar("dt"), str(component.shape.substeps)  # known: one needs no loop
+    dt = a.scalar(component.spec.dt)
+    steps = str(component.spec.substeps)  # known: one needs no loop
     if strides:
         count = "(int)(nd_t + nd_m)"
         call = f"nd_user::update({', '.join([count, dt, steps, *columns])});"
         return ["nd_user::blockIdx.x = (unsigned int)nd_t;", call]
-    count = f"(int){a.integer('components')}"
+    count = f"(int){a.integer(component.spec.components)}"
     call = f"nd_user::update({', '.join([count, dt, steps, *columns])});"
     each = ["nd_user::blockIdx.x = (unsigned int)(nd_t + nd_i);", call]
     return block("for (int nd_i = 0; nd_i < nd_m; ++nd_i)", each)
@@ -260,11 +265,11 @@ def _call(component: ComponentText, columns: Sequence[str], strides: bool) -> li
 def _note(component: ComponentText, name: str) -> list[str]:
     """Note a row of events that is not silent: it is read only where it is noted."""
     a = component.arguments
-    active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+    active, rows = a.pointer(activity(name, "active"), "long long"), a.integer(depth(name))
     return block("", [
         f"const real *nd_events = {row_of(component, name)} + nd_t;",
         "int nd_here = 0;",
         "ND_SIMD_ANY",
         "for (int nd_i = 0; nd_i < nd_m; ++nd_i) nd_here |= nd_events[nd_i] != 0;",
-        f"if (nd_here) nd_mark({active}, nd_k + 1, {depth});",
+        f"if (nd_here) nd_mark({active}, nd_k + 1, {rows});",
     ])  # fmt: skip

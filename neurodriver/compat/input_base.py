@@ -7,6 +7,7 @@ ready-made ones give whole stretches of steps at once, unless a subclass overrid
 
 from __future__ import annotations
 
+import copy
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -171,9 +172,16 @@ class ReadyInputProcessor(BaseInputProcessor):
     def _native(self) -> Input:
         """Return the input that gives the values."""
 
+    _namespace: str | None = None
+
+    def in_random_namespace(self, namespace: str) -> Input:
+        other = self if self._namespace in (None, namespace) else copy.copy(self)
+        other._namespace = namespace
+        return other
+
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
-        self._source = self._native()
+        self._source = self._native().in_random_namespace(self._namespace or "")
         self._source.open(dt, dtype)
 
     def _values(self, number: int, first: int, steps: int) -> Chunk:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import RequestError, near
 from ..inputs.base import uid_list
-from ..model.component import EVENT_VARIABLES
+from ..model.kinds import usually_event
 from ..recorders.base import Block, Recorder, RecordingPlan
 from ..recorders.hdf5 import HDF5Recorder
 from ..recorders.memory import MemoryRecorder
@@ -41,6 +41,8 @@ class _OldNames(Recorder):
             c.variable: {"uids": c.uids.tolist(), "output": np.zeros(len(c.uids), plan.dtype)}
             for c in plan.columns
         }
+        for variable, _ in self.record:  # nothing updates it
+            self.variables.setdefault(variable, {"uids": [], "output": np.zeros(0, plan.dtype)})
         super().open(plan)
 
 
@@ -54,8 +56,9 @@ class BaseOutputProcessor(_OldNames):
     Parameters
     ----------
     var_list : list of (variable, uids)
-        ``uids`` None or empty: all that are not hidden. Columns keep the order asked for; uids
-        that do not update the variable are left out, with a warning that counts them.
+        ``uids`` None or empty: all, Aggregators ``auto_<n>`` that were inserted among them.
+        Columns keep the order asked for; uids that do not update the variable are left out, with
+        a warning that counts them.
     sample_interval : int
         Steps from sample to sample, s: the sampled steps are s - 1, 2 s - 1, ...
 
@@ -99,7 +102,7 @@ class BaseOutputProcessor(_OldNames):
         return None
 
     def longest(self, step: int) -> int:
-        spikes = any(variable in EVENT_VARIABLES for variable, _ in self.record)
+        spikes = any(usually_event(variable) for variable, _ in self.record)
         return 1 if spikes else self.sample_interval - step % self.sample_interval
 
     def _entry(self, var: str) -> dict[str, Any]:
@@ -245,7 +248,7 @@ class FileOutputReader:
         with self._open() as recording:
             for variable, uids in self._uids.items():
                 data: Any
-                if recording.is_events(variable) or variable in EVENT_VARIABLES:
+                if recording.is_events(variable) or usually_event(variable):
                     time, index = recording.events(variable)
                     data = {"time": time, "index": index}
                 else:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError, ModelError, near
 from ..inputs import ArrayInput, Input
-from ..model.component import EVENT_VARIABLES, NDComponent
+from ..model.component import NDComponent
+from ..model.kinds import usually_event
 from ..model.library import models as known_models
 from ..recorders import MemoryRecorder
 from ..run.lpu import LPU
@@ -69,7 +70,7 @@ def test_NDComponent(comp: type[NDComponent] | str, dt: float, **kwargs: Any) ->
         lpu.run(steps=steps)
     out: dict[str, Any] = {}
     for variable, entry in recorder.output.items():
-        if variable in EVENT_VARIABLES:
+        if usually_event(variable):
             out[variable] = {"data": np.asarray(entry["data"]["time"])}
         else:
             out[variable] = {"time": np.arange(steps) * dt, "data": entry["data"][:, 0].copy()}

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..circuit import Circuit
-from ..circuit.circuit import Port
 from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
 from ..model.component import NDComponent
@@ -40,6 +39,8 @@ class ExperimentLPU(LPU):
         section, path = experiment.section.lpu[id], ("lpu", id)
         with told(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
+            if section.random_namespace is not None:
+                circuit = circuit.in_random_namespace(section.random_namespace)
         for one in wired:
             with told(experiment, one.path):
                 _check_types(circuit, id, one)
@@ -176,7 +177,7 @@ def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[
     With ``updates``, components that do not update this variable are left out. A selection that
     means none raises ExperimentError.
     """
-    names = [g.name for g in circuit.groups if g.model is not Port and not g.hidden]
+    names = [g.name for g in circuit.groups if not g.is_port and not g.hidden]
     if selection.model != "*" and selection.model not in names:
         there = ", ".join(dict.fromkeys(names))
         hint = near(selection.model, names)
@@ -185,7 +186,7 @@ def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[
     rule = re.compile(fnmatch.translate(selection.match)).match
     found: list[str] = []
     for group in circuit.groups:
-        if group.model is Port or group.hidden or selection.model not in ("*", group.name):
+        if group.is_port or group.hidden or selection.model not in ("*", group.name):
             continue
         if not updates or updates in group.model.updates:
             found += [uid for uid in group.uids.tolist() if rule(uid)]

@@ -11,7 +11,8 @@ from ..errors import ExperimentError, Faults, NeurodriverError
 from ..parallel.directory import PortTable, port_table
 from ..parallel.patterns import wiring
 from ..parallel.routes import Crossing, make_routes
-from ..plan.program import compile_circuit
+from ..parallel.shared_draws import random_keys, warn_of_shared
+from ..plan.compile import compile_circuit
 from ..run.execution import recorded_columns
 from ..run.lpu import LPU, managed
 from .build import ExperimentLPU
@@ -36,6 +37,8 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
     ranks = dict.fromkeys(tables, 0)
     make_routes(tables, ranks, [crossing for _, crossing in made], 0, name, strict)
     _alone(tables, made, name, strict)
+    keys = {lpu: random_keys(one.circuit, one.inputs) for lpu, one in lpus.items()}
+    warn_of_shared(keys, name, strict)
     try:
         for lpu, one in lpus.items():
             yield from _describe(experiment, lpu, one, tables[lpu])
@@ -56,7 +59,7 @@ def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
     faults: list[str] = []
     for name in experiment.section.lpu:
         try:
-            with managed():
+            with managed(name):
                 lpus[name] = ExperimentLPU(experiment, name, wired)
             _compile(experiment, name, lpus[name])
         except NeurodriverError as error:
@@ -75,7 +78,7 @@ def _compile(experiment: Experiment, name: str, lpu: LPU) -> None:
         program = compile_circuit(lpu.circuit, section.dt, section.dtype, targets, recorded)
         for recorder in lpu.recorders:
             for variable, uids in recorder.record:
-                recorded_columns(program, variable, uids, "")
+                recorded_columns(program, variable, uids)
     except NeurodriverError as error:
         raise ExperimentError(f"{experiment.source.path}: lpu.{name}: {error}") from error
 

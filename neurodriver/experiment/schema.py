@@ -82,6 +82,7 @@ class LPUSection(Section):
     function: str | None = None
     arguments: dict[str, Any] = {}
     models: list[str] = []
+    random_namespace: str | None = None
     rank: Annotated[int, Field(ge=0)] | None = None
     input: list[InputSection] = []
     record: dict[str, Recorded] | None = None

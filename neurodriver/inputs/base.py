@@ -62,6 +62,24 @@ class Input(ABC):
         self.dt = 0.0
         self.dtype = np.dtype(np.float64)
 
+    def in_random_namespace(self, namespace: str) -> Input:
+        """Return this input, or one like it, that draws its random numbers in a namespace.
+
+        An LPU calls it with its own namespace and keeps what is returned, so that one input may be
+        given to several LPUs. An input that passes on the values of another one overrides it
+        and `random_keys`.
+
+        Parameters
+        ----------
+        namespace : str
+            The empty one is that of an LPU without a Manager.
+        """
+        return self
+
+    def random_keys(self) -> NDArray[np.uint64]:
+        """Return the keys of its random numbers, (n,); equal ones draw equal numbers."""
+        return np.empty(0, dtype=np.uint64)
+
     def open(self, dt: float, dtype: np.dtype) -> None:
         """Get ready for steps of ``dt`` seconds and values of type ``dtype``."""
         self.dt = dt

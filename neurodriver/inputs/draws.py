@@ -1,4 +1,4 @@
-"""Compiled random rows: a function of the uid, the seed and the step, in whatever pieces."""
+"""Compiled random rows: a function of uid, namespace, seed and step, in whatever pieces."""
 
 from __future__ import annotations
 
@@ -41,12 +41,20 @@ class Draws:
         Seed of the input.
     purpose : str
         Kind of input and variable: inputs of different purpose draw independent numbers.
+    namespace : str
+        Equal uids of different namespaces draw independent numbers.
     """
 
-    def __init__(self, uids: Sequence[str], seed: int, purpose: str) -> None:
-        self._key = uid_keys(uids)
+    def __init__(self, uids: Sequence[str], seed: int, purpose: str, namespace: str = "") -> None:
+        self.namespace = namespace
+        self._key = uid_keys(uids, namespace)
         text = f"{purpose} {seed}".encode()
         self._seed = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """Keys that tell its columns from those of other inputs, too, (n,)."""
+        return self._key ^ np.uint64(self._seed)
 
     def call(
         self, name: str, first: int, out: NDArray[Any], *arguments: Any, steps: int | None = None

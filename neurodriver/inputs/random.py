@@ -1,13 +1,15 @@
-"""Random inputs: spike trains and noise that depend on uid, seed and step alone.
+"""Random inputs: spike trains and noise that depend on uid, namespace, seed and step alone.
 
-Every number is a function of the seed, a hash of the uid and the step (Philox4x32-10, Salmon et
-al. 2011, doi 10.1145/2063384.2063405). So a uid gets the same train whatever else is injected,
-in whatever order, and however a run is cut. Inputs of different class or variable are
-independent; two of one class on one variable are so only with different seeds.
+Every number is a function of the seed, a hash of the uid, the namespace of the LPU and the step
+(Philox4x32-10, Salmon et al. 2011, doi 10.1145/2063384.2063405). So a uid gets the same train
+whatever else is injected, in whatever order, and however a run is cut. Inputs of different class
+or variable are independent, and so are inputs into LPUs of different namespaces. Two inputs of one
+class into one variable of one LPU are so only with different seeds.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -38,10 +40,23 @@ class _RandomInput(Input):
         if not 0 <= seed < 2**64:
             raise InputError(f"{self.name}: seed must be 0 to 2^64 - 1, got {seed}")
         self.seed = int(seed)
-        purpose = f"{self._purpose} {variable}"
-        self._draws = Draws(self.targets[0][1], self.seed, purpose)
+        self._draws = self._drawn_in("")
 
     _purpose = ""
+
+    def _drawn_in(self, namespace: str) -> Draws:
+        variable, uids = self.targets[0]
+        return Draws(uids, self.seed, f"{self._purpose} {variable}", namespace)
+
+    def in_random_namespace(self, namespace: str) -> Input:
+        if namespace == self._draws.namespace:
+            return self
+        other = copy.copy(self)
+        other._draws = self._drawn_in(namespace)
+        return other
+
+    def random_keys(self) -> NDArray[np.uint64]:
+        return self._draws.keys
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
         a, b = active_steps(first, steps, self.dt, self.start, self.stop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -163,6 +164,17 @@ class RecordedInput(Input):
     @LPU_obj.setter
     def LPU_obj(self, lpu: Any) -> None:
         self.source.LPU_obj = lpu  # type: ignore[attr-defined]
+
+    def in_random_namespace(self, namespace: str) -> Input:
+        source = self.source.in_random_namespace(namespace)
+        if source is self.source:
+            return self
+        other = copy.copy(self)
+        other.source = source
+        return other
+
+    def random_keys(self) -> NDArray[np.uint64]:
+        return self.source.random_keys()
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

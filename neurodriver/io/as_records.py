@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..circuit.circuit import Circuit, Column, Connections
 from ..circuit.records import Records
-from ..errors import NeurodriverError
+from ..errors import CircuitWarning, NeurodriverError, quoted
 
 
 def as_records(circuit: Circuit) -> Records:
@@ -16,11 +17,16 @@ def as_records(circuit: Circuit) -> Records:
 
     Edges come set by set, each with its ``variable``, ``receptor`` and numbers. What a component or
     an edge does not have (NaN, an empty text) is left out. A graph cannot tell joined circuits
-    apart, so these raise NeurodriverError.
+    apart, so these raise NeurodriverError; a namespace of random numbers, which a graph does not
+    hold, is warned of.
     """
     if circuit.replaced or circuit.held or any(g.scopes or g.hidden for g in circuit.groups):
         say = "is joined from several circuits, which no graph holds; save the parts, or as HDF5"
         raise NeurodriverError(f"{circuit.name}: {say}")
+    namespace = circuit.random_namespace
+    if namespace is not None and any(g.model.draws_random() for g in circuit.groups):
+        message = f"the namespace {quoted(namespace)} of random numbers is not kept in a graph"
+        warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
     records = Records(circuit.name, uids=circuit.uids.tolist())
     for group in circuit.groups:
         columns = {**group.params, **group.labels}

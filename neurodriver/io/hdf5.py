@@ -1,7 +1,8 @@
 """``Circuit`` <-> an HDF5 file: column by column, exactly, and quickly.
 
 Layout, version 1: the root has the attributes ``format``, ``version``, ``origin`` (name of the
-circuit that was saved). Components and connections are numbered groups in the circuit's order:
+circuit that was saved). A circuit with a namespace of random numbers has ``random_namespace`` (),
+text. Components and connections are numbered groups in the circuit's order:
 
 * ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``uids`` (n,), ``keys`` (n,), where
   they are given; ``params/<name>`` () or (n,), ``labels/<name>`` (n,); of joined circuits
@@ -58,6 +59,8 @@ def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
 def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
     origin = circuit.name.encode(errors="backslashreplace").decode()[:1000].replace("\0", "")
     file.attrs.update({"format": FORMAT, "version": VERSION, "origin": origin})
+    if circuit.random_namespace is not None:
+        put(file, "random_namespace", np.array(circuit.random_namespace))
     groups = file.create_group("groups")
     for number, group in enumerate(circuit.groups):
         at = groups.create_group(str(number))
@@ -120,8 +123,10 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
         connections = reader.bound(reader.connections(file, "connections"), circuit)
         replaced = reader.bound(reader.connections(file, "replaced"), circuit)
         held = tuple(reader.held(file))
+        namespace = reader.namespace(file)
     faults.finish()
     circuit = Circuit(str(path), groups, connections, str(path), replaced, held)
+    circuit = circuit.in_random_namespace(namespace)
     check_wiring(circuit, faults)
     _check_joined(circuit, faults)
     faults.finish()
@@ -224,6 +229,14 @@ class _Reader(ColumnReader):
             else:
                 self.faults.add(f"/{name}/{number}: a group of this name is expected")
 
+    def namespace(self, file: Any) -> str | None:
+        """Return the namespace of random numbers, None where there is none."""
+        stored = self.attempt("/random_namespace", lambda: file.get("random_namespace"))
+        if stored is None:
+            return None
+        column = self.values(stored, "/random_namespace", "U", ())
+        return None if column is None else str(column)
+
     def groups(self, file: Any) -> Iterator[Group]:
         """Yield the components, model by model."""
         for at in self.numbered(file, "groups"):
@@ -244,7 +257,7 @@ class _Reader(ColumnReader):
             )
             params = self.columns(at, "params", "fiu", (count,), ())
             labels = self.columns(at, "labels", "Ub", (count,))
-            if model is Port:
+            if model is not None and model.is_port:
                 for lost in sorted({*PORT_LABELS}.difference(labels)):
                     self.faults.add(f"{at.name}/labels/{lost}: this column is missing")
             scopes = self.scopes(at, count) if "scopes" in at else ()

@@ -20,6 +20,7 @@ from ..circuit.circuit import Circuit, Column, Connections
 from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
+from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .columns import BROKEN
 from .sonata_files import Network, Population, places, populations, present, read_config
@@ -302,7 +303,7 @@ class _Reader:
         for number in different.tolist():
             (a, b), negative = divmod(number // 2, count), number % 2
             (sender, _), (receiver, template) = templates[a], templates[b]
-            wire = resolve(sender, receiver, "spike_state", template.receptors[negative])
+            wire = resolve(sender, receiver, SPIKES, template.receptors[negative])
             rows = slice(None) if len(different) == 1 else kind == number
             if wire.fault or not receiver.access(wire.access).weighted:
                 say = wire.fault or f"{receiver.__name__} takes no weights"

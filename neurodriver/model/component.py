@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..custom.declare import (
+from ..errors import ModelError, near
+from .declare import (
     Listed,
     Names,
     check_old,
@@ -19,43 +20,11 @@ from ..custom.declare import (
     old_params,
     said_by,
 )
-from ..custom.instance import Instance
-from ..errors import ModelError, near
+from .instance import Instance
+from .kinds import Kinds, VariableKind, declared, usual_unit
 from .linear import Linear
 from .subunits import SubUnits
-
-VARIABLE_UNITS = {"V": "mV", "I": "uA/cm^2", "g": "mS/cm^2", "spike_state": "1", "r": "1",
-                  "photon": "1/s"}  # fmt: skip
-"""Units of the variables that the shipped models exchange."""
-
-EVENT_VARIABLES = frozenset({"spike_state"})
-"""Variables that are zero nearly always: recorded as events, and silent rows are not read."""
-
-FUNCTIONS = (
-    "exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
-    "floor", "fma", "sin", "cos",
-)  # fmt: skip
-"""Functions that the mathematics of a model may call."""
-
-DRAWS = ("uniform", "normal", "poisson")
-"""Random draws: ``uniform()`` in (0, 1), ``normal()`` and ``poisson(mean)``, a whole number; one
-stream for each place in the text."""
-
-GIVEN = ("dt_ms", "substep", "substeps")
-"""Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
-
-_C_WORDS = frozenset(
-    "real int long float double bool char short unsigned signed const if else for while do switch "
-    "case default break continue return struct union enum typedef sizeof static void true "
-    "false".split()
-)
-_CPP_WORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor catch compl concept constexpr decltype "
-    "delete explicit export extern friend goto inline mutable namespace new noexcept not not_eq "
-    "nullptr operator or or_eq private protected public register requires template this throw "
-    "try typeid typename using virtual volatile xor xor_eq".split()
-)
-_RESERVED = _C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
+from .words import DRAWS, RESERVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +163,14 @@ class NDComponent(Instance):
         Variables that are read; each is the sum over the component's connections.
     updates : sequence of str, or mapping of str to unit
         Variables that are written. The first one is what an output port publishes.
+    kinds : mapping of str to kind
+        Kinds of variables that are read or written: "event", "graded", "conductance", "current" or
+        "potential". Names that the shipped models share have theirs already (`kinds`).
+    converts : VariableKind or None
+        Of a model that is put between: the kind of variable of which it makes a current. It is not
+        inherited.
+    is_port : bool
+        Whether components are ports, which compute nothing.
     params : mapping of str to Parameter or unit
         Numbers of each component.
     states : mapping of str to State
@@ -232,6 +209,9 @@ class NDComponent(Instance):
 
     accesses: ClassVar[Any] = ()
     updates: ClassVar[Any] = ()
+    kinds: ClassVar[Any] = {}
+    converts: ClassVar[VariableKind | None] = None
+    is_port: ClassVar[bool] = False
     params: ClassVar[Any] = {}
     states: ClassVar[Any] = {}
     constants: ClassVar[Mapping[str, str]] = {}
@@ -270,11 +250,14 @@ class NDComponent(Instance):
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
         cls.updates = Listed(cls.updates)
         cls.units = {
-            **{v: VARIABLE_UNITS.get(v, "") for v in cls.updates},
+            **{v: usual_unit(v) for v in cls.updates},
             **{k: v for k, v in cls.units.items() if k in cls.updates},
             **{s: state.unit for s, state in cls.states.items() if s in cls.updates},
             **named,
         }
+        variables = [*cls.updates, *(access.variable for access in cls.accesses)]
+        cls.kinds = declared(own.get("kinds", {}), cls._inherited_kinds(), variables, cls.__name__)
+        cls.converts = own.get("converts")
         given = own.get("internals")
         cls.internals = internals_of(cls)
         if given is not None:
@@ -297,6 +280,19 @@ class NDComponent(Instance):
         for base in reversed(cls.__mro__):
             merged.update(_table(base.__dict__.get(name) or {}, make, f"{base.__name__}.{name}"))
         return merged
+
+    @classmethod
+    def _inherited_kinds(cls) -> Kinds:
+        known: dict[str, VariableKind] = {}
+        for base in reversed(cls.__mro__[1:]):
+            known.update(base.__dict__.get("kinds") or {})
+        return known
+
+    @classmethod
+    def kind_of(cls, variable: str) -> VariableKind:
+        """Return the kind of a variable, as far as this model knows: graded otherwise."""
+        kind: VariableKind = cls.kinds.get(variable, VariableKind.GRADED)
+        return kind
 
     @classmethod
     def initial_names(cls) -> dict[str, str]:
@@ -387,7 +383,7 @@ def _check(cls: type[NDComponent]) -> None:
     for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
             raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
-        if name in _RESERVED or name.startswith("nd_"):
+        if name in RESERVED or name.startswith("nd_"):
             raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
     for name in symbols:
         if symbols.count(name) > 1:

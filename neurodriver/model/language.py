@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ModelError, near
-from .component import _C_WORDS, FUNCTIONS, GIVEN, NDComponent
+from .words import C_WORDS, FUNCTIONS, GIVEN
+
+if TYPE_CHECKING:
+    from .component import NDComponent
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
@@ -106,7 +109,7 @@ class Translator:
             return plain + self.suffix
         if word == "/":
             return self.division
-        if match.lastgroup != "name" or word in allowed or word in _C_WORDS:
+        if match.lastgroup != "name" or word in allowed or word in C_WORDS:
             return word
         if word in FUNCTIONS:
             return f"nd_{word}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .kinds import SPIKES, VariableKind
 
 if TYPE_CHECKING:
     from .component import NDComponent
@@ -20,8 +21,14 @@ Condition = Callable[[Columns, float], NDArray[np.bool_]]
 ARRIVED = "arrived"
 """Term by which a linear synapse reads its input."""
 
-ARRIVAL = "substep == 0 && spike_state > 0 ? 1 : 0"
-"""That term: 1 in the first sub-step of a step in which a spike arrives, otherwise 0."""
+
+def arrival(variable: str) -> str:
+    """Return that term: 1 in the first sub-step of a step in which a spike arrives, otherwise 0."""
+    return f"substep == 0 && {variable} > 0 ? 1 : 0"
+
+
+ARRIVAL = arrival(SPIKES)
+"""That term where the spikes have their usual name."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,10 @@ class Linear:
 
     A model declares it where all of this holds:
 
-    * ``spike_state`` is its only access, ``g`` its only updated variable;
-    * the mathematics reads the input through the term ``arrived`` alone (`ARRIVAL`);
+    * a variable of events is its only access, a conductance its only updated variable;
+    * the mathematics reads the input through the term ``arrived`` alone (`arrival`);
     * new states are linear in old states and ``arrived``, with coefficients that do not change;
-    * ``g`` is the product of ``factors`` and something linear in the states.
+    * the conductance is the product of ``factors`` and something linear in the states.
 
     Then the sum of the conductances of synapses that share all other parameters is the
     conductance of one synapse at which spikes arrive with the product of the factors as weight.
@@ -54,11 +61,15 @@ class Linear:
     def check(self, model: type[NDComponent]) -> None:
         """Raise ModelError where a class declares this but is not of the form."""
         name = f"{model.__name__}.linear"
-        accesses = [(a.name, a.each) for a in model.accesses]
-        if accesses != [("spike_state", "")] or list(model.updates) != ["g"]:
-            raise ModelError(f"{name}: the model must access spike_state alone and update g alone")
-        if model.terms.get(ARRIVED) != ARRIVAL:
-            raise ModelError(f"{name}: the model needs the term {ARRIVED!r}: {ARRIVAL!r}")
+        read = [model.kind_of(a.variable) for a in model.accesses]
+        written = [model.kind_of(v) for v in model.updates]
+        plain = not any(a.each or a.receptor for a in model.accesses)
+        if not plain or read != [VariableKind.EVENT] or written != [VariableKind.CONDUCTANCE]:
+            want = "access events alone, as they are, and update a conductance alone"
+            raise ModelError(f"{name}: the model must {want}")
+        term = arrival(model.accesses[0].variable)
+        if model.terms.get(ARRIVED) != term:
+            raise ModelError(f"{name}: the model needs the term {ARRIVED!r}: {term!r}")
         if lost := [f for f in self.factors if f not in model.params]:
             raise ModelError(f"{name}: no parameter {lost[0]!r} for a factor")
 

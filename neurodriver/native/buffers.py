@@ -17,6 +17,14 @@ LARGE = 1 << 20
 
 _turn = count()
 
+LANES = 16
+"""Components that are computed side by side; every segment is padded to a multiple."""
+
+
+def padded(count: int) -> int:
+    """Return ``count`` rounded up to whole vectors."""
+    return -(-count // LANES) * LANES
+
 
 def aligned(size: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return ``size`` zeros that begin at a cache line.

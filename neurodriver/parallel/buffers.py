@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..backends.tables import InputTable, Probe
-from ..model.component import EVENT_VARIABLES
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
 from ..plan.program import Program
@@ -37,7 +36,7 @@ class _Side:
         self.backend = backend
         self.blocks = list(blocks)
         self.timing = timing
-        self.memory = program.memory
+        self.memory, self.layout = backend.memory, program.layout
         self.dtype = program.dtype
         self.period = timing.slots
         of_host = [b.of_modules or b.to_modules for b in blocks]
@@ -146,14 +145,14 @@ class Sends(_Side):
         own = {i: b for i, b in enumerate(self.blocks) if not b.of_modules}
         components = _components(list(own.values()), joined, program.dt)
         self.elements = {
-            i: np.ascontiguousarray(element_of(program, c, b.variable), dtype=np.int32)
+            i: np.ascontiguousarray(element_of(program.layout, c, b.variable), dtype=np.int32)
             for (i, b), c in zip(own.items(), components, strict=True)
         }
         for i in self.large:
-            if self.memory.target.hosted and _straight(self.elements[i]):
+            if self.layout.target.hosted and _straight(self.elements[i]):
                 # message 0 takes the rows 1 to window
                 self.put_in_place(i, self.blocks[i].variable, int(self.elements[i][0]), 1)
-        rings = list(program.memory.rings)
+        rings = list(program.layout.rings)
         self.probes = [
             Probe(
                 rings.index(self.blocks[i].variable),
@@ -200,10 +199,10 @@ class Takes(_Side):
         super().__init__(routes.incoming, backend, timing)
         program = backend.program
         self.hosted = [i for i, b in enumerate(self.blocks) if b.to_modules]
-        self._rings = list(program.memory.rings)
+        self._rings = list(program.layout.rings)
         self._reads = _reads(self.blocks, joined, program)
-        for i in self.large if self.memory.target.hosted else []:
-            if len(self._reads[i]) == 1 and self._reads[i][0][0] not in EVENT_VARIABLES:
+        for i in self.large if self.layout.target.hosted else []:
+            if len(self._reads[i]) == 1 and not program.circuit.is_event(self._reads[i][0][0]):
                 variable, first = self._reads[i][0]
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
                 self.put_in_place(i, variable, first, 2)
@@ -276,7 +275,7 @@ def _reads(
             for links in joined.circuit.connections
             if ((links.source >= at) & (links.source < at + len(block))).any()
         }
-        rings = program.memory.rings
+        rings = program.layout.rings
         out.append(
             [
                 (v, rings[v].segments[str(joined.imports)].start + at - base)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Column, Port
+from ..circuit.circuit import Circuit, Column
 from ..plan.passes.join import port_sources
 
 Numbers = NDArray[np.int64]
@@ -55,7 +55,7 @@ def port_table(circuit: Circuit, dt: float) -> PortTable:
     rows = [
         (g, int(circuit.starts[g]) + np.arange(group.count, dtype=np.int64))
         for g, group in enumerate(circuit.groups)
-        if group.model is Port and group.labels
+        if group.is_port and group.labels
     ]
     if not rows:
         none, empty = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import settings
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError
@@ -25,6 +25,10 @@ class Manager:
     The same script runs alone, with all LPUs in this process, and under ``mpiexec -n R``, where
     every rank executes the script and takes its share of the LPUs. The results do not depend on it.
 
+    The id of an LPU is the namespace of its random numbers: equal uids of two LPUs draw independent
+    numbers. The parts of a circuit that `neurodriver.circuit.cut` made share one namespace instead
+    and draw the numbers of the whole.
+
     Parameters
     ----------
     required_args, ctrl_tag, quit_on_error
@@ -34,9 +38,15 @@ class Manager:
     timeout : float, optional
         Seconds to wait for another rank's values; by default as long as it takes.
     strict : bool
-        Turn warnings about ports and patterns into errors.
+        Turn warnings about ports, patterns and shared random numbers into errors.
     quiet : bool
         Leave it to the caller to print errors; they are raised all the same.
+
+    Attributes
+    ----------
+    last_wins : bool
+        Of the class: whether of several connections to one input port the last one counts, with
+        a warning. Else they are an error.
 
     Examples
     --------
@@ -48,6 +58,8 @@ class Manager:
     >>> man.start(steps=1000)
     >>> man.wait()
     """
+
+    last_wins: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -63,7 +75,7 @@ class Manager:
         self._quiet = quiet
         self._world: World = world()
         seconds = settings.timeout() if timeout is None else float(timeout)
-        self.plan = Plan(threads=threads, timeout=seconds, strict=strict)
+        self.plan = Plan(threads=threads, timeout=seconds, strict=strict, last_wins=self.last_wins)
         self._job: Job | None = None
         self._run: Run | None = None
         self._errors: list[Error] = []

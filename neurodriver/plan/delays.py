@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Connections, Port
+from ..circuit.circuit import Circuit, Connections
 from ..circuit.projections import Drawn
 from ..circuit.seconds import doubt_delay
 from ..circuit.validate import edge_name
@@ -101,6 +101,6 @@ def _looked_back(
     for target in np.unique(to).tolist():
         for source in np.unique(of[to == target]).tolist():
             some = steps[(to == target) & (of == source)]
-            dealt = (target, links.access) in spread and circuit.groups[source].model is not Port
+            dealt = (target, links.access) in spread and not circuit.groups[source].is_port
             most = max(most, int(some.min() if dealt else some.max()))
     return most

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Connections, Group
 from .delays import steps_of
+from .layout import Layout
 from .sorting import stable_order
 from .sums.gather import Edges
 
-if TYPE_CHECKING:
-    from .program import Program
-
 
 def edges_of(
-    program: Program, number: int, access: str, variable: str, everything: bool = False
+    layout: Layout, number: int, access: str, variable: str, everything: bool = False
 ) -> Edges:
     """Collect the connections of one access, those of the circuit before those of inputs.
 
     With the numbers that the access declares, or ``everything`` that the connections carry.
     """
-    circuit, memory = program.circuit, program.memory
+    circuit = layout.circuit
     start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
     names = list(
         next(a for a in circuit.groups[number].model.accesses if a.name == access).connection
     )
     parts = []
     sources = [(links, "") for links in circuit.connections]
-    sources += [(links, "inputs") for links in program.slots.connections]
+    sources += [(links, "inputs") for links in layout.slots.connections]
     if everything:
         carried = [c.data for c, _ in sources if c.access == access and c.variable == variable]
         names = sorted({*names, *(name for data in carried for name in data)})
@@ -44,22 +42,22 @@ def edges_of(
         source = links.source if every else links.source[mine]
         target = (links.target if every else links.target[mine]).astype(np.int64) - start
         if not owner:
-            element = element_of(program, source, variable)
+            element = element_of(layout, source, variable)
         else:
-            element = memory.rings[variable].segments[owner].start + source.astype(np.int64)
-        back = steps_of(links, program.dt) - 1
+            element = layout.rings[variable].segments[owner].start + source.astype(np.int64)
+        back = steps_of(links, layout.dt) - 1
         parts.append(
             (
                 target,
                 element,
                 _picked(back, mine),
-                _data(program, links, mine, names, number, access),
+                _data(layout, links, mine, names, number, access),
             )
         )
     if not parts:
         empty = np.empty(0, dtype=np.int64)
         return Edges(empty, empty, np.zeros((), dtype=np.int64), {})
-    return _joined(parts, names, number, program)
+    return _joined(parts, names, number, layout)
 
 
 def _picked(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
@@ -69,14 +67,14 @@ def _picked(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _data(
-    program: Program,
+    layout: Layout,
     links: Connections,
     rows: NDArray[np.int64],
     names: list[str],
     number: int,
     access: str,
 ) -> dict[str, NDArray[np.float64]]:
-    group: Group = program.circuit.groups[number]
+    group: Group = layout.circuit.groups[number]
     rules = group.model.access(access).connection
     out = {}
     for name in names:
@@ -92,26 +90,26 @@ def _data(
     return out
 
 
-def element_of(program: Program, source: NDArray[np.integer], variable: str) -> NDArray[np.int64]:
+def element_of(layout: Layout, source: NDArray[np.integer], variable: str) -> NDArray[np.int64]:
     """Return where components stand in the rows of a variable, (len(source),) int64."""
-    circuit = program.circuit
+    circuit = layout.circuit
     table = np.full(len(circuit.groups), -1, dtype=np.int64)
-    ring = program.memory.rings[variable]
+    ring = layout.rings[variable]
     for g in range(len(circuit.groups)):
         segment = ring.segments.get(str(g))
         if segment is not None:
             table[g] = segment.start - circuit.starts[g]
     offset = np.repeat(table, [g.count for g in circuit.groups])
     element: NDArray[np.int64] = source + offset[source]
-    for g, order in program.positions.items():
+    for g, order in layout.positions.items():
         mine = (source >= circuit.starts[g]) & (source < circuit.starts[g + 1])
         if mine.any():
-            base = program.memory.segment(g, variable).start
+            base = layout.segment(g, variable).start
             element[mine] = base + order[source[mine] - circuit.starts[g]]
     return element
 
 
-def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, program: Program) -> Edges:
+def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, layout: Layout) -> Edges:
     """Concatenate the parts and sort them by target, keeping the order within a target."""
     if len(parts) == 1:
         target, element, back, data = parts[0]
@@ -127,7 +125,7 @@ def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, program
             )
             for name in names
         }
-    order = program.positions.get(number)
+    order = layout.positions.get(number)
     if order is not None:
         target = order[target]
     if (target[1:] < target[:-1]).any():

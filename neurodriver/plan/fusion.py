@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..circuit.circuit import Circuit, Port
+from ..circuit.circuit import Circuit
+from ..circuit.wiring import carried
+from ..model.kinds import VariableKind
 from .delays import steps_of
 from .injection import Slots
 from .sums.gather import Edges, Gather, plan
@@ -33,18 +35,23 @@ class Fused:
         Places in the synapses' storage, padding included.
     gather : Gather
         The Aggregator's sum of conductances, in sliced form.
+    variable : str
+        The conductance.
     """
 
     synapse: int
     capacity: int
     gather: Gather
+    variable: str
 
 
 def find_fusions(circuit: Circuit, dt: float, slots: Slots) -> dict[int, Fused]:
     """Return the fusions that apply: number of the Aggregator's group -> Fused."""
     found: dict[int, Fused] = {}
     for number, group in enumerate(circuit.groups):
-        if group.name != "Aggregator" or "g" in slots.count:
+        if group.model.converts is not VariableKind.CONDUCTANCE:
+            continue
+        if carried(group.model).variable in slots.count:
             continue
         fused = _find(circuit, number, dt)
         if fused is None or not _single_inputs(circuit, fused.synapse, slots):
@@ -70,25 +77,30 @@ def _single_inputs(circuit: Circuit, number: int, slots: Slots) -> bool:
 
 def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     start, end = circuit.starts[number], circuit.starts[number + 1]
-    readers = [c for c in circuit.connections if c.variable == "g" and len(c)]
+    outer = circuit.groups[number].model
+    access = carried(outer)
+    readers = [c for c in circuit.connections if c.variable == access.variable and len(c)]
     if len(readers) != 1:
         return None
     links = readers[0]
-    if links.access != "g" or not ((links.target >= start) & (links.target < end)).all():
+    if links.access != access.name or not ((links.target >= start) & (links.target < end)).all():
         return None
     synapse = int(np.searchsorted(circuit.starts, links.source[0], side="right") - 1)
     group = circuit.groups[synapse]
     first = int(circuit.starts[synapse])
     each_once = np.array_equal(np.sort(links.source), first + np.arange(group.count))
-    if not each_once or (steps_of(links, dt) != 1).any() or group.model is Port:
+    if not each_once or (steps_of(links, dt) != 1).any() or group.is_port:
         return None
-    model, outer = group.model, circuit.groups[number].model
+    model, conductance = group.model, {access.variable}
     if model.in_old_style() or model.methods or outer.in_old_style() or outer.methods:
         return None
     names = {*model.params, *model.constants, *model.terms, *model.states, *model.updates}
-    names |= {model.input_symbol(a) for a in model.accesses} - {"g"}
-    clash = names & {"V", "I", "reverse"} or {a.name for a in model.accesses} & {"V", "g"}
-    if set(model.outputs) != {"g"} or set(model.updates) != {"g"} or clash or outer.params:
+    names |= {model.input_symbol(a) for a in model.accesses} - {access.name}
+    summed = {a.name for a in outer.accesses}
+    taken = {*summed, *outer.updates, *access.connection} - {access.name}
+    if names & taken or {a.name for a in model.accesses} & summed or outer.params:
+        return None
+    if set(model.outputs) != conductance or set(model.updates) != conductance:
         return None
     if model.sub_units is not None:
         return None
@@ -111,4 +123,4 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     assert gather.place is not None  # the sliced form has one
     place[links.source[order] - first] = gather.place
     gather.place = place  # of each synapse, in the circuit's order
-    return Fused(synapse, capacity, gather)
+    return Fused(synapse, capacity, gather, access.variable)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Connections, Port
+from ..circuit.circuit import Circuit, Connections
 from ..errors import Faults, TargetError, near, quoted
 from ..model.component import Parameter
 
@@ -84,7 +84,7 @@ def _lead(
     faults: Faults,
 ) -> None:
     model = circuit.groups[g].model
-    if model is Port:
+    if model.is_port:
         _through_ports(circuit, variable, slot, found, slots, faults)
         return
     access = next((a for a in model.accesses if a.variable == variable), None)

@@ -12,10 +12,10 @@ from collections.abc import Container, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Port
+from ..circuit.circuit import Circuit
 from ..circuit.projections import Drawn
-from ..model.component import EVENT_VARIABLES, NDComponent
-from .memory import LANES
+from ..model.component import NDComponent
+from ..native.buffers import LANES
 from .sums.gather import NEAR, in_rows
 
 LOOSE = 1.5
@@ -68,7 +68,7 @@ def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, NDArra
 
 
 def _own_code(model: type[NDComponent]) -> bool:
-    own = model is Port or model.in_old_style() or model.methods or model.sub_units
+    own = model.is_port or model.in_old_style() or model.methods or model.sub_units
     return bool(own)
 
 
@@ -97,7 +97,7 @@ def by_rows(
             g in but
             or g in ordered
             or _own_code(model)
-            or EVENT_VARIABLES & {*model.updates}
+            or any(map(circuit.is_event, model.updates))
             or model.draws_random()
         ):
             continue
@@ -118,7 +118,7 @@ def _row_begins(circuit: Circuit, g: int, place: NDArray[np.int64]) -> NDArray[n
     count, start = circuit.groups[g].count, circuit.starts[g]
     parts = []
     for links in circuit.connections:
-        if links.variable not in EVENT_VARIABLES:
+        if not circuit.is_event(links.variable):
             mine = (links.target >= start) & (links.target < start + count)
             parts += [(links, np.flatnonzero(mine))] if mine.any() else []
     edges = sum(len(mine) for _, mine in parts)

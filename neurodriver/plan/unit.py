@@ -1,30 +1,148 @@
-"""``Unit``: a kernel with what its arguments stand for."""
+"""``KernelSpec`` and ``Unit``: what one kernel computes, before any text is written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codegen.kernel import Kernel
-from .memory import LANES
+from ..model.component import Access, NDComponent
+from ..model.kinds import Kinds, VariableKind
+from ..native.buffers import LANES
+from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment, ring
+from .sums.gather import Gather, outside
 
 
-@dataclass
-class Unit:
-    """One kernel with what its arguments stand for.
+@dataclass(frozen=True)
+class KernelSpec:
+    """What the text of a group's kernel depends on.
 
     Attributes
     ----------
-    kernel : Kernel
-    groups : tuple of int
-        Groups it advances.
+    number : int
+        Of the group.
+    model : NDComponent subclass
+    kinds : mapping of str to VariableKind
+        Of the circuit's variables.
+    dtype : str
+    substeps : int
+    uniform : frozenset of str
+        Parameters and constants that all components share.
+    published : frozenset of str
+        Updated variables that have a ring.
+    gathers : mapping of str to Gather
+        Access name -> form.
+    inputs_alone : frozenset of str
+        Variables whose rings hold nothing but inputs.
     count : int
-        Components it loops over.
-    values : dict
-        Argument key -> array, int or float; rings are looked up in the memory.
+        Components of the group.
+    unseen : frozenset of str
+        Updated variables that only their own component reads: a ring of one row.
+    """
+
+    number: int
+    model: type[NDComponent]
+    kinds: Kinds
+    dtype: str
+    substeps: int
+    uniform: frozenset[str]
+    published: frozenset[str]
+    gathers: Mapping[str, Gather]
+    inputs_alone: frozenset[str] = frozenset()
+    count: int = 0
+    unseen: frozenset[str] = frozenset()
+
+    @property
+    def accesses(self) -> list[Access]:
+        """The accesses of the model; one that is summed in two parts comes twice, sums first."""
+        out = []
+        for access in self.model.accesses:
+            if outside(access.name) in self.gathers:
+                out.append(replace(access, receptor=outside(access.name)))
+            out.append(access)
+        return out
+
+    @property
+    def apart(self) -> bool:
+        """Whether threads may share a slice of components: no events are collected by slices."""
+        return self.model.sub_units is not None and not any(map(self.is_event, self.published))
+
+    def ring(self, variable: str) -> Key:
+        """Return the key of the ring of a variable."""
+        return ring(variable, self.kinds.get(variable, VariableKind.GRADED))
+
+    def is_event(self, variable: str) -> bool:
+        """Whether a variable is one of events."""
+        return self.kinds.get(variable) is VariableKind.EVENT
+
+    @property
+    def shared_by_warp(self) -> bool:
+        """Whether the threads of a warp share a component: its sums are long, or by sub-units."""
+        rows = any(gather.form == "rows" for gather in self.gathers.values())
+        return rows or self.model.sub_units is not None
+
+    @property
+    def template(self) -> bool:
+        """Whether the text is written by the instance of a user's class."""
+        return self.model.kernel == "template"
+
+    def key(self, kind: Kind, name: str) -> Key:
+        """Return the key of what the group's components have."""
+        owner = Instance if self.template else Population
+        return Key(owner(self.number), kind, name)
+
+    def parameter(self, name: str) -> Key:
+        """Return the key of a parameter."""
+        return self.key(Kind.PARAMETER, name)
+
+    @property
+    def components(self) -> Key:
+        """Key of the number of components, as a template gets it."""
+        return self.key(Kind.SIZE, "components")
+
+    @property
+    def dt(self) -> Key:
+        """Key of the length of a sub-step in seconds, as a template gets it."""
+        return self.key(Kind.STEP, "dt")
+
+    @property
+    def dt_ms(self) -> Key:
+        """Key of the length of a sub-step in milliseconds."""
+        return self.key(Kind.STEP, "dt_ms")
+
+    def receptor(self, access: str, kind: Kind, name: str) -> Key:
+        """Return the key of what belongs to an access."""
+        return Key(Receptor(self.number, access), kind, name)
+
+    def connection(self, access: str, name: str) -> Key:
+        """Return the key of an array, or a number, of an access's connections."""
+        return self.gathers[access].key(Receptor(self.number, access), name)
+
+    def size(self, access: str, name: str) -> Key:
+        """Return the key of a whole number of an access's plan."""
+        return self.receptor(access, Kind.SIZE, name)
+
+    def input_sum(self, access: str) -> Key:
+        """Return the key of the sums that a template is given."""
+        return Key(InstanceReceptor(self.number, access), Kind.SUM, "input")
+
+    def segment(self, variable: str, name: str, kind: Kind = Kind.SIZE) -> Key:
+        """Return the key of what belongs to the group's segment of a variable."""
+        return Key(Segment(self.number, variable), kind, name)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one kernel advances.
+
+    Attributes
+    ----------
+    specs : tuple of KernelSpec
+        One; or two, of an Aggregator and of the synapses that are advanced while it sums them.
+    count : int
+        Components that the kernel loops over.
     cost : (slices,) float64
         Estimated work of each ``grain`` components.
     stepwise : bool
@@ -35,17 +153,40 @@ class Unit:
         Whether threads share a component, on a GPU.
     idle : bool
         Whether what they share is nothing at most steps.
-    sources : dict of (variable, group number) to int
-        Whose events it deals out -> the first of its sources, on a GPU.
     """
 
-    kernel: Kernel
-    groups: tuple[int, ...]
+    specs: tuple[KernelSpec, ...]
     count: int
-    values: dict[str, Any]
     cost: NDArray[np.float64]
     stepwise: bool = False
     grain: int = LANES
     spread: bool = False
     idle: bool = False
-    sources: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Numbers of the groups that it advances."""
+        return tuple(spec.number for spec in self.specs)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The connections of one access, by which spikes are delivered on a GPU.
+
+    Attributes
+    ----------
+    spec : KernelSpec
+        Of the targets.
+    access : str
+    sources : dict of (variable, group number) to int
+        Whose events it delivers -> the first of its sources.
+    """
+
+    spec: KernelSpec
+    access: str
+    sources: dict[tuple[str, int], int]
+
+    @property
+    def gather(self) -> Gather:
+        """The plan of the access."""
+        return self.spec.gathers[self.access]

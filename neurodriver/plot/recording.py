@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NeurodriverError, near
+from ..model.kinds import usually_event
 from ..results import Events, Recording, Variable, open_recording
 from .movie import Movie
 from .panels import MOST_TRACES, Panel
@@ -146,7 +147,7 @@ def _parts(
         if not chosen:
             continue
         part: Any = recording[variable]
-        if variable == "spike_state" and isinstance(part, Variable):
+        if usually_event(variable) and isinstance(part, Variable):
             part = recording.as_events(variable)  # rows, in older files
         part = part if uids is None else part[chosen]
         parts.append(part if between is None else part.between(*between))

@@ -10,13 +10,13 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import wraps
 from types import ModuleType
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..plan.program import Program
-    from .kernels import Measured
+
+from .measured import Measured, Timed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,46 +26,6 @@ MOST_EVENTS = 500_000
 
 DOMAIN = "neurodriver"
 """NVTX domain of the ranges."""
-
-
-@runtime_checkable
-class Timed(Protocol):
-    """What a backend tells about the steps of a profiled run; one without it has no kernel table.
-
-    It asks ``current().on`` when it is made or started, and measures only where that is so.
-
-    Attributes
-    ----------
-    threads : int
-        How many work side by side: by so many the seconds are divided.
-    worker : str
-        What each of them is: ``thread``, ``warp``.
-    peak_by : str
-        What ``peak_bandwidth`` has measured.
-    """
-
-    threads: int
-    worker: str
-    peak_by: str
-
-    def profile_times(self) -> list[tuple[str, float]]:
-        """Return name and seconds of each unit, in the program's order, then of everything else.
-
-        Seconds are those of all threads together, from step 0 to now. Of the rest, ``barrier`` is
-        the time that threads wait for each other.
-        """
-        ...
-
-    def profile_step(self) -> list[tuple[int, str, float, float]]:
-        """Return thread, name, begin and end of the parts of one step of the last call.
-
-        In seconds since that call began; empty where that is not known.
-        """
-        ...
-
-    def peak_bandwidth(self) -> float:
-        """Return the bandwidth of the memory that the kernels use, in bytes a second."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -180,15 +140,11 @@ class Profile:
             for _, part, first, last in mine:
                 self.add(Event(part, name, begin + first, begin + last))
 
-    def measure(self, backend: object, program: Program, steps: int) -> None:
+    def measure(self, measured: Callable[[], Measured]) -> None:
         """Take what a backend knows of its steps, before it is closed."""
-        from .kernels import measured
-
-        if not steps or not isinstance(backend, Timed):
-            return
         begin, token = time.perf_counter(), _CURRENT.set(OFF)
         try:
-            self.measured.append(measured(backend, program, steps))
+            self.measured.append(measured())
         finally:
             _CURRENT.reset(token)
             self._begin += time.perf_counter() - begin  # no part of what it measures
@@ -260,7 +216,7 @@ class Off:
     def step(self, backend: object, begin: float) -> None:
         """Keep nothing."""
 
-    def measure(self, backend: object, program: Program, steps: int) -> None:
+    def measure(self, measured: Callable[[], Measured]) -> None:
         """Take nothing."""
 
 

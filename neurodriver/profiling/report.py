@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .kernels import Measured, Row
+    from .measured import Measured, Row
     from .phases import Profile
 
 _SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

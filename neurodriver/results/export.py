@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NeurodriverError, RecordingError
+from ..model.kinds import usually_event
 from .events import Events
 from .variable import Traces, Variable
 
@@ -127,7 +128,7 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
     end = recording.duration
     for name in _chosen(recording, variables):
         part = recording[name]
-        if name == "spike_state" and isinstance(part, Variable):
+        if usually_event(name) and isinstance(part, Variable):
             part = recording.as_events(name)
         if isinstance(part, Events):
             for uid, times in part.trains().items():

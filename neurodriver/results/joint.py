@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 
 from ..errors import RecordingError, near, quoted
+from ..model.kinds import SPIKES
 from .events import Events
 from .recording import Recording, _plain
 from .variable import Variable
@@ -110,7 +111,7 @@ class JointRecording(Recording):
         """Time simulated, s; that of the LPU which came furthest."""
         return max(one.duration for one in self.lpus.values())
 
-    def as_events(self, variable: str = "spike_state") -> Events:
+    def as_events(self, variable: str = SPIKES) -> Events:
         one, name = self._part(variable)
         return one.as_events(name)
 

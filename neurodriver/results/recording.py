@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
+from ..model.kinds import SPIKES
 from ..recorders.base import sample_times
 from .events import Events, nonzero
 from .variable import Labels, Times, Variable
@@ -256,7 +257,7 @@ class Recording:
             columns = None  # all of them: no need to pick
         return Variable(dataset, labels, self._times(group), rows, columns)
 
-    def as_events(self, variable: str = "spike_state") -> Events:
+    def as_events(self, variable: str = SPIKES) -> Events:
         """Return a variable as events; what is stored as rows is searched for values not zero."""
         data, group = self.dataset(variable), self._group(variable)
         labels = self._labels(variable)
@@ -270,13 +271,13 @@ class Recording:
         return Events(data["time"], data["index"], labels, (0, count))
 
     def events(
-        self, variable: str = "spike_state"
+        self, variable: str = SPIKES
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
         """Return the events of a variable: times (m,) float64 s, and columns (m,) int32."""
         return self.as_events(variable).read()
 
     def spikes(
-        self, uids: str | Sequence[str] | None = None, variable: str = "spike_state"
+        self, uids: str | Sequence[str] | None = None, variable: str = SPIKES
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return the times of the events of each uid, s, ascending; empty arrays included."""
         events = self.as_events(variable)

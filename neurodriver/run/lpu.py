@@ -24,13 +24,19 @@ from ..plan.program import Program
 from ..recorders.base import Recorder
 from .simulation import Attributes, Member, Simulation
 
-_MANAGED: ContextVar[bool] = ContextVar("managed", default=False)
+_MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
 
 
 @contextmanager
-def managed() -> Iterator[None]:
-    """Let LPUs be made without a simulation of their own: a manager gives them one."""
-    token = _MANAGED.set(True)
+def managed(id: str) -> Iterator[None]:
+    """Let an LPU be made without a simulation of its own: a manager gives it one.
+
+    Parameters
+    ----------
+    id : str
+        Id of the LPU. It is the namespace of random numbers where the circuit has none.
+    """
+    token = _MANAGED.set(str(id))  # old scripts may have numbers
     try:
         yield
     finally:
@@ -63,8 +69,8 @@ class LPU:
     threads : int, optional
         Worker threads; by the circuit's size when not given. The results do not depend on it.
     seed : int
-        Seed of all random numbers, at least 0.
-    backend : {"cpu", "cuda"}, optional
+        Seed of the random numbers that models draw, at least 0.
+    backend : {"cpu", "cuda"} or Choice, optional
         What advances the circuit; ``NEURODRIVER_BACKEND`` when not given.
     models : NDComponent subclass, module, path, or nested sequence of these
         Models beside the shipped ones, for a circuit from a file or a graph.
@@ -81,6 +87,13 @@ class LPU:
     merge : bool
         Whether linear synapses of one target and equal kinetics may be computed as one, which
         changes results by rounding. Without ``plans`` they are not.
+
+    Attributes
+    ----------
+    random_namespace : str
+        Namespace of the random numbers of models and inputs: that of the circuit; where it has
+        none, the id that a Manager knows the LPU by, or the empty one without a Manager. Equal
+        uids draw independent numbers in different namespaces.
 
     Raises
     ------
@@ -103,7 +116,7 @@ class LPU:
         dtype: str = "float64",
         threads: int | None = None,
         seed: int = 0,
-        backend: str | None = None,
+        backend: str | Choice | None = None,
         models: Any = (),
         attributes: dict[str, str | int | float] | None = None,
         plans: bool = True,
@@ -116,7 +129,10 @@ class LPU:
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
         self.seed = seed
-        self.inputs: list[Input] = [inputs] if isinstance(inputs, Input) else list(inputs)
+        manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
+        self.random_namespace: str = (manager_id or "") if namespace is None else namespace
+        listed = [inputs] if isinstance(inputs, Input) else inputs
+        self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
         self.recorders: list[Recorder] = (
             [recorders] if isinstance(recorders, Recorder) else list(recorders)
         )
@@ -125,10 +141,11 @@ class LPU:
                 one.LPU_obj = self
         self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
-        self._scope = ""
-        if not _MANAGED.get():
+        self._scope: str | None = None
+        if manager_id is None:
             settings = vars(self.settings).copy()
-            member = Member("", self.inputs, self.recorders, self.attributes, settings.pop("merge"))
+            merge = settings.pop("merge")
+            member = Member(None, self.inputs, self.recorders, self.attributes, merge)
             self.simulation = Simulation(self.circuit, self.dt, [member], **settings)
 
     def join(self, simulation: Simulation, scope: str) -> None:
@@ -158,7 +175,7 @@ class LPU:
     @property
     def memory_manager(self) -> Any:
         """Owner of the variables."""
-        return self.program.memory
+        return self.backend.memory
 
     def get(self, variable: str) -> np.ndarray:
         """Return a copy of the current row of a variable, one value for each component updating it.
@@ -186,9 +203,9 @@ class LPU:
         return updating
 
     def _owners(self, variable: str) -> list[int]:
-        ring = self.program.memory.rings.get(variable)
+        ring = self.program.layout.rings.get(variable)
         if ring is None:
-            known = self.program.memory.rings
+            known = self.program.layout.rings
             if any(variable in g.model.updates for g in self.program.circuit.groups):
                 message = f"'{variable}' is not kept, as only its Aggregator reads it; record it"
                 raise NeurodriverError(message)
@@ -212,7 +229,9 @@ class LPU:
         circuit = self.program.circuit
         element = np.empty(circuit.count, dtype=np.int64)
         for g in self._owners(variable):
-            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.elements(g, variable)
+            element[circuit.starts[g] : circuit.starts[g + 1]] = self.program.layout.elements(
+                g, variable
+            )
         mine: np.ndarray = element[self._updating(variable)]
         return mine
 
@@ -229,6 +248,7 @@ class LPU:
             "seed": self.seed,
             "circuit": self.circuit.name,
             "circuit_digest": self.circuit.digest,
+            "random_namespace": self.random_namespace,
             "dtype": dtype,
             "command": command_line(sys.argv),
         }

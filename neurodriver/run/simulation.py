@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from .. import settings
 from ..backends.base import Backend, Gated
 from ..backends.choice import Choice, depths, make_backend
+from ..backends.measured import measured
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
+from ..plan.compile import compile_circuit
 from ..plan.edges import element_of
-from ..plan.initial import fill_initial
 from ..plan.passes.merge import Recorded
-from ..plan.program import Program, compile_circuit
+from ..plan.program import Program
+from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
@@ -49,8 +51,8 @@ class Member:
 
     Attributes
     ----------
-    scope : str
-        Its id in a joined circuit; empty where there is one circuit.
+    scope : str or None
+        Its id in a joined circuit; None where there is one circuit.
     inputs : list of Input
     recorders : list of Recorder
     attributes : dict
@@ -59,7 +61,7 @@ class Member:
         Whether synapses may be merged.
     """
 
-    scope: str = ""
+    scope: str | None = None
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)
@@ -134,8 +136,6 @@ class Simulation:
             merging=merging_of(members),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
-        if settings.debug():
-            show(self.program)
         self._feed = InputFeed(self.program, inputs)
         self._taps = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
@@ -143,7 +143,8 @@ class Simulation:
         copied = sum(tap.copied for _, tap in self._taps)
         gates = border is not None and border.gates
         self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
-        fill_initial(self.program)
+        if settings.debug():
+            show(self.backend)
         self.backend.publish()
         self._start_relays(relays)
         for _, tap in self._taps:
@@ -175,15 +176,16 @@ class Simulation:
 
     def _start_relays(self, relays: Sequence[Relay]) -> None:
         for variable, component, other, source in relays:
-            begin = self.backend.row(other, 0)[element_of(self.program, source, other)]
-            self.backend.put(variable, element_of(self.program, component, variable), begin)
+            begin = self.backend.row(other, 0)[element_of(self.program.layout, source, other)]
+            self.backend.put(variable, element_of(self.program.layout, component, variable), begin)
 
     @property
-    def culprit(self) -> str:
-        """Id of the LPU whose recorder failed, or whose own code ran; empty where none did."""
+    def culprit(self) -> str | None:
+        """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
         if self._failed is not None:
             return next(m.scope for m, tap in self._taps if tap.recorder is self._failed)
-        return (self.exchange.asking if self.exchange else "") or self._feed.asking
+        asking = self.exchange.asking if self.exchange else None
+        return self._feed.asking if asking is None else asking
 
     @phased("open recordings")
     def start(self, steps: int | None = None) -> None:
@@ -336,7 +338,8 @@ class Simulation:
             last.callback(self.backend.close)
             self.finish()
             profile, self.profile = self.profile, OFF
-            profile.measure(self.backend, self.program, self.step)
+            if self.step and isinstance(self.backend, Timed):
+                profile.measure(partial(measured, self.backend, self.program, self.step))
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:
@@ -345,16 +348,17 @@ def merging_of(members: Sequence[Member]) -> Recorded:
     return Recorded(requests, [m.scope for m in members if not m.merge])
 
 
-def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:
+def scoped(scope: str | None, uids: Sequence[str]) -> Sequence[str]:
     """Return uids as a joined circuit names them."""
-    return [f"{scope}/{uid}" for uid in uids] if scope else uids
+    return uids if scope is None else [f"{scope}/{uid}" for uid in uids]
 
 
-def show(program: Program) -> None:
-    """Print the plan of a program, and its generated text at debug level 2."""
-    for unit in program.units:
-        print(f"{unit.kernel.name}: {unit.count:,} components", file=sys.stderr)
-        for number in unit.groups:
+def show(backend: Backend) -> None:
+    """Print the plan of what a backend runs, and its generated text at debug level 2."""
+    program = backend.program
+    for task in backend.generated.tasks:
+        print(f"{task.kernel.name}: {task.count:,} components", file=sys.stderr)
+        for number in task.groups:
             for (owner, access), gather in program.gathers.items():
                 if owner == number:
                     what = f"{gather.edges:,} connections, {gather.form}"
@@ -363,4 +367,4 @@ def show(program: Program) -> None:
                         file=sys.stderr,
                     )
         if settings.debug() > 1:
-            print(unit.kernel.text, file=sys.stderr)
+            print(task.kernel.text, file=sys.stderr)

@@ -12,7 +12,7 @@ from .table import Row, Table
 CEILINGS = (
     Ceiling("without a spike", {"threshold": 1e3}),
     Ceiling(
-        "its arrays read and written, nothing computed",
+        "its arrays read and written without computation",
         {},
         "V = V + exc; left = left + 1; g_exc = g_exc + exc; g_inh = g_inh + inh;",
     ),

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +12,7 @@ from neurodriver import Manager
 from neurodriver.backends.cuda.device import device_count
 from neurodriver.circuits import optic_lobe
 
-from .measure import median, seconds_per_step
+from .measure import median, on_ranks, seconds_per_step
 from .table import Row, Table
 
 COUNTS = (1_000, 10_000, 100_000, 1_000_000)
@@ -66,19 +60,7 @@ def table(asked: Table) -> list[Row]:
 
 def _ranks(count: int, rounds: int, *more: str) -> dict[str, float]:
     """Run the worker on two ranks; return medians in seconds."""
-    beside = Path(sys.executable).parent
-    launcher = shutil.which("mpiexec", path=beside) or shutil.which("mpiexec") or "mpiexec"
-    worker = Path(__file__).parent / "exchange_worker.py"
-    command = [launcher, "--oversubscribe", "-n", "2", sys.executable]
-    allowed = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
-    done = subprocess.run(
-        [*command, str(worker), str(count), str(rounds), *more],
-        env={**os.environ, **allowed}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(f"exchange_worker.py failed:\n{done.stderr[-2000:]}")
-    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return result
+    return on_ranks(2, "benchmarks.exchange_worker", str(count), str(rounds), *more)
 
 
 def _one_process(rounds: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """One rank of the exchange benchmark: two LPUs that send each other the potential of N neurons.
 
-    exchange_worker.py COUNT ROUNDS [cuda]
+    python -m benchmarks.exchange_worker COUNT ROUNDS [cuda]
 
 On the CPU no kernel has a component to advance, so a step is packing, exchanging and unpacking, and
 the loop around them. On GPUs, one for each rank where there are as many, the kernels run, too.

@@ -6,15 +6,18 @@ import ctypes as ct
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from neurodriver import LPU, backends
+from neurodriver import LPU
 from neurodriver.backends.cpu.triad import triad as triad
 from neurodriver.native.compiler import build, find_compiler
+from neurodriver.native.headers import header
 
 HERE = Path(__file__).parent
 WINDOW = 0.25
@@ -39,7 +42,7 @@ def seconds_per_step(lpu: LPU, windows: int = 5) -> list[float]:
 
 def barrier(threads: int) -> float:
     """Return the seconds of one barrier of the step loop, best of five."""
-    text = (Path(backends.__path__[0]) / "cpu" / "runtime.cpp").read_text(encoding="utf-8")
+    text = header("backends/cpu/runtime.cpp")
     library = build([(text, ("-DREAL=double",))])[0]
     library.nd_barrier_seconds.restype = ct.c_double
     count, rounds = ct.c_longlong(threads), ct.c_longlong(20000)
@@ -53,6 +56,22 @@ def peer(python: str, script: str, *arguments: str) -> dict[str, Any]:
     if done.returncode:
         raise RuntimeError(f"{script} failed:\n{done.stderr[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def on_ranks(ranks: int, module: str, *arguments: str) -> dict[str, float]:
+    """Run a module of ``scripts`` on so many ranks of this host; return what rank 0 printed."""
+    beside = Path(sys.executable).parent
+    launcher = shutil.which("mpiexec", path=beside) or shutil.which("mpiexec") or "mpiexec"
+    command = [launcher, "--oversubscribe", "-n", str(ranks), sys.executable, "-m", module]
+    allowed = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=HERE.parent, env={**os.environ, **allowed}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{module} failed:\n{done.stderr[-2000:]}")
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
 
 

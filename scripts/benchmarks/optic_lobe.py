@@ -54,8 +54,8 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
                 ours.append(min(seconds_per_step(lpu, 2)))
                 theirs.append(other(n))
                 ratios.append(theirs[-1] / ours[-1])
-            moved = sum(u.values[k].nbytes for u in lpu.program.units for k in u.kernel.pointers
-                        if k in u.values)  # fmt: skip
+            used = [k for task in lpu.backend.generated.tasks for k in task.kernel.pointers]
+            moved = sum(lpu.program.arrays[k].nbytes for k in used if k in lpu.program.arrays)
             threads = lpu.backend.threads
         per_edge[extent] = median(ours) / made.edges
         speed = triad(3 * 64e6, "float32", threads)

@@ -246,7 +246,7 @@ def _target(case: Case) -> str:
 
 
 def _events(circuit: nd.Circuit, spikes: Mapping[str, Any]) -> float:
-    """Return how many spikes arrive at a connection in a second."""
+    """Return the number of synaptic events in a second: spikes times their connections."""
     fan_out = np.zeros(circuit.count)
     for links in circuit.connections:
         fan_out += np.bincount(links.source, minlength=circuit.count)
@@ -260,8 +260,9 @@ def _floor(circuit: nd.Circuit, window: int, spent: float, events: float) -> str
     states /= window
     rest = max(spent - copied, 0.0) / max(events, 1e-9)
     return (
-        f"states {states / 1e6:.2g} MB: {copied * 1e6:.2g} us by triad; {events:.3g} arrivals a "
-        f"step, {rest * 1e9:.2g} ns each for all else; barrier {barrier(THREADS) * 1e6:.2g} us"
+        f"states {states / 1e6:.2g} MB: {copied * 1e6:.2g} us by triad; {events:.3g} synaptic "
+        f"events per step, the rest of the step is {rest * 1e9:.2g} ns per event; "
+        f"barrier {barrier(THREADS) * 1e6:.2g} us"
     )
 
 

@@ -77,7 +77,7 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     row = table.row(f"{network.title}, {size}, {dtype}", spent, None, "")
     ms = spent.seconds / dt * 1e3
     row |= {"ms a second": ms, "build s": drawing + built, "spikes a second": rate}
-    row["floor"] = f"{arrivals:.3g} arrivals a step; {floor}"
+    row["floor"] = f"{floor}; {arrivals:.3g} synaptic events per step"
     if dtype == "float64" or math.isinf(network.target):
         return row
     told = f"<= {network.target:g} ms"

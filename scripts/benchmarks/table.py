@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 import neurodriver as nd
-from neurodriver.native.buffers import Blank
 
 from .measure import WINDOW, barrier, median, triad
 
@@ -153,13 +150,10 @@ def bytes_of(lpu: nd.LPU) -> float:
     A component reads an input and writes a row, which another one reads.
     """
     program = lpu.program
-    arrays = {id(v): v for unit in program.units for v in unit.values.values()}
     total = 3 * program.dtype.itemsize * sum(unit.count for unit in program.units)
-    for value in arrays.values():
-        if isinstance(value, np.ndarray):
-            total += value.nbytes
-        elif isinstance(value, Blank):
-            total += 2 * value.size * np.dtype(value.dtype).itemsize
+    for row in program.arrays.values():
+        if row.shape:
+            total += row.nbytes * (1 if row.value is not None else 2)
     return float(total)
 
 

@@ -1,4 +1,4 @@
-"""Tests that need a GPU; without one they are skipped with the reason."""
+"""Tests that need a GPU."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from neurodriver.backends.cuda.device import Device, DeviceError, device_count
+from neurodriver.backends.cuda.device import Device, device_count
 
 
-@pytest.fixture(autouse=True, scope="session")
-def gpus() -> int:
-    """Return how many GPUs there are."""
-    try:
-        count = device_count()
-    except DeviceError as error:
-        pytest.skip(str(error))
-    if not count:
-        pytest.skip("there is no GPU")
-    return count
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of this folder."""
+    item.add_marker(pytest.mark.needs("a GPU"))
 
 
 @pytest.fixture(scope="session")
-def gpu(gpus: int) -> Device:
+def gpus() -> int:
+    """Return how many GPUs there are."""
+    return device_count()
+
+
+@pytest.fixture(scope="session")
+def gpu() -> Device:
     """Return the first GPU."""
     return Device(0)
 

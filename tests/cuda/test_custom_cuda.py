@@ -31,8 +31,7 @@ from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.tables import Probe
 from neurodriver.compat.components import BaseAxonHillockModel, BaseSynapseModel
 from neurodriver.errors import ModelError
-from neurodriver.plan.initial import fill_initial
-from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
 TEMPLATES = {"LeakyIAF": OldLeaky, "AlphaSynapse": OldAlpha}
@@ -302,10 +301,9 @@ def test_rows_for_other_processes_hold_what_run_step_wrote(executor: str) -> Non
     nodes = {f"n{i}": node("DeviceLeaky", IAF, initV=-50.0 - i) for i in range(3)}
     program = compile_circuit(build(nodes, models=[DeviceLeaky]), 1e-4, target=CUDA)
     backend = CUDABackend(program, executor=executor)
-    fill_initial(program)
     backend.publish()
     elements, out = np.array([2, 0], dtype=np.int32), np.zeros((1, 2))
-    ring = list(program.memory.rings).index("V")
+    ring = list(program.layout.rings).index("V")
     backend.start([], [], [], [Probe(ring, 2, elements.ctypes.data, 0, 1, out.ctypes.data, 1)])
     rows = []
     for k in range(5):
@@ -313,7 +311,7 @@ def test_rows_for_other_processes_hold_what_run_step_wrote(executor: str) -> Non
         backend.run_step(k)
         rows.append(out[0].copy())
         V = backend.row("V", k + 1)
-        assert rows[-1].tolist() == V[program.elements(0, "V")[[2, 0]]].tolist()
+        assert rows[-1].tolist() == V[program.layout.elements(0, "V")[[2, 0]]].tolist()
     backend.close()
     assert (np.diff(rows, axis=0) < 0).all()
 

@@ -138,10 +138,9 @@ def test_two_lpus_side_by_side(executor: str) -> None:
         lpu.close()
 
 
-def test_two_gpus(gpus: int) -> None:
+@pytest.mark.needs("two GPUs")
+def test_two_gpus() -> None:
     """The same circuit on the second one."""
-    if gpus < 2:
-        pytest.skip("needs two GPUs")
     found = []
     for number in (0, 1):
         with run(device=number) as lpu:

@@ -8,22 +8,9 @@ import pytest
 from launch import mpiexec
 
 
-def number_of_gpus() -> int:
-    """Return how many GPUs there are; skip the test where PyCUDA cannot tell."""
-    cuda = pytest.importorskip("pycuda.driver", reason="PyCUDA is not installed")
-    try:
-        cuda.init()
-    except cuda.Error as error:
-        pytest.skip(f"no GPU: {error}")
-    return int(cuda.Device.count())
-
-
-@pytest.mark.parametrize("gpus", [1, 2])
+@pytest.mark.parametrize("gpus", [1, pytest.param(2, marks=pytest.mark.needs("two GPUs"))])
 def test_same_bits(gpus: int) -> None:
     """Both ranks on one GPU, and each on its own."""
-    found = number_of_gpus()
-    if found < gpus:
-        pytest.skip(f"needs {gpus} GPUs, this machine has {found}")
     done = mpiexec(2, [str(Path(__file__).parent / "two_gpus.py"), str(gpus)], 500)
     for rank in range(2):
         assert f"rank {rank}: " in done.stdout

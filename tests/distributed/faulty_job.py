@@ -183,7 +183,7 @@ def one(number: int) -> None:
         around(man, here)
         man.wait()
     except LPUExecutionError as failed:
-        error = [failed.lpu, failed.step, *man._errors[0][:2], "".join(man._errors[0][2])]
+        error = [failed.lpu, failed.step, "".join(failed.traceback)]
     finally:
         steps = {name: lpu.step for name, lpu in man.lpus.items() if hasattr(lpu, "simulation")}
         say(what="run", number=number, error=error, steps=steps)

@@ -53,6 +53,16 @@ def test_same_recordings(tmp_path: Path, rank: str) -> None:
     assert compared > 10
 
 
+def test_each_rank_is_compared_with_the_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes from other ranks, from step 0 on, reaches the reference of a compared run, too."""
+    monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
+    code, _, errors = run(write(tmp_path))
+    assert code == 0, errors
+    assert errors.count("beside the CPU: 300 steps") == errors.count("all bits equal") == 2
+
+
 FAULTS = {
     "form": ("dt = 1e-4", "dt = 0", "line 1: dt: must be above 0, got 0"),
     "ports": ("/left/v[0:3]", "/left/w[0:3]", "left has no port '/left/w/0'"),

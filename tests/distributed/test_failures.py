@@ -19,7 +19,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from launch import ROOT, environment, launcher
+from launch import ROOT, environment, launcher, start_in_foreground
 
 TIMES = int(os.environ.get("NEURODRIVER_TEST_FAULTS", "2"))
 WITHIN = 5.0
@@ -50,9 +50,9 @@ def job(kind: str, folder: Path, repeats: int = 1, seed: int = 0) -> Ended:
     folder.mkdir(exist_ok=True)
     program = Path(__file__).with_name("faulty_job.py")
     arguments = [str(program), kind, str(folder), str(repeats), str(seed)]
-    process = subprocess.Popen(
+    process = start_in_foreground(
         [*launcher(RANKS), sys.executable, *arguments],
-        env=environment(), cwd=ROOT, text=True,
+        env=environment(), cwd=ROOT,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     began = time.time()
@@ -122,10 +122,8 @@ def test_an_error_in_an_lpu(kind: str, culprits: str, cause: str, tmp_path: Path
         assert max(run["time"] for run in mine) - fault["time"] < WITHIN
         told = mine[0]["error"]
         assert all(run["error"] == told for run in mine)
-        assert told[0] == told[2]
         assert told[0] in culprits
-        assert told[1] == told[3]
-        assert cause in told[4]
+        assert cause in told[2]
         if kind in ("input", "exit_within", "two", "unconnected", "module"):
             assert fault["step"] == told[1]
         if kind == "constructor":

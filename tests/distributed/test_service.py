@@ -86,15 +86,10 @@ def test_a_failure_is_the_script_s_to_handle(tmp_path: Path, first: str) -> None
     assert "ValueError" in done.stderr
 
 
+@pytest.mark.needs("no dill")
 def test_what_cannot_be_sent_is_told(tmp_path: Path) -> None:
     """A class of the script itself, a function without a name, an open file."""
     pytest.importorskip("mpi4py")
-    try:
-        import dill  # type: ignore[import-not-found]  # noqa: F401
-    except ImportError:
-        pass
-    else:
-        pytest.skip("dill sends them")
     done = led(
         tmp_path,
         """

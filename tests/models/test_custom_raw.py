@@ -27,8 +27,7 @@ from neurodriver.backends.cpu.backend import CPUBackend, Probe
 from neurodriver.codegen.template import _independent, _one_pass, filled_in
 from neurodriver.compat.components import BaseDendriteModel, BaseMembraneModel, BaseSynapseModel
 from neurodriver.errors import CircuitWarning, CompileError, ModelError
-from neurodriver.plan.initial import fill_initial
-from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.compile import compile_circuit
 
 KERNEL = (
     "__global__ void update(int n, %(dt)s dt, int steps, %(input_I)s *I, %(param_tau)s *tau, "
@@ -257,11 +256,10 @@ def test_rows_for_other_processes_hold_what_run_step_wrote() -> None:
     )
     program = compile_circuit(circuit, 1e-4)
     backend = CPUBackend(program, 2)
-    fill_initial(program)
     backend.publish()
     elements = np.array([2, 0], dtype=np.int32)
     out = np.zeros((1, 2))
-    ring = list(program.memory.rings).index("V")
+    ring = list(program.layout.rings).index("V")
     probe = Probe(ring, 2, elements.ctypes.data, 0, 1, out.ctypes.data, 1)
     backend.start([], [], [], [probe])
     rows = []
@@ -269,8 +267,8 @@ def test_rows_for_other_processes_hold_what_run_step_wrote() -> None:
         backend.run(k, 1)
         backend.run_step(k)
         rows.append(out[0].copy())
-        V = program.memory.get_buffer("V")[(k + 1) % 2]
-        assert rows[-1].tolist() == V[program.elements(0, "V")[[2, 0]]].tolist()
+        V = backend.memory.get_buffer("V")[(k + 1) % 2]
+        assert rows[-1].tolist() == V[program.layout.elements(0, "V")[[2, 0]]].tolist()
     backend.close()
     assert (np.diff(rows, axis=0) < 0).all()
 

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from experiment_files import HEAD, LEFT, RIGHT, WHOLE, write
-from launch import ROOT, environment
+from launch import ROOT, environment, start_in_foreground
 from support import DT
 
 import neurodriver as nd
@@ -253,7 +253,7 @@ def test_a_killed_run_is_readable(tmp_path: Path) -> None:
     text = WHOLE.replace("duration = 0.03", "steps = 50_000_000")
     path = write(tmp_path, text)
     command = [sys.executable, "-m", "neurodriver", "run", str(path)]
-    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    process = start_in_foreground(command, env=environment(), stdout=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and process.poll() is None:

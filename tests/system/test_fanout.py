@@ -35,8 +35,8 @@ from neurodriver import (
 )
 from neurodriver.circuit.projections import Drawn
 from neurodriver.errors import CircuitError, CircuitWarning, InputError
-from neurodriver.native.buffers import aligned
-from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.program import Program
 from neurodriver.plan.spikes import weights as whole
 from neurodriver.plan.spikes.weights import MOST_SPIKES, whole_weights
 from neurodriver.plan.sums.gather import Edges
@@ -136,13 +136,6 @@ def test_bits_of_a_gather_where_little_arrives(
 @pytest.mark.parametrize("most", [6000, 1600, 100])
 def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there is room for; without a calendar's memory, and beyond its room, none."""
-    kept: list[NDArray[Any]] = []
-
-    def seen(size: int, dtype: Any) -> NDArray[Any]:
-        kept.append(aligned(size, dtype))
-        return kept[-1]
-
-    monkeypatch.setattr("neurodriver.backends.cpu.backend.aligned", seen)
     monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
     monkeypatch.setattr("neurodriver.plan.spikes.fanout.MOST_POSTPONED", most)
     monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 6)
@@ -156,7 +149,8 @@ def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch)
     with LPU(made, DT, backend="cpu", threads=2) as lpu:
         for _ in range(40):
             lpu.run(steps=1)
-            (calendar,) = [a for a in kept if a.dtype == np.int64 and len(a) == limits["postponed"]]
+            (row,) = [r for r in lpu.program.arrays.values() if r.key.name == "calendar"]
+            calendar = lpu.backend.array(row.key)
             found += [calendar[t * share :][:pages].copy() for t in range(2) if room]
         state = lpu.get("V")
     assert limits["postponed"] == most < slots
@@ -180,7 +174,7 @@ def test_slots_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     program = compile_circuit(Circuit.from_arrays(groups, links), DT)
     blanks = [blank for g in program.gathers.values() for blank in g.blanks.values()]
     assert len(blanks) == 6
-    assert sum(program.memory.claims.values()) == sum(blank.nbytes for blank in blanks) > 0
+    assert sum(program.claims.values()) == sum(blank.nbytes for blank in blanks) > 0
     monkeypatch.setattr("neurodriver.backends.cpu.backend.free_memory", lambda: 5e4)
     with pytest.raises(CircuitError, match=r"the 20 slots of each of 336 components that spikes"):
         LPU(circuit("any"), DT, backend="cpu").run(steps=1)
@@ -195,7 +189,7 @@ def test_a_value_that_nobody_reads(dtype: str) -> None:
     assert alone["spike_state"].sum() > 20
     assert_same_bits(alone, {"spike_state": both["spike_state"]})
     rows = [
-        compile_circuit(made, DT, dtype, recorded=frozenset(r)).memory.rings["V"].depth
+        compile_circuit(made, DT, dtype, recorded=frozenset(r)).layout.rings["V"].depth
         for r in ((), ("V",))
     ]
     assert rows == [1, 2]
@@ -213,7 +207,7 @@ def test_all_at_once(count: int, dtype: str) -> None:
     made = Circuit.from_arrays(groups, [links])
     with LPU(made, DT, dtype=dtype, backend="cpu", threads=1) as lpu:
         lpu.run(steps=1)
-        memory = lpu.simulation.backend.program.memory
+        memory = lpu.simulation.backend.memory
         row = memory.get_buffer("spike_state")[1]
         assert np.flatnonzero(row).tolist() == list(range(count))
         notes = memory.noted["spike_state"].reshape(2, -1)[1, : -(-count // 16)]
@@ -267,13 +261,13 @@ def test_bytes_of_a_connection() -> None:
 def test_rows_are_kept_until_the_first_spike_is_due() -> None:
     """Rows for two windows of the least delay, and slots for what is due after that."""
     program = compile_circuit(circuit("one", (4, 9)), DT)
-    assert program.memory.rings["spike_state"].depth == 2 * 4
+    assert program.layout.rings["spike_state"].depth == 2 * 4
     assert only(program).limits["depth"] == 6 + 4 - 1
     program = compile_circuit(circuit("one", (1, 9)), DT)
-    assert program.memory.rings["spike_state"].depth == 2
+    assert program.layout.rings["spike_state"].depth == 2
     assert only(program).limits["depth"] == 9
     program = compile_circuit(circuit("one", (4, 9)), DT, plans=False)
-    assert program.memory.rings["spike_state"].depth == 10
+    assert program.layout.rings["spike_state"].depth == 10
 
 
 @pytest.mark.parametrize("noted", [1, 1 << 15])

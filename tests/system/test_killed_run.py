@@ -11,6 +11,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+from launch import start_in_foreground
 
 ROOT = Path(__file__).parents[2]
 CIRCUIT = ROOT / "data" / "circuits" / "one_neuron.gexf"
@@ -31,7 +32,7 @@ def test_killed_run_leaves_a_readable_file(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "neurodriver", "run", str(CIRCUIT), "--dt", "1e-4",
                    "--duration", "1000", "--input", str(source), "--input-mode", "repeat",
                    "-o", str(output)]  # fmt: skip
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = start_in_foreground(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while not output.exists() and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -44,7 +44,7 @@ from neurodriver import (
 from neurodriver.__main__ import main
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import NeurodriverError
-from neurodriver.plan import program as compiling
+from neurodriver.plan import build as compiling
 
 BOUND = {"float64": 1e-12, "float32": 2e-5}
 """Largest difference of a conductance that merging makes, relative to its largest value."""
@@ -102,7 +102,7 @@ def states(name: str, train: NDArray[np.bool_], dt: float, p: dict[str, float]) 
 
 def kernels(lpu: LPU) -> list[str]:
     """Return the names of the kernels that a step runs."""
-    return [unit.kernel.name for unit in lpu.program.units]
+    return [task.kernel.name for task in lpu.backend.generated.tasks]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -297,7 +297,7 @@ def test_only_recorded_synapses_are_computed() -> None:
     circuit, train = onto_one("AlphaSynapse", 37)
     given = ArrayInput({"spike_state": ([f"s{i}" for i in range(37)], train.astype(float))})
     with started(circuit, DT, given, [("g", ["s2", "s9"])]) as lpu:
-        counts = {u.kernel.name: u.count for u in lpu.program.units}
+        counts = {u.kernel.name: u.count for u in lpu.backend.generated.tasks}
         assert counts["AlphaSynapse"] == 3  # and a place that all others share
         assert counts["MergedAlphaSynapse"] == 2
     with started(circuit, DT, given) as lpu:

@@ -130,12 +130,10 @@ def test_an_error_names_the_module_and_the_step() -> None:
     man.add(Wrong, "w", "w")
     man.spawn()
     man.start(steps=STEPS)
-    with pytest.raises(LPUExecutionError, match="broken on purpose"):
+    with pytest.raises(LPUExecutionError, match="broken on purpose") as caught:
         man.wait()
-    name, step, lines = man._errors[0]
-    assert (name, step) == ("w", 4)
-    assert "run_step" in "".join(lines)
-    assert "cannot clean up" in "".join(man._errors[1][2])
+    assert (caught.value.lpu, caught.value.step) == ("w", 4)
+    assert "run_step" in "".join(caught.value.traceback)
     echo = man.modules["e"]
     assert isinstance(echo, Echo)
     assert echo.calls == ["pre_run", "post_run"]

@@ -61,7 +61,7 @@ def test_every_kernel_has_a_row(threads: int) -> None:
     circuit = converging(2003, seed=3)
     with Profile() as profile, started(circuit, record=EVERYTHING[:2], threads=threads) as lpu:
         lpu.run(steps=STEPS)
-        units, backend = lpu.program.units, lpu.backend
+        units, backend = lpu.backend.generated.tasks, lpu.backend
         times, ahead = backend.profile_times(), lpu.simulation.flights.ahead
     (found,) = profile.measured
     rest = ["spikes", *REST] if found.worker == "warp" else REST

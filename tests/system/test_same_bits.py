@@ -24,7 +24,7 @@ from support import (
 from neurodriver import LPU, ArrayInput, Circuit, Input
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.source import TILE
-from neurodriver.plan.memory import LANES
+from neurodriver.native.buffers import LANES
 
 WHOLE = 1000
 """Steps per call into compiled code that cover a whole run."""
@@ -215,7 +215,7 @@ def test_recording_changes_nothing(name: str, dtype: str, plans: bool, merge: bo
     with ready(name, dtype, record, plans=plans, merge=merge, backend="cpu") as lpu:
         fused = plans and CASES[name].kernels[0] < CASES[name].kernels[1]
         fused &= not lpu.program.merged.groups
-        assert ("g" in lpu.program.memory.rings) == (name != "optic lobe" and not fused)
+        assert ("g" in lpu.program.layout.rings) == (name != "optic lobe" and not fused)
     whole = reference(name, dtype, merge)
     part = {variable: whole[variable] for variable, _ in record}
     assert_same_bits(part, run(name, dtype, record=record, plans=plans, merge=merge))

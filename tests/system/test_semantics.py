@@ -595,9 +595,9 @@ def test_every_feature_of_the_format() -> None:
     record = [("V", None), ("spike_state", None), ("g", None), ("I", ["auto_0"])]
     lpu = started(every_feature(), inputs=[events, StepInput("I", ["n0"], 10.0)], record=record)
     with lpu:
-        rings = lpu.program.memory.rings
+        rings = lpu.program.layout.rings
         depths = {"spike_state": 16, "g": 3, "I": 2, "V": 2}
-        more = lpu.program.memory.target.depth  # a backend may round up
+        more = lpu.program.layout.target.depth  # a backend may round up
         found = {variable: ring.depth for variable, ring in rings.items()}
         assert found == {variable: more(rows) for variable, rows in depths.items()}
         sums = lpu.program.gathers[3, "g"]

@@ -31,7 +31,7 @@ from neurodriver.recorders import (
 )
 from neurodriver.results import open_recording
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = pytest.mark.needs("fork")
 
 DT = 1e-4
 NEURONS = 23

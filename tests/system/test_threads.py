@@ -16,9 +16,7 @@ from neurodriver import LPU, ArrayInput, Circuit
 TASKS = Path("/proc/self/task")
 STEPS = 200
 
-pytestmark = pytest.mark.skipif(
-    not TASKS.is_dir() or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two processors"
-)
+pytestmark = pytest.mark.needs("two processors")
 
 
 def places(others: set[int]) -> list[set[int]]:

@@ -26,7 +26,7 @@ from neurodriver import (
     Projection,
     Uniform,
 )
-from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.compile import compile_circuit
 
 NEURON = model("Izhikevich")
 TEN = FixedTotal(10)

@@ -85,7 +85,8 @@ def test_ranks_of_a_host_take_turns(
     here.local_rank = place
     monkeypatch.setattr(mpi, "world", lambda: here)
     monkeypatch.setattr(device, "device_count", lambda: count)
-    assert choice._device(choice.Choice.of("cuda")) == expected
+    monkeypatch.setattr(device, "place_of", str)
+    assert choice.gpu_of(choice.Choice.of("cuda", executor="resident")) == str(expected)
 
 
 @pytest.mark.usefixtures("without_pycuda")

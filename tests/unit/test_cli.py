@@ -251,7 +251,14 @@ def test_check_models_info_plot(circuit: Path, capsys: Capture) -> None:
     assert main(["models"]) == 0
     assert "LeakyIAF" in capsys.readouterr().out
     assert main(["models", "--markdown"]) == 0
-    assert "| `LeakyIAF` | " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "| [`LeakyIAF`](#leakyiaf) | " in said and "\n### LeakyIAF\n" in said
+    assert "| `threshold` | mV | required | potential at which it fires |" in said
+    assert "| `initV` | mV | `resting_potential` | first value: membrane potential |" in said
+    assert "| `exc` | `weight` |  | 1 | factor of this connection |" in said
+    own = str(Path(__file__).parents[1] / "old_style.py")
+    assert main(["models", "--markdown", "--models", own]) == 0
+    assert "\n## Own models\n" in capsys.readouterr().out
     assert main(["models", "AlphaSynapse"]) == 0
     said = capsys.readouterr().out
     for word in ("ar [1/ms]", "required", "doi:", "z [1]", "mathematics", "spike_state"):

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from circuit_files import GOOD, gexf, save
+from launch import start_in_foreground
 from support import AMPA, node
 
 from neurodriver import Circuit, Recording
@@ -145,9 +146,7 @@ def start(circuit: Path, *more: str, cwd: Path | None = None) -> subprocess.Pope
     """Start a long run in a process of its own."""
     words = [sys.executable, "-m", "neurodriver", "run", str(circuit), "--dt", "1e-4",
              "--duration", "10000", "-o", str(circuit.parent / "out.h5"), *more]  # fmt: skip
-    return subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd
-    )
+    return start_in_foreground(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd)
 
 
 def test_interrupt(circuit: Path) -> None:
@@ -194,9 +193,12 @@ class Dying:
         raise KeyboardInterrupt
 
 
-def test_no_interrupt_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    """Ctrl-C inside a destructor, as may happen while modules are loaded, ends the program."""
-    hook = sys.unraisablehook
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
+def test_no_interrupt_is_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, handler: Any
+) -> None:
+    """An interrupt inside a destructor ends the program, also where SIGINT is ignored."""
+    hook, before = sys.unraisablehook, signal.signal(signal.SIGINT, handler)
 
     def command(*words: object, **more: object) -> int:
         Dying()
@@ -205,7 +207,11 @@ def test_no_interrupt_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: Capture) 
 
     monkeypatch.setattr("neurodriver.__main__.cli.main", command)
     begin = time.monotonic()
-    assert main(["models"]) == 1
+    try:
+        assert main(["models"]) == 1
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begin < 20
     assert capsys.readouterr().err == "error: interrupted\n"
     assert sys.unraisablehook is hook

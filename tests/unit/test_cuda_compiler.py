@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -35,14 +33,8 @@ extern "C" __global__ void many(double *x)
 """
 CUDA_MACHINE = 190  # e_machine of an ELF file with code for a GPU
 
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
-nvrtc_only = pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
-nvcc_only = pytest.mark.skipif(
-    not (find_spec("pycuda") and shutil.which("nvcc")), reason="needs PyCUDA and nvcc"
-)
+nvrtc_only = pytest.mark.needs("NVRTC")
+nvcc_only = pytest.mark.needs("nvcc")
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neurodriver.backends.cuda.feeds import NOTHING, InputStage
 from neurodriver.backends.tables import InputTable
-from neurodriver.plan.memory import Ring
+from neurodriver.plan.layout import Ring
 
 COUNT = 3
 
@@ -36,7 +36,7 @@ class Machine:
     def __init__(self, variable: str, depth: int) -> None:
         ring = Ring(variable, depth)
         ring.add("inputs", COUNT)
-        self.program = SimpleNamespace(memory=SimpleNamespace(rings={variable: ring}))
+        self.program = SimpleNamespace(layout=SimpleNamespace(rings={variable: ring}))
         self.dtype = np.dtype(np.float64)
         self.device = self.cuda = self
         self.stream = SimpleNamespace(synchronize=lambda: None)

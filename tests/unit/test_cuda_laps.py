@@ -16,7 +16,8 @@ from neurodriver.backends.cuda import backend
 from neurodriver.backends.cuda.timers import REST, Laps
 from neurodriver.codegen.simt.device import LAP_ROWS
 from neurodriver.native.headers import header
-from neurodriver.profiling.phases import Profile, Timed
+from neurodriver.profiling.measured import Timed
+from neurodriver.profiling.phases import Profile
 
 __all__ = ["emulated"]
 
@@ -58,7 +59,7 @@ def test_a_profiled_run(texts: list[str], executor: str) -> None:
     assert not any(seconds for _, seconds in plain.backend.profile_times())
 
     (found,) = profile.measured
-    units = lpu.program.units
+    units = lpu.backend.generated.tasks
     assert isinstance(lpu.backend, Timed) and found.threads == lpu.backend.plan.warps
     assert [r.name for r in found.rows] == [*(u.kernel.name for u in units), *REST]
     assert lpu.backend.device_seconds == pytest.approx(STEPS // CHUNK * 1e-3)

@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 from neurodriver.backends.cuda import compiler, probe
-from neurodriver.errors import CompileError, NeurodriverError
-
-try:
-    compiler.find_compiler()
-    COMPILER = True
-except CompileError:
-    COMPILER = False
 
 
-@pytest.mark.skipif(not COMPILER, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("a CUDA compiler")
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(
     ("text", "names"),
@@ -35,16 +28,7 @@ def test_width_is_checked() -> None:
         probe.barrier_seconds("warp")
 
 
-def device() -> bool:
-    """Tell whether there is a GPU."""
-    try:
-        probe.Device()
-    except NeurodriverError:
-        return False
-    return True
-
-
-@pytest.mark.skipif(not device(), reason="needs a GPU")
+@pytest.mark.needs("a GPU")
 def test_figures() -> None:
     """Wider barriers take longer; a copy counts both ways; a chain is slower than its length."""
     found = [probe.barrier_seconds(width, threads=128) for width in ("block", "grid")]

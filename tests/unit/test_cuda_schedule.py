@@ -14,11 +14,13 @@ from support import DT, spiking_network
 
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
-from neurodriver.plan.memory import padded
-from neurodriver.plan.program import Unit, compile_circuit
+from neurodriver.codegen.generate import generate
+from neurodriver.native.buffers import padded
+from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
+from neurodriver.plan.unit import Unit
 
-UNITS = compile_circuit(spiking_network(33, 2, seed=1), DT, target=CUDA).units
+UNITS = generate(compile_circuit(spiking_network(33, 2, seed=1), DT, target=CUDA)).tasks
 OTHERS = [
     [schedule.pieces(what, i, count, 7) for i, count in enumerate(counts)]
     for what, counts in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,21 +26,19 @@ from neurodriver import (
 from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.backends.cuda.spike_delivery import mail_of, parts_of
 from neurodriver.circuit.drawing import near_first
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Shape, device_text
-from neurodriver.errors import CompileError
 from neurodriver.model.subunits import Species
-from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.native.buffers import padded
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 
 DT = 1e-4
 LIF = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
        "time_constant": 20.0, "refractory_period": 0.5, "initV": -49.9}  # fmt: skip
 N = 205
-
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
 
 
 def columns(low: int, high: int, fan_in: int = 31, seed: int = 1) -> Circuit:
@@ -127,13 +126,44 @@ def test_how_spikes_travel() -> None:
     assert mail_of(compiled(drawn(1, 3)), False).edges == len(drawn(1, 3).connections[0])
 
 
-def test_what_kernels_do_not_compute_is_gathered() -> None:
-    """Spikes of inputs come by rows."""
+@pytest.mark.parametrize("make", [lambda: columns(1, 9), lambda: drawn(1, 9)])
+def test_what_is_injected_is_summed_by_targets(make: Callable[[], Circuit]) -> None:
+    """Spikes of neurons are delivered all the same, and the weights of both have one unit."""
+    circuit = make()
+    names = circuit.uids.tolist()
+    uids = [names[i] for i in (0, 5, 6, 200, 5)]
+    program = compiled(circuit, targets=[("spike_state", uids[:3]), ("spike_state", uids[3:])])
+    gather = program.gathers[0, "spike_state"]
+    assert gather.form == "fanout" and len(program.deliveries) == 1
+    part = gather.outside
+    assert part is not None and part.edges == 5 and part.form == "sliced"
+    assert part.arrays["degree"].sum() == 5
+    assert part.arrays["degree"][[0, 5, 6, 200]].tolist() == [1, 2, 1, 1]
+    slots = program.layout.rings["spike_state"].segments["inputs"]
+    live = part.arrays["element"] >= slots.start
+    assert sorted(part.arrays["element"][live] - slots.start) == [0, 1, 2, 3, 4]
+    (unit, theirs), (weight,) = (
+        [np.asarray(one.arrays.get(name, one.uniform.get(name))) for one in many]
+        for name, many in (("unit", (gather, part)), ("weight", (part,)))
+    )
+    assert np.array_equal(unit, theirs)
+    whole = np.broadcast_to(weight, live.shape)[live]
+    each = np.broadcast_to(unit, padded(N))[[0, 5, 5, 6, 200]]
+    assert np.allclose(np.sort(whole), np.sort(np.rint(1 / each))) and (whole > 0).all()
+    assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].outside is None
+
+
+@pytest.mark.needs("NVRTC")
+def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
+    """What is injected is added to the slots of a target as a whole number."""
     circuit = columns(1, 9)
-    uids = circuit.uids.tolist()[:3]
-    program = compiled(circuit, targets=[("spike_state", uids)])
-    assert program.gathers[0, "spike_state"].form != "fanout" and not program.fans
-    assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].form == "fanout"
+    program = compiled(circuit, dtype, targets=[("spike_state", circuit.uids.tolist()[:300])])
+    shape, binding = Shape(256, 1, True), _Literal()
+    parts: Any = parts_of(generate(program), schedule.Plan("grid", 132, shape, (1,)), binding)
+    assert "nd_x_spike_state__outside[nd_i]) * nd" in parts[0].kernel.text
+    text = device_text(parts, dtype, shape)
+    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+    assert cubin.startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +193,7 @@ def test_what_is_done_once_a_chunk() -> None:
     plan = schedule.Plan("grid", 3, Shape(64, holds=True, window=6), (1,) * len(program.units))
     noted = schedule.pieces(schedule.NOTED, 0, N, 4)
     others = schedule.over([noted, schedule.pieces(schedule.SAMPLE, 0, N, 4)], 6)
-    made = schedule.deal(plan, program.units, others)
+    made = schedule.deal(plan, generate(program).tasks, others)
     what = made.items[:, 0]
     assert (what == schedule.NOTED).sum() == len(noted) > 1
     for first, end in zip(made.offsets[:-1], made.offsets[1:], strict=True):
@@ -176,8 +206,8 @@ class _Literal:
     """Stands for a binding: no integer is known."""
 
     @staticmethod
-    def known(unit: Any) -> tuple[None, ...]:
-        return (None,) * len(unit.kernel.integers)
+    def known(kernel: Kernel) -> tuple[None, ...]:
+        return (None,) * len(kernel.integers)
 
 
 class Flashes(NDComponent):
@@ -190,7 +220,7 @@ class Flashes(NDComponent):
     update = "spike_state = N > 20 * number;"
 
 
-@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("NVRTC")
 def test_few_are_sent_by_their_threads() -> None:
     """Then nothing is ever listed, nor is there a list to clear; sub-units spike beside them."""
     few = columns(6, 9, fan_in=1, seed=3)
@@ -203,12 +233,12 @@ def test_few_are_sent_by_their_threads() -> None:
         assert mail.window == window and not mail.wanted()
         shape = Shape(256, holds=True, window=window)
         plan = schedule.Plan("grid", 132, shape, (1,) * len(program.units))
-        text = device_text(parts_of(program, plan, binding), "float64", shape)
+        text = device_text(parts_of(generate(program), plan, binding), "float64", shape)
         assert "\n#define ND_LISTS 0\n" in text and "#define ND_MAIL 1\n" in text
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
 
-@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("NVRTC")
 def test_where_connections_are_kept() -> None:
     """In registers; in shared memory in wide blocks and windows; not where sums need that."""
     program = compiled(columns(1, 9))
@@ -218,7 +248,7 @@ def test_where_connections_are_kept() -> None:
         (384, 0, 9, 384, 1), (384, 8, 9, 0, 0), (384, 0, 1, 0, 0),
     ):  # fmt: skip
         shape = Shape(threads, holds=True, window=window)
-        parts = parts_of(program, schedule.Plan("grid", 132, shape, (1,)), binding)
+        parts = parts_of(generate(program), schedule.Plan("grid", 132, shape, (1,)), binding)
         kernel = replace(parts[0].kernel, record=record)
         text = device_text([replace(parts[0], kernel=kernel), *parts[1:]], "float32", shape)
         assert f"\n#define ND_SHELF {shelf}\n" in text
@@ -226,7 +256,7 @@ def test_where_connections_are_kept() -> None:
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
 
-@pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+@pytest.mark.needs("NVRTC")
 @pytest.mark.parametrize("threads", [(256, True, 1), (384, True, 2), (512, False, 1)])
 @pytest.mark.parametrize("delays", [(1, 9), (6, 9)])
 def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) -> None:
@@ -237,7 +267,7 @@ def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) 
     shape = Shape(size, 1, holds, window=mail_of(program, False).window, marks=False)
     plan = schedule.Plan("grid", 132, shape, (own,))
     binding: Any = _Literal()
-    text = device_text(parts_of(program, plan, binding), dtype, shape)
+    text = device_text(parts_of(generate(program), plan, binding), dtype, shape)
     flags = [*compiler.FLAGS, "--ptxas-options=-v"]
     cubin, said = compiler.find_compiler().compile(text, "sm_90", flags)
     assert cubin.startswith(b"\x7fELF")

@@ -11,23 +11,21 @@ from support import ALPHA, IAF, ML, build, model, node
 
 from neurodriver import Circuit, NDComponent
 from neurodriver.backends.cuda import compiler
+from neurodriver.backends.cuda.on_device import helper_text
+from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Part, Shape, device_text
-from neurodriver.codegen.simt.thread_template import thread_template
 from neurodriver.codegen.template import Signature
 from neurodriver.compat.components import BaseMembraneModel
-from neurodriver.custom.on_device import helper_text
-from neurodriver.custom.plan import check_backend
 from neurodriver.errors import CompileError, ModelError
 from neurodriver.model.library import shipped
-from neurodriver.plan.program import Program, Unit, compile_circuit
+from neurodriver.plan.arrays import Variable
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.instances import check_backend
+from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
-needs_compiler = pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+needs_compiler = pytest.mark.needs("NVRTC")
 
 KERNEL = (
     "__global__ void update(int n, %(dt)s dt, int steps, %(input_I)s *I, %(param_tau)s *tau, "
@@ -43,26 +41,22 @@ def mine(body: str, kernel: str = KERNEL, **more: Any) -> type[NDComponent]:
     return type("Mine", (BaseMembraneModel,), {"get_update_template": lambda self: text, **names})
 
 
-def given(key: str) -> bool:
-    """Whether an argument's value comes from the memory or from the instance."""
-    kinds = ("ring", "active", "depth", "width", "param", "internal", "input")
-    return key.partition(":")[0] in kinds
-
-
 def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
     """Return the kernels of a circuit for the device, those of templates last."""
     program: Program = compile_circuit(circuit, 1e-4, dtype, target=CUDA)
-    out = [unit.kernel for unit in program.units]
+    templates = {}
     for one in program.custom:
         cls: Any = circuit.groups[one.number].model
-        if one.shape is not None:
+        if cls.kernel == "template":
             text = cls.get_update_template(object.__new__(cls))
             integers = frozenset(cls.int_params)
             signature = Signature(tuple(cls.params), tuple(cls.internals), integers)
-            made = thread_template(one.shape, text, signature)
-            held = [k for k in (*made.pointers, *made.integers, *made.scalars) if not given(k)]
-            assert set(held) <= set(one.values), made.name
-            out.append(made)
+            templates[one.number] = text, signature
+    out = [task.kernel for task in generate(program, templates).tasks]
+    for made in out:
+        given = {*made.pointers, *made.integers, *made.scalars}
+        rings = {key for key in given if isinstance(key.owner, Variable)}
+        assert given - rings <= set(program.arrays), made.name
     return out
 
 
@@ -192,7 +186,8 @@ def test_units_that_an_instance_launches_are_dealt_to_no_warp() -> None:
     body = {"run_step": lambda self, pointers: None, "__doc__": "Watched."}
     own = type("Watched", (model("LeakyIAF"),), body)
     nodes = {"a": node("LeakyIAF", IAF), "b": node("Watched", IAF), "c": node("Watched", IAF)}
-    units: list[Unit] = compile_circuit(build(nodes, models=[own]), 1e-4, target=CUDA).units
+    program = compile_circuit(build(nodes, models=[own]), 1e-4, target=CUDA)
+    units = generate(program).tasks
     assert [u.stepwise for u in units] == [False, True]
     lists = schedule.deal(schedule.choose(units, 132, True), units, [])
     assert lists.items.tolist() == [[0, 0, 1, 0]]

@@ -15,21 +15,18 @@ from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_netwo
 from neurodriver import Circuit, Connections, NDComponent
 from neurodriver.backends.cuda import compiler, schedule
 from neurodriver.circuits import optic_lobe
+from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import device
 from neurodriver.codegen.simt.device import Part, Shape, device_text
-from neurodriver.errors import CompileError
 from neurodriver.model.component import Access, Parameter
 from neurodriver.model.library import shipped
 from neurodriver.native.headers import header
+from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.passes.merge import Recorded
-from neurodriver.plan.program import Program, compile_circuit
+from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
 
-try:
-    NVRTC = compiler.find_compiler().name == "NVRTC"
-except CompileError:
-    NVRTC = False
-pytestmark = pytest.mark.skipif(not NVRTC, reason="needs cuda-bindings and nvidia-cuda-nvrtc")
+pytestmark = pytest.mark.needs("NVRTC")
 
 ARCHITECTURES = ("sm_80", "sm_90")
 FUNCTION = re.compile(r"^ND_FN (?P<type>[\w ]+?) (?P<name>nd_\w+)\((?P<arguments>[^)]*)\)", re.M)
@@ -184,7 +181,7 @@ def test_every_model_with_every_form(name: str, dtype: str) -> None:
     """Divided and whole steps, shared and varied parameters, in one text."""
     model = shipped()[name]
     made = [program(model, form, dtype) for form in FORMS]
-    kernels = [next(u.kernel for u in one.units if u.groups == (0,)) for one in made]
+    kernels = [next(u.kernel for u in generate(one).tasks if u.groups == (0,)) for one in made]
     for access in model.accesses:
         found = [one.gathers[0, access.name].form for one in made]
         plain = not access.connection
@@ -217,7 +214,7 @@ def test_circuits(
     name: str, arch: str, holds: bool, own: int, laps: bool, gates: bool, dtype: str
 ) -> None:
     """Components that are streamed or held, one or two a thread; no kernel spills a register."""
-    units = compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA).units
+    units = generate(compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA)).tasks
     shape = Shape(256, 1, holds, laps=laps, gates=gates, recalls=gates)
     text = device_text([Part(u.kernel, own) for u in units], dtype, shape)
     said = built(text, arch)
@@ -255,7 +252,7 @@ WIDE: dict[str, Callable[[], Circuit]] = {
 @pytest.mark.parametrize("name", WIDE)
 def test_registers_suffice(name: str, dtype: str) -> None:
     """In blocks as wide as the schedule makes them: what spills costs more than anything else."""
-    units = compile_circuit(WIDE[name](), 1e-4, dtype, target=CUDA).units
+    units = generate(compile_circuit(WIDE[name](), 1e-4, dtype, target=CUDA)).tasks
     plan = schedule.choose(units, 132, True, 4 if dtype == "float32" else 8)
     parts = [Part(unit.kernel, own) for unit, own in zip(units, plan.own, strict=True)]
     said = built(device_text(parts, dtype, replace(plan.shape, marks=True)), "sm_90")
@@ -265,18 +262,19 @@ def test_registers_suffice(name: str, dtype: str) -> None:
 def test_divisions_have_no_branches(dtype: str) -> None:
     """What a model divides goes without the compiler's subroutine, on a GPU alone."""
     circuit = Circuit.from_arrays([(model("HodgkinHuxley2"), 64, HH2, None)])
-    (unit,) = compile_circuit(circuit, 1e-5, dtype, target=CUDA).units
+    (unit,) = generate(compile_circuit(circuit, 1e-5, dtype, target=CUDA)).tasks
     assert "(V + 55.0" in unit.kernel.text and unit.kernel.text.count("/ nd_by() /") == 9
     for crowd, way in ((False, "nd_straight"), (True, "nd_branching")):
         text = device_text([Part(unit.kernel, crowd=crowd)], dtype, Shape(128))
         assert f"typedef {way} nd_by;" in text
-    (unit,) = compile_circuit(circuit, 1e-5, dtype).units
+    (unit,) = generate(compile_circuit(circuit, 1e-5, dtype)).tasks
     assert "nd_by" not in unit.kernel.text
 
 
 def test_records_stay_in_shared_memory() -> None:
     """All records of a lattice, where a warp has the same components at every step."""
-    units = compile_circuit(optic_lobe.circuit(10), 5e-3, "float32", target=CUDA).units
+    program = compile_circuit(optic_lobe.circuit(10), 5e-3, "float32", target=CUDA)
+    units = generate(program).tasks
     chosen = schedule.choose(units, 132, True, 4)
     plan = schedule.with_ahead(chosen, units, 4)
     assert plan.shape.stay == units[0].kernel.rounds > 8 and plan.shape.ahead >= 32
@@ -293,6 +291,7 @@ def test_records_stay_in_shared_memory() -> None:
 def test_idle_warps_have_several_components() -> None:
     """Sums that are mostly nothing do not make blocks so wide that registers are few."""
     program = compile_circuit(all_to_all(450, 1), 1e-5, "float64", target=CUDA, merging=Recorded())
-    units, plan = program.units, schedule.choose(program.units, 132, True, 8)
+    units = generate(program).tasks
+    plan = schedule.choose(units, 132, True, 8)
     assert [unit.idle for unit in units] == [own > 1 for own in plan.own] != [False] * len(units)
     assert plan.shape.threads <= device.ROOMY

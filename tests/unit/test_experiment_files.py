@@ -190,8 +190,8 @@ def test_the_line_of_an_unknown_key(folder: Path, at: int, yaml: bool) -> None:
 
 KEYS = st.sampled_from(
     "dt duration steps dtype seed threads output models lpu pattern left right circuit function "
-    "arguments rank input record sample_interval class variable uids value start between file "
-    "interfaces from to type delay V g model match filename zzz".split()
+    "arguments rank random_namespace input record sample_interval class variable uids value start "
+    "between file interfaces from to type delay V g model match filename zzz".split()
 )
 SCALARS = st.one_of(
     st.sampled_from(["left.gexf", "right.gexf", "StepInput", "FileInput", "all", "gpot", "left",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from neurodriver.plan.memory import LANES
+from neurodriver.native.buffers import LANES
 from neurodriver.plan.sums.gather import LATTICE_GAIN, Edges, Gather, _lattice, plan
 
 WIDTH = 400

@@ -25,11 +25,13 @@ from support import (
 
 from neurodriver import Circuit, NDComponent
 from neurodriver.circuits import optic_lobe
+from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.source import source
-from neurodriver.model.component import FUNCTIONS
+from neurodriver.model.words import FUNCTIONS
 from neurodriver.native.compiler import find_compiler
-from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.arrays import Kind
+from neurodriver.plan.compile import compile_circuit
 
 LONGEST_LINE = 240
 """Characters: a delayed read of a connection is the longest thing that is generated."""
@@ -47,7 +49,7 @@ MODELS = {
 
 def kernels(circuit: Circuit, dtype: str = "float64", dt: float = 1e-4) -> list[Kernel]:
     """Return the kernels of a circuit."""
-    return [u.kernel for u in compile_circuit(circuit, dt, dtype).units]
+    return [task.kernel for task in generate(compile_circuit(circuit, dt, dtype)).tasks]
 
 
 def kernel(name: str, dtype: str = "float64") -> Kernel:
@@ -153,15 +155,15 @@ def test_constants_are_computed_once() -> None:
     one = kernel("LeakyIAF")
     assert "nd_exp" in body(one.text, "nd_constants")
     assert "nd_exp" not in body(one.text, "nd_update")
-    assert "constant:decay" in one.scalars
+    assert "decay" in {key.name for key in one.scalars if key.kind is Kind.CONSTANT}
 
 
 def test_what_differs_is_loaded_and_what_is_shared_is_a_number() -> None:
     """A parameter of its own becomes a pointer, and so does a constant that depends on it."""
     nodes = {f"n{i}": node("LeakyIAF", IAF, resistance=10.0 + i) for i in range(3)}
     one = kernels(build(nodes))[0]
-    assert {"param:resistance", "constant:decay"} <= set(one.pointers)
-    assert {"param:threshold", "param:capacitance"} <= set(one.scalars)
+    assert {"resistance", "decay"} <= {key.name for key in one.pointers}
+    assert {"threshold", "capacitance"} <= {key.name for key in one.scalars}
     assert not set(one.pointers) & set(one.scalars)
 
 
@@ -229,15 +231,7 @@ VECTORISED = {
 }
 
 
-def can_blend() -> bool:
-    """Whether this processor's vectors can select and gather."""
-    try:
-        return "avx2" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-
-
-@pytest.mark.skipif(not can_blend(), reason="vectors without gather: nothing is promised")
+@pytest.mark.needs("vectors that gather")
 @pytest.mark.parametrize("name", VECTORISED)
 def test_loops_are_vectorised(name: str, dtype: str, tmp_path: Path) -> None:
     """GCC says of the loop that holds a model's mathematics that it is vectorised."""

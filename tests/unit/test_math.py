@@ -10,7 +10,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -18,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-KERNELS = Path(__file__).resolve().parents[2] / "neurodriver" / "native"
+from neurodriver.native.headers import header
 
 ULP: dict[str, tuple[float, float]] = {
     "exp": (1.0, 1.0),
@@ -64,8 +63,8 @@ def source() -> str:
     """One exported loop, on a line of its own, per function and type."""
     lines = [
         "#define ND_FN static inline __attribute__((always_inline))",
-        (KERNELS / "math.h").read_text(),
-        (KERNELS / "philox.h").read_text(),
+        header("native/math.h"),
+        header("native/philox.h"),
         'extern "C" void philox(const unsigned* c, const unsigned* k, unsigned* out) '
         "{ nd_philox4x32_10(c, k, out); }",
         'extern "C" double unit_53(unsigned h, unsigned l) { return nd_unit_53(h, l); }',
@@ -260,7 +259,7 @@ def arguments(name: str, dtype: type) -> Iterator[tuple[Array, ...]]:
             yield base, rng.uniform(bottom, top, POINTS) / np.log(base)
 
 
-@pytest.mark.skipif(not LONG_IS_WIDER, reason="long double is no wider than double")
+@pytest.mark.needs("a wide long double")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ULP)
 def test_error_stays_within_the_stated_bound(vector: Library, name: str, dtype: type) -> None:
@@ -290,9 +289,7 @@ def test_agrees_with_mpmath(vector: Library, name: str) -> None:
 
 
 def test_header_states_the_bounds_tested_here() -> None:
-    rows = re.findall(
-        r"^ \*\s+nd_(\w+)\s+([\d.]+)\s+([\d.]+)$", (KERNELS / "math.h").read_text(), re.M
-    )
+    rows = re.findall(r"^ \*\s+nd_(\w+)\s+([\d.]+)\s+([\d.]+)$", header("native/math.h"), re.M)
     assert {name: (float(double), float(single)) for name, double, single in rows} == ULP
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.backends.memory import MemoryManager
 from neurodriver.model.library import shipped
-from neurodriver.plan.memory import LANES, padded
-from neurodriver.plan.program import compile_circuit
+from neurodriver.native.buffers import LANES, padded
+from neurodriver.plan.compile import compile_circuit
 
 COUNT = 37
 DELAY = 7
@@ -35,17 +36,18 @@ def chain() -> nd.Circuit:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_bytes_are_known_before_anything_is_compiled(dtype: str) -> None:
     """What is announced is what is allocated."""
-    memory = compile_circuit(chain(), DT, dtype).memory
+    program = compile_circuit(chain(), DT, dtype)
+    layout = program.layout
     size = np.dtype(dtype).itemsize
     width = padded(COUNT) + LANES
-    assert memory.rings["spike_state"].depth == DELAY + 1
-    announced = memory.nbytes()
+    assert layout.rings["spike_state"].depth == DELAY + 1
+    announced = layout.nbytes()
     assert announced["spike_state"] == ((DELAY + 1) * width + 2 * LANES) * size
     assert announced["V"] == (width + 2 * LANES) * size  # nobody else reads it
-    read = compile_circuit(chain(), DT, dtype, recorded=frozenset({"V"})).memory.nbytes()
+    read = compile_circuit(chain(), DT, dtype, recorded=frozenset({"V"})).layout.nbytes()
     assert read["V"] == (2 * width + 2 * LANES) * size
-    memory.allocate(1e9)
-    for variable, ring in memory.rings.items():
+    memory = MemoryManager(program, 1e9)
+    for variable, ring in layout.rings.items():
         buffer = memory.get_buffer(variable)
         assert buffer.shape == (ring.depth, ring.width)
         assert buffer.nbytes + 2 * LANES * size == announced[variable]
@@ -54,9 +56,9 @@ def test_bytes_are_known_before_anything_is_compiled(dtype: str) -> None:
 
 def test_too_little_memory_is_an_error_that_names_the_variable() -> None:
     """The variable with the longest delay is named, with what to do."""
-    memory = compile_circuit(chain(), DT).memory
+    program = compile_circuit(chain(), DT)
     with pytest.raises(nd.CircuitError, match=r"'spike_state' alone keeps 8 rows.*shorten"):
-        memory.allocate(1000)
+        MemoryManager(program, 1000)
 
 
 def test_buffers_and_pointers_of_the_contract() -> None:

@@ -134,8 +134,8 @@ BASE: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"accesses": ("spike_state", "V")}, "access spike_state alone"),
-        ({"updates": ("g", "I")}, "update g alone"),
+        ({"accesses": ("spike_state", "V")}, "access events alone"),
+        ({"updates": ("g", "I")}, "update a conductance alone"),
         ({"terms": {"arrived": "spike_state"}}, "needs the term 'arrived'"),
         ({"terms": {}}, "arrived"),
         ({"linear": Linear(("weight",))}, "no parameter 'weight'"),

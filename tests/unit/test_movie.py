@@ -299,10 +299,9 @@ def test_frames_go_to_ffmpeg(
         movie.save(tmp_path / "a.mp4", interval=0.02)
 
 
+@pytest.mark.needs("ffmpeg")
 def test_a_real_ffmpeg_writes_what_it_reads(recording: Any, tmp_path: Path) -> None:
     ffmpeg = encode.find_ffmpeg()
-    if ffmpeg is None:
-        pytest.skip("no ffmpeg")
     movie = Movie(figsize=(3, 2))
     movie.add(recording["V"])
     movie.save(tmp_path / "a.mp4", interval=0.02)

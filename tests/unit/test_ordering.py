@@ -7,9 +7,9 @@ import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter
 from neurodriver.circuits import optic_lobe
-from neurodriver.plan.memory import LANES
+from neurodriver.native.buffers import LANES
+from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.ordering import by_rows
-from neurodriver.plan.program import compile_circuit
 from neurodriver.plan.target import CUDA
 
 
@@ -75,10 +75,10 @@ def test_records_of_the_optic_lobe() -> None:
     """No slice has more records than a cell has connections, but for a few at the edges."""
     circuit = optic_lobe.circuit(10)
     program = compile_circuit(circuit, 5e-3, "float32", target=CUDA)
-    places = program.positions[0]
+    places = program.layout.positions[0]
     assert len(np.unique(places)) == circuit.count < places.max() < 1.5 * circuit.count
     gather = program.gathers[0, "r"]
     records = np.diff(gather.arrays["start"])
     most = np.bincount(circuit.connections[0].target).max()
     assert gather.form == "lattice" and records.max() <= most + LANES
-    assert program.elements(0, "r")[-1] == program.memory.segment(0, "r").start + places[-1]
+    assert program.layout.elements(0, "r")[-1] == program.layout.segment(0, "r").start + places[-1]

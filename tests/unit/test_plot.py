@@ -15,7 +15,6 @@ import pytest
 
 from neurodriver.__main__ import main
 from neurodriver.errors import NeurodriverError
-from neurodriver.plot import recording as plot
 from neurodriver.plot.recording import plot_recording
 from neurodriver.plot.style import COLOURS
 from neurodriver.plot.thinning import averaged, spread, thin
@@ -174,11 +173,14 @@ def test_importing_draws_in_nothing() -> None:
 
 
 def drawn(path: Path, **what: Any) -> Any:
-    """The figure of a recording, before it is a picture."""
-    with open_recording(path) as recording:
-        window = plot._window(recording, what.get("between"))
-        parts = plot._parts(recording, what.get("variables"), what.get("uids"), what.get("between"))
-        return plot._draw(parts, window, None)
+    """Return the figure of a recording, before it is a picture."""
+    from matplotlib.figure import Figure
+
+    made: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda self, *given, **more: made.append(self))
+        plot_recording(path, path.with_suffix(".png"), **what)
+    return made[0]
 
 
 def test_lines_and_marks_are_the_values(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from launch import start_in_foreground
 from support import ALPHA, DT, IAF, assert_same_bits, build, node, recorded, simulate, started
 from test_inputs import values
 
@@ -178,7 +179,8 @@ while True:
     print("on", flush=True)
     time.sleep(0.01)
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as run:
+    words = [sys.executable, "-c", code]
+    with start_in_foreground(words, stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         for _ in range(150):
             assert "on" in run.stdout.readline()

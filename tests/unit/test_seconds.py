@@ -11,7 +11,7 @@ from support import spiking_network
 from neurodriver import Circuit, Connections, FixedProbability, Projection
 from neurodriver.errors import CircuitWarning
 from neurodriver.model.library import shipped
-from neurodriver.plan.program import compile_circuit
+from neurodriver.plan.compile import compile_circuit
 
 DT = 1e-4
 NEURON = {

@@ -17,8 +17,9 @@ from neurodriver.backends import choice
 from neurodriver.backends.compare.agreement import DisagreementError, Events, Rule, has_loops
 from neurodriver.backends.compare.shadow import ROWS, ShadowBackend
 from neurodriver.backends.cpu.backend import CPUBackend
-from neurodriver.custom.arrays import host_array
 from neurodriver.errors import NeurodriverError
+from neurodriver.native.addresses import host_array
+from neurodriver.plan.arrays import Key, Kind, Population
 from neurodriver.plan.passes.aggregate import insert_aggregators
 
 STEPS = 200
@@ -88,7 +89,7 @@ def element(backend: CPUBackend, variable: str, uid: str) -> int:
     circuit = backend.program.circuit
     number = int(circuit.find([uid])[0])
     group = int(np.searchsorted(circuit.starts, number, side="right")) - 1
-    where = backend.program.elements(group, variable)
+    where = backend.program.layout.elements(group, variable)
     return int(where[number - circuit.starts[group]])
 
 
@@ -111,7 +112,7 @@ def test_equal_bits_are_told(
     """Without a fault all bits are equal, and closing says so."""
     monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
     lpu = lpu_of(spiking_network(61, 3, seed=1), 2.0, chunk=chunk)
-    assert min(r.depth for r in lpu.program.memory.rings.values()) >= ROWS
+    assert min(r.depth for r in lpu.program.layout.rings.values()) >= ROWS
     told = agreed(lpu)
     assert told == "cpu beside the CPU: 200 steps of 4 variables and 8 states, all bits equal"
     assert capsys.readouterr().err == f"{told}\n"
@@ -131,8 +132,7 @@ def test_a_wrong_parameter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A capacitance that is 1 % off shows in the first row that it enters."""
 
     def broken(backend: CPUBackend) -> None:
-        unit = next(u for u in backend.program.units if u.groups == (0,))
-        unit.values["param:resistance"][3] *= 1.01
+        backend.array(Key(Population(0), Kind.PARAMETER, "resistance"))[3] *= 1.01
 
     faulty(monkeypatch, nothing, broken=staticmethod(broken))
     told = refused(lpu_of(spiking_network(61, 3, seed=1), 2.0))
@@ -151,8 +151,7 @@ def test_a_wrong_state_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def change(backend: CPUBackend, now: int) -> None:
         if now == 50:
-            number = next(i for i, u in enumerate(backend.program.units) if u.groups == (0,))
-            backend.state(number, "state:n")[2] += 0.01
+            backend.array(Key(Population(0), Kind.STATE, "n"))[2] += 0.01
 
     faulty(monkeypatch, change)
     told = refused(lpu_of(all_to_all(5, seed=2), 20.0, chunk=10))

@@ -9,16 +9,18 @@ import pytest
 from support import AMPA, IAF, all_to_all, model, spiking_network
 
 from neurodriver import Circuit, Connections
+from neurodriver.backends.traffic import Traffic, bytes_of, values_read
 from neurodriver.circuits import optic_lobe
-from neurodriver.plan.program import Program, Unit, compile_circuit
-from neurodriver.profiling.traffic import Traffic, bytes_of, values_read
+from neurodriver.codegen.generate import Task, generate
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.program import Program
 
 DT = 1e-4
 
 
-def unit_of(program: Program, name: str) -> Unit:
+def unit_of(program: Program, name: str) -> Task:
     """Return the unit with a kernel of that name."""
-    return next(u for u in program.units if u.kernel.name == name)
+    return next(task for task in generate(program).tasks if task.kernel.name == name)
 
 
 def traffic(name: str, circuit: Circuit, dtype: str = "float64", **given: Any) -> Traffic:
@@ -132,7 +134,7 @@ def test_values_read(make: Any, variable: str, access: str, forms: set[str]) -> 
         for (number, name), gather in program.gathers.items():
             if name != access:
                 continue
-            zero = program.memory.rings[variable].zero
+            zero = program.layout.rings[variable].zero
             first, end = circuit.starts[number : number + 2]
             pairs = set()
             for links in circuit.connections:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
 from ...errors import NeurodriverError
+from ...model.kinds import VariableKind
 
 Row = NDArray[Any]
 
@@ -61,7 +62,8 @@ def has_loops(circuit: Circuit) -> bool:
     back = target.astype(np.int64) * circuit.count + source
     sums = np.zeros(circuit.count + 1, dtype=bool)
     for number, group in enumerate(circuit.groups):
-        sums[circuit.starts[number] : circuit.starts[number + 1]] = group.name == "Aggregator"
+        if group.model.converts is VariableKind.CONDUCTANCE:
+            sums[circuit.starts[number] : circuit.starts[number + 1]] = True
     own = sums[target] & np.isin(forth, back)
     return _cyclic(source[~own], target[~own], circuit.count)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Port
-from ...custom.arrays import host_array
-from ...model.component import EVENT_VARIABLES
+from ...circuit.circuit import Circuit
+from ...native.addresses import host_array
+from ...plan.arrays import Key, Kind, Population
 from ...plan.program import Program
 from ..tables import Events as EventTable
 from ..tables import InputTable, Probe
@@ -42,11 +42,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class State:
-    """A state without a ring, on both sides: number of the kernel and key of its array."""
+    """A state without a ring, on both sides."""
 
     name: str
-    mine: tuple[int, str]
-    theirs: tuple[int, str]
+    key: Key
     pairs: Pairs
 
 
@@ -65,19 +64,19 @@ def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
     """Return the components that update each variable; variables of events come first."""
     out = {}
     circuit = both[0].circuit
-    for variable in sorted(both[0].memory.rings, key=lambda v: v not in EVENT_VARIABLES):
+    for variable in sorted(both[0].layout.rings, key=lambda v: not circuit.is_event(v)):
         segments = [_segments(program, variable) for program in both]
         groups = [
             g
             for g, group in enumerate(circuit.groups)
-            if group.model is not Port and all(str(g) in s for s in segments)
+            if not group.is_port and all(str(g) in s for s in segments)
         ]
         if groups:
             counts = [circuit.groups[g].count for g in groups]
-            sides = [np.concatenate([p.elements(g, variable) for g in groups]) for p in both]
+            sides = [np.concatenate([p.layout.elements(g, variable) for g in groups]) for p in both]
             number = np.concatenate([_numbers(circuit, g) for g in groups])
             judge: Values | Events = Values(rule.relative, np.repeat(range(len(groups)), counts))
-            if variable in EVENT_VARIABLES:
+            if circuit.is_event(variable):
                 judge = Events(rule.late, len(number))
             out[variable] = Pairs(sides[0], sides[1], number, judge)
     return out
@@ -86,7 +85,7 @@ def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
 def injected(both: Both) -> dict[str, Pairs]:
     """Return the input slots of each variable."""
     out = {}
-    for variable in both[0].memory.rings:
+    for variable in both[0].layout.rings:
         segments = [_segments(program, variable).get("inputs") for program in both]
         if segments[0] is not None and segments[1] is not None:
             slots = np.arange(segments[0].count)
@@ -98,30 +97,40 @@ def injected(both: Both) -> dict[str, Pairs]:
 def states(both: Both, rule: Rule) -> list[State]:
     """Return the states that both keep without a row."""
     out = []
-    theirs = dict(_states_in(both[1]))
     circuit = both[0].circuit
-    for (group, name), place in _states_in(both[0]):
-        if (group, name) in theirs:
-            number = _numbers(circuit, group)
+    for row in both[0].arrays.select(kind=Kind.STATE):
+        owner = row.key.owner
+        if isinstance(owner, Population) and row.key in both[1].arrays:
+            number = _numbers(circuit, owner.number)
             usual = np.arange(len(number))
-            sides = [program.positions.get(group, usual) for program in both]
+            sides = [program.layout.positions.get(owner.number, usual) for program in both]
             pairs = Pairs(sides[0], sides[1], number, Values(rule.relative, usual * 0))
-            out.append(State(name, place, theirs[group, name], pairs))
+            out.append(State(row.key.name, row.key, pairs))
     return out
 
 
 def ports(both: Both) -> Iterator[tuple[str, Numbers, Numbers]]:
     """Yield variable and elements on both sides of what stands in the places of ports."""
-    for variable, ring in both[0].memory.rings.items():
+    for variable, ring in both[0].layout.rings.items():
         for owner in ring.segments:
-            if owner != "inputs" and both[0].circuit.groups[int(owner)].model is Port:
-                mine, theirs = (p.elements(int(owner), variable) for p in both)
+            if owner != "inputs" and both[0].circuit.groups[int(owner)].is_port:
+                mine, theirs = (p.layout.elements(int(owner), variable) for p in both)
                 yield variable, mine, theirs
+
+
+def counterparts(both: Both, variable: str) -> Numbers:
+    """Return where each element of a variable stands in the second program; -1: nowhere."""
+    mine, theirs = (_segments(program, variable) for program in both)
+    out = np.full(both[0].layout.rings[variable].width, -1)
+    for owner in mine.keys() & theirs.keys() - {"inputs"}:
+        places = [program.layout.elements(int(owner), variable) for program in both]
+        out[places[0]] = places[1]
+    return out
 
 
 def moved(both: Both, table: InputTable) -> InputTable:
     """Return a table of inputs of the first program for the second."""
-    rings, others = (program.memory.rings for program in both)
+    rings, others = (program.layout.rings for program in both)
     name = list(rings)[table.ring]
     for owner, segment in rings[name].segments.items():
         if segment.start <= table.first < segment.start + segment.count:
@@ -139,7 +148,7 @@ def name_of(circuit: Circuit, number: int) -> str:
 
 def sampled(program: Program, probe: Probe, first: int, steps: int) -> Iterator[Kept]:
     """Yield the rows of values that a call has recorded."""
-    variable = list(program.memory.rings)[probe.ring]
+    variable = list(program.layout.rings)[probe.ring]
     elements = host_array(probe.elements, probe.count, np.int32)
     for step in range(first, first + steps):
         if (step + 1) % probe.interval == 0:
@@ -158,7 +167,7 @@ def noted(
     column: NDArray[np.int32],
 ) -> Iterator[Kept]:
     """Yield the events that a call has recorded, as rows of zeros and ones."""
-    variable = list(program.memory.rings)[table.ring]
+    variable = list(program.layout.rings)[table.ring]
     elements = host_array(table.elements, table.count, np.int32)
     rows = np.zeros((steps, table.count), program.dtype)
     rows[at, column] = 1
@@ -167,19 +176,10 @@ def noted(
 
 
 def _segments(program: Program, variable: str) -> dict[str, Any]:
-    ring = program.memory.rings.get(variable)
+    ring = program.layout.rings.get(variable)
     return {} if ring is None else dict(ring.segments)
 
 
 def _numbers(circuit: Circuit, group: int) -> Numbers:
     out: Numbers = circuit.starts[group] + np.arange(circuit.groups[group].count)
     return out
-
-
-def _states_in(program: Program) -> Iterable[tuple[tuple[int, str], tuple[int, str]]]:
-    """Yield (group, state) and (kernel, key) of all states that have an array of their own."""
-    for number, unit in enumerate(program.units):
-        for key in unit.values:
-            prefix, mark, name = key.partition("state:")
-            if mark and prefix in ("", "synapse."):
-                yield (unit.groups[1 if prefix else 0], name), (number, key)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
-from ...model.component import EVENT_VARIABLES
-from ...plan.initial import fill_initial
+from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.target import CPU, Target
 from ..base import Backend
@@ -22,7 +21,18 @@ from ..cpu.backend import CPUBackend
 from ..tables import Events as EventTable
 from ..tables import InputTable, Probe
 from .agreement import DisagreementError, Events, Rule, Verdict, same_bits
-from .pairs import Pairs, injected, moved, name_of, noted, ports, sampled, states, updated
+from .pairs import (
+    Pairs,
+    counterparts,
+    injected,
+    moved,
+    name_of,
+    noted,
+    ports,
+    sampled,
+    states,
+    updated,
+)
 
 ROWS = 64
 """Rows of a ring: those of a whole call are there to be compared after it."""
@@ -38,7 +48,7 @@ def deeper(
 ) -> dict[str, Rows]:
     """Return the number of rows of rings that keep all rows of a call."""
     rows = max(2, min(ROWS, _BYTES // (8 * max(circuit.count, 1))))
-    names = {"g", "I", "V", *(variable for variable, _ in targets), *depth}
+    names = {*(variable for variable, _ in targets), *depth}
     for group in circuit.groups:
         names |= {*group.model.updates, *(access.variable for access in group.model.accesses)}
 
@@ -66,9 +76,7 @@ def shadowed(tested: Backend, program: Program, told: str) -> ShadowBackend:
     told : str
         The tested backend in words.
     """
-    reference = CPUBackend(program)
-    fill_initial(program)
-    return ShadowBackend(tested, reference, told)
+    return ShadowBackend(tested, CPUBackend(program), told)
 
 
 class ShadowBackend:
@@ -94,6 +102,7 @@ class ShadowBackend:
     """
 
     def __init__(self, tested: Backend, reference: CPUBackend, told: str) -> None:
+        self.memory, self.generated = tested.memory, tested.generated
         self._tested, self._reference, self._told = tested, reference, told
         self.program = tested.program
         self.threads, self.instances = tested.threads, tested.instances
@@ -114,8 +123,8 @@ class ShadowBackend:
         self._variables = updated(both, self.rule)
         self._slots = injected(both)
         self._states = states(both, self.rule)
-        self._ports = [one for one in ports(both) if one[0] not in EVENT_VARIABLES]
-        depth = min((r.depth for p in both for r in p.memory.rings.values()), default=ROWS)
+        self._ports = [one for one in ports(both) if not circuit.is_event(one[0])]
+        depth = min((r.depth for p in both for r in p.layout.rings.values()), default=ROWS)
         self._most = max(1, depth - 1)
 
     # -- the interface of a backend -------------------------------------------------------------
@@ -140,18 +149,16 @@ class ShadowBackend:
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable on both sides."""
         self._tested.put(variable, elements, values)
-        pairs = self._variables[variable]
-        place = np.full(self.program.memory.rings[variable].width, -1)
-        place[pairs.mine] = pairs.theirs
-        self._reference.put(variable, place[elements], values)
+        theirs = counterparts((self.program, self._reference.program), variable)
+        self._reference.put(variable, theirs[elements], values)
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step on the tested side."""
         return self._tested.row(variable, step)
 
-    def state(self, number: int, key: str) -> NDArray[Any]:
-        """Return a state of a kernel on the tested side."""
-        return self._tested.state(number, key)
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return an array of the program on the tested side."""
+        return self._tested.array(key)
 
     def start(
         self,
@@ -261,8 +268,8 @@ class ShadowBackend:
 
     def _compare_states(self, step: int) -> None:
         for state in self._states:
-            mine = self._tested.state(*state.mine)[state.pairs.mine]
-            theirs = self._reference.state(*state.theirs)[state.pairs.theirs]
+            mine = self._tested.array(state.key)[state.pairs.mine]
+            theirs = self._reference.array(state.key)[state.pairs.theirs]
             self._weigh(state.name, step, state.pairs, mine, theirs)
 
     def _weigh(
@@ -325,7 +332,7 @@ class ShadowBackend:
 
     def _take_ports(self, first: int) -> None:
         """Give the reference what other processes put straight into rings."""
-        memory = self._reference.program.memory
+        memory = self._reference.memory
         for variable, mine, theirs in self._ports:
             rows = memory.get_buffer(variable)
             for step in range(max(0, first - len(rows) + 1), first + 1):
@@ -333,11 +340,13 @@ class ShadowBackend:
 
     def _restart(self, step: int) -> None:
         """Give the reference the values and states of the tested side; events are equal."""
-        memory = self._reference.program.memory
-        for variable in self._variables.keys() - EVENT_VARIABLES:
+        memory = self._reference.memory
+        for variable in self._variables:
+            if self.program.circuit.is_event(variable):
+                continue
             pairs, rows = self._variables[variable], memory.get_buffer(variable)
             for one in range(max(0, step - len(rows) + 1), step + 1):
                 rows[one % len(rows), pairs.theirs] = self._tested.row(variable, one)[pairs.mine]
         for state in self._states:
-            mine = self._tested.state(*state.mine)[state.pairs.mine]
-            self._reference.state(*state.theirs)[state.pairs.theirs] = mine
+            mine = self._tested.array(state.key)[state.pairs.mine]
+            self._reference.array(state.key)[state.pairs.theirs] = mine

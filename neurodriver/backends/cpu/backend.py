@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import settings
+from ...codegen.generate import Task, generate
 from ...codegen.source import source
-from ...custom.arrays import HostArray, host_array
-from ...custom.host import HostPlace
-from ...custom.instances import Instances
 from ...errors import NeurodriverError
-from ...native.buffers import Blank, aligned, as_aligned
+from ...native.addresses import host_array
+from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
-from ...plan.program import Program, Unit
+from ...native.headers import header
+from ...plan.arrays import CUTS, THREADS, Key, Receptor
+from ...plan.program import Program
 from ...plan.spikes.fanout import Parts
+from ...plan.unit import Unit
 from ...profiling.phases import current
+from ..instances import Instances
+from ..memory import MemoryManager
 from ..tables import Events, InputTable, Probe
 from .event_buffers import EventBuffers
+from .host import HostPlace
 from .timers import Laps, Launch
 from .triad import triad
 
@@ -88,6 +93,15 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
     return max(1, min(cores, int(work // WORK_PER_THREAD) + 1))
 
 
+def parts_of(program: Program) -> dict[Key, Parts]:
+    """Return what each thread's shares are found from, by the key of the kernels' argument."""
+    return {
+        gather.key(Receptor(number, access), "parts"): gather.parts
+        for (number, access), gather in program.gathers.items()
+        if gather.parts is not None
+    }
+
+
 def free_memory() -> float:
     """Return the bytes of memory that are free for a simulation."""
     try:
@@ -118,13 +132,17 @@ class CPUBackend:
         """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
         self._initial: list[tuple[ct.CDLL, _Args]] = []
-        program.memory.allocate(free_memory())
-        self.instances = Instances(program, HostPlace(program))  # adds the kernels of templates
+        self.memory = MemoryManager(program, free_memory())
+        self.instances = Instances(program, HostPlace(self.memory))
+        self.generated = generate(program, self.instances.templates)
         self.threads = threads or default_threads(program)
-        self.ring_number = {v: i for i, v in enumerate(program.memory.rings)}
+        self.ring_number = {v: i for i, v in enumerate(program.layout.rings)}
+        self._numbers = {THREADS: self.threads}
+        self._parts = parts_of(program)
         real = "float" if self.dtype == np.float32 else "double"
-        runtime = (Path(__file__).parent / "runtime.cpp").read_text(encoding="utf-8")
-        texts = [source(u.kernel, self.dtype.name) for u in program.units]
+        runtime = header("backends/cpu/runtime.cpp")
+        tasks = self.generated.tasks
+        texts = [source(task.kernel, self.dtype.name) for task in tasks]
         extra = find_compiler().no_gather if real == "double" else ()
         libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
         self._runtime = libraries[0]
@@ -133,68 +151,48 @@ class CPUBackend:
             getattr(self._runtime, name).restype = _i64
         self._bound: list[_Kernel] = []
         self._launched: dict[int, Launch] = {}
-        launches: dict[int, tuple[Unit, Callable[[int], None]]] = {}
-        for unit, library in zip(program.units, libraries[1:], strict=True):
-            kernel = self._bind(unit, library)
-            if unit.groups[0] in self.instances.made:
-                launch = self._launched[unit.groups[0]] = Launch(self._runtime, kernel, unit.count)
-                launches[unit.groups[0]] = unit, launch
-            if not unit.stepwise:
+        for task, library in zip(tasks, libraries[1:], strict=True):
+            kernel = self._bind(task, library)
+            if task.groups[0] in self.instances.made:
+                self._launched[task.groups[0]] = Launch(self._runtime, kernel, task.count)
+            if not task.stepwise:
                 self._bound.append(kernel)
-        self.instances.bind(launches)
+        self.instances.bind(self._launched)
 
     def _pointer(self, array: NDArray[Any]) -> int:
         self._keep.append(array)
         return array.ctypes.data
 
-    def _bind(self, unit: Unit, library: ct.CDLL) -> _Kernel:
+    def _bind(self, task: Task, library: ct.CDLL) -> _Kernel:
         """Fill the tables of a kernel's arguments and compute its constants."""
-        memory, kernel = self.program.memory, unit.kernel
-        cuts = self._cuts(unit)
-        arrays: dict[str, NDArray[Any]] = {}
-        for key in kernel.pointers:
-            value = unit.values.get(key)
-            if isinstance(value, np.ndarray):
-                real = value.dtype.kind == "f"
-                shared = isinstance(value, HostArray)  # an instance holds it, too
-                arrays[key] = value if shared else as_aligned(value, self.dtype if real else None)
-                unit.values[key] = arrays[key]
-            elif isinstance(value, Blank):
-                arrays[key] = aligned(value.size, value.dtype)
-            elif isinstance(value, Parts):
-                arrays[key] = value.of(cuts)
-        addresses = []
-        notes = {kind: getattr(memory, kind) for kind in ("where", "active", "noted", "counted")}
-        for key in kernel.pointers:
-            kind, _, name = key.partition(":")
-            if kind == "ring":
-                addresses.append(self._pointer(memory.get_buffer(name)))
-            elif kind in notes:
-                addresses.append(self._pointer(notes[kind][name]))
-            else:
-                addresses.append(self._pointer(cuts if key == "cuts" else arrays[key]))
-        integers = [self._integer(unit, key) for key in kernel.integers]
+        kernel, cuts = task.kernel, self._cuts(task)
+        for row in kernel.scratch:
+            self.memory.add(row)
+        addresses = [self._address(key, cuts) for key in kernel.pointers]
+        integers = [self._number(key) & 0xFFFF_FFFF_FFFF_FFFF for key in kernel.integers]
         p = np.array(addresses or [0], dtype=np.uint64)
         n = np.array(integers or [0], dtype=np.uint64).view(np.int64)
-        u = np.array([float(unit.values[k]) for k in kernel.scalars] or [0.0])
+        u = np.array([float(self._number(key)) for key in kernel.scalars] or [0.0])
         args = _Args(self._pointer(p), self._pointer(n), self._pointer(u))
         library.nd_constants(ct.byref(args))
-        for key, number in zip(kernel.scalars, u, strict=False):
-            unit.values[key] = float(number)
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
         self._initial.append((library, args))
         self.cuts.append(cuts)
         deal = ct.cast(library.nd_deal, _ptr).value if kernel.deals else None
-        return _Kernel(update, deal, args, self._pointer(self.cuts[-1]))
+        return _Kernel(update, deal, args, self._pointer(cuts))
 
-    def _integer(self, unit: Unit, key: str) -> int:
-        kind, _, name = key.partition(":")
-        if kind in ("depth", "width"):
-            return int(getattr(self.program.memory.rings[name], kind))
-        if kind == "threads":
-            return self.threads
-        return int(unit.values[key]) & 0xFFFF_FFFF_FFFF_FFFF
+    def _address(self, key: Key, cuts: NDArray[np.int64]) -> int:
+        """Return where an argument of a kernel lies, whose threads have shares from ``cuts`` on."""
+        if key == CUTS:
+            return self._pointer(cuts)
+        if key in self._parts:
+            return self._pointer(as_aligned(self._parts[key].of(cuts)))
+        return self._pointer(self.memory.argument(key))
+
+    def _number(self, key: Key) -> Any:
+        """Return an argument that a kernel gets by value."""
+        return self._numbers.get(key) or self.program.arrays[key].value
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
         """Return the first component of each thread: equal shares of the estimated work."""
@@ -212,7 +210,7 @@ class CPUBackend:
             library.nd_initial(ct.byref(args))
         self.instances.pre_run()
         for variable in self.ring_number:
-            rows = self.program.memory.get_buffer(variable)
+            rows = self.memory.get_buffer(variable)
             rows[1:] = rows[0]
 
     def start(
@@ -230,9 +228,8 @@ class CPUBackend:
             Their pointers may be changed between calls of ``run``. Exports take the rows that the
             steps of a call write, one each step.
         """
-        rings = []
-        memory = self.program.memory
-        for variable, ring in memory.rings.items():
+        rings, memory = [], self.memory
+        for variable, ring in memory.layout.rings.items():
             notes = [
                 None if note is None else note.ctypes.data
                 for note in (m.get(variable) for m in (memory.active, memory.noted, memory.where))
@@ -251,7 +248,7 @@ class CPUBackend:
         self._keep += tables
         sizes = [len(t) for t in (self._bound, rings, inputs, probes, events, exports)]
         counts = [self.threads, *sizes, self.program.window]
-        self._laps = Laps(self.threads, self.program.units, self._launched)
+        self._laps = Laps(self.threads, self.generated.tasks, self._launched)
         times = ct.addressof(self._laps.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
@@ -280,7 +277,7 @@ class CPUBackend:
 
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable."""
-        self.program.memory.get_buffer(variable)[:, elements] = values
+        self.memory.get_buffer(variable)[:, elements] = values
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros."""
@@ -288,14 +285,13 @@ class CPUBackend:
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step; not to be written to."""
-        rows = self.program.memory.get_buffer(variable)
+        rows = self.memory.get_buffer(variable)
         out: NDArray[Any] = rows[step % len(rows)]
         return out
 
-    def state(self, number: int, key: str) -> NDArray[Any]:
-        """Return the array of a state of a kernel."""
-        out: NDArray[Any] = self.program.units[number].values[key]
-        return out
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return an array of the program; what is written to it shows from the next step on."""
+        return self.memory.array(key)
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.
@@ -317,7 +313,7 @@ class CPUBackend:
         """Let instances write row ``step + 1``; compiled code has done its part of the step."""
         self.instances.run_step(step)
         for probe in self.exports[: self._exported]:  # taken before that, so taken again
-            ring = self.program.memory.get_buffer(list(self.ring_number)[probe.ring])
+            ring = self.memory.get_buffer(list(self.ring_number)[probe.ring])
             elements = host_array(probe.elements, probe.count, np.int32)
             host_array(probe.rows, probe.count, self.dtype)[:] = ring[(step + 1) % len(ring)][
                 elements
@@ -335,7 +331,7 @@ class CPUBackend:
         return [int(self._runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
 
     def profile_times(self) -> list[tuple[str, float]]:
-        """Return name and seconds of each unit, then of the rest (see `profiling.phases.Timed`)."""
+        """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""
         return self._laps.times()
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...codegen.generate import Task
 from ...native.buffers import LINE, aligned
-from ...plan.program import Unit
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
@@ -53,7 +53,7 @@ class Laps:
         To be given to the step loop.
     """
 
-    def __init__(self, threads: int, units: Sequence[Unit], launched: Mapping[int, Launch]) -> None:
+    def __init__(self, threads: int, units: Sequence[Task], launched: Mapping[int, Launch]) -> None:
         self._threads, self._units, self._launched = threads, units, launched
         kernels = [unit.kernel.name for unit in units if not unit.stepwise]
         self._parts = ["recording", *kernels, "inputs", "barrier"]

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
-from ...custom.instances import Instances
-from ...custom.on_device import DevicePlace
 from ...errors import NeurodriverError
+from ...plan.arrays import Key
 from ...plan.program import Program
 from ...profiling.phases import current
+from ..instances import Instances
 from ..tables import Events, InputTable, Probe
 from . import schedule
 from .binding import Binding
@@ -26,6 +27,7 @@ from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .gates import Gates, Serve
 from .lane import Lane
+from .on_device import DevicePlace
 from .spike_delivery import mail_of, parts_of
 from .staging import Staging
 from .timers import Laps, peak_bandwidth
@@ -74,14 +76,16 @@ class CUDABackend:
         self.fuzz = fuzz
         self.device = Device(device)
         self.binding = Binding(self.device, program)
+        self.memory = self.binding.memory
         self.ring_address = self.binding.ring_address
         self.active_address = self.binding.active_address
         place = DevicePlace(self.binding)
         self.mail = mail_of(program, executor == "stepwise")
         with self.device.current():
-            self.binding.allocate(place.wanted() | self.mail.wanted())
-            place.fill()
-            self.instances = Instances(program, place)  # adds the kernels of templates
+            self.binding.allocate(self.mail.wanted())
+            self.instances = Instances(program, place)
+            self.generated = generate(program, self.instances.templates)
+            self.binding.take(self.generated)
             gates = gates and executor == "resident" and not self.instances.stepwise
             self.gates = Gates(self.device, gates)
         self.plan = self._planned(plan)
@@ -93,13 +97,13 @@ class CUDABackend:
             self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device) for _ in range(2)]
             self._sent = self.device.cuda.Event()
-        self._laps = Laps(self.device, program.units, self.code if current().on else None)
-        asks = any(unit.kernel.record for unit in program.units)
+        self._laps = Laps(self.device, self.generated.tasks, self.code if current().on else None)
+        asks = any(unit.kernel.record for unit in self.generated.tasks)
         shared = self.plan.shape.scratch(self.dtype.itemsize) if asks else 0
         self._launches = Launches(self.device, self.code, self.plan, how, shared)
         self.instances.bind(
             {
-                u.groups[0]: (u, partial(self._launch_alone, number))
+                u.groups[0]: partial(self._launch_alone, number)
                 for number, u in enumerate(program.units)
                 if u.groups[0] in self.instances.made
             }
@@ -116,7 +120,7 @@ class CUDABackend:
 
     def _planned(self, given: schedule.Plan | None) -> schedule.Plan:
         """Return how wide the circuit runs."""
-        units, device, word = self.program.units, self.device, self.dtype.itemsize
+        units, device, word = self.generated.tasks, self.device, self.dtype.itemsize
         plan = given or schedule.choose(
             units, device.processors, device.clusters, word, self.mail.load
         )
@@ -127,7 +131,7 @@ class CUDABackend:
 
     def _built(self) -> Loaded:
         """Compile the text of the circuit; in a profile it counts what its parts take."""
-        parts = parts_of(self.program, self.plan, self.binding)
+        parts = parts_of(self.generated, self.plan, self.binding)
         shape = replace(self.plan.shape, laps=current().on)
         text = device_text(parts, self.dtype.name, shape)
         code = Loaded(self.device, compile_cubin(text, self.device.arch))
@@ -154,10 +158,10 @@ class CUDABackend:
         with self.device.current():
             return self.binding.row(variable, step)
 
-    def state(self, number: int, key: str) -> NDArray[Any]:
-        """Return a copy of the array of a state of a kernel."""
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return a copy of an array of the program."""
         with self.device.current():
-            return self.binding.state(number, key)
+            return self.binding.array(key)
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros in page-locked memory, which has a twin on the device."""
@@ -183,8 +187,8 @@ class CUDABackend:
             self._staging = Staging(self, inputs, probes, events, self.exports)
             self._stages = [self._staging, *(lane.records for lane in self._lanes)]
             given, *rest = self._staging.pieces
-            dealing = [self.mail.dealers(self.plan, self.program.units)]
-            self._launches.deal(self.program.units, [given, dealing, *rest])
+            dealing = [self.mail.dealers(self.plan, self.generated.tasks)]
+            self._launches.deal(self.generated.tasks, [given, dealing, *rest])
 
     @property
     def longest(self) -> int:
@@ -277,7 +281,7 @@ class CUDABackend:
         return [self._done * sum(u.count for u in self.program.units)]
 
     def profile_times(self) -> list[tuple[str, float]]:
-        """Return name and seconds of each unit, then of the rest (see `profiling.phases.Timed`)."""
+        """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""
         return self._laps.times(self.device_seconds, self.threads)
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:

@@ -28,6 +28,9 @@ def _modules() -> tuple[Any, Any]:
     try:
         import pycuda.driver as cuda
         from cuda.bindings import driver
+
+        if not isinstance(getattr(cuda, "Error", None), type):  # something else of that name
+            raise ImportError("PyCUDA is not installed")
     except ImportError as error:
         raise DeviceError(
             f"backend 'cuda' needs PyCUDA and cuda-bindings ({error}): "
@@ -255,7 +258,7 @@ class Pool:
     Parameters
     ----------
     device : Device
-    wanted : mapping of str to int
+    wanted : mapping of hashable to int
         What it is for -> bytes.
 
     Raises
@@ -264,7 +267,7 @@ class Pool:
         When the device has not as much memory: how much was asked for what.
     """
 
-    def __init__(self, device: Device, wanted: Mapping[str, int]) -> None:
+    def __init__(self, device: Device, wanted: Mapping[Any, int]) -> None:
         total = sum(_whole(n) for n in wanted.values())
         free = device.free()
         if total > free:
@@ -276,7 +279,7 @@ class Pool:
                 f"circuit, shorter delays or float32"
             )
         self._memory = device.cuda.mem_alloc(max(total, ALIGNMENT))
-        self.address: dict[str, int] = {}
+        self.address: dict[Any, int] = {}
         at = int(self._memory)
         for what, n in wanted.items():
             self.address[what] = at

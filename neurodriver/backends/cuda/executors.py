@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...codegen.generate import Task
 from ...errors import NeurodriverError
-from ...plan.program import Unit
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 
@@ -25,7 +25,7 @@ Pieces = Sequence[Sequence[schedule.Items]]
 class Executor(Protocol):
     """Goes from step to step."""
 
-    def lists(self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces) -> list[Any]:
+    def lists(self, plan: schedule.Plan, units: Sequence[Task], pieces: Pieces) -> list[Any]:
         """Return the lists of its launches; the exports are in the last one."""
         ...
 
@@ -38,7 +38,7 @@ class Resident:
     """One launch advances all steps of a chunk."""
 
     def lists(
-        self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces
+        self, plan: schedule.Plan, units: Sequence[Task], pieces: Pieces
     ) -> list[schedule.Lists]:
         """Return the one list."""
         flat = [items for kind in pieces for items in kind]
@@ -53,7 +53,7 @@ class Stepwise:
     """One launch for each kernel and step, and one for what enters and leaves."""
 
     def lists(
-        self, plan: schedule.Plan, units: Sequence[Unit], pieces: Pieces
+        self, plan: schedule.Plan, units: Sequence[Task], pieces: Pieces
     ) -> list[schedule.Lists]:
         """Return what injects the first inputs, the units, and all that enters and leaves."""
         flat = [items for kind in pieces for items in kind if len(items)]
@@ -121,7 +121,7 @@ class Launches:
         self._lists: list[tuple[int, int, int, Any]] = []
         self.arrivals = 0
 
-    def deal(self, units: Sequence[Unit], pieces: Pieces) -> None:
+    def deal(self, units: Sequence[Task], pieces: Pieces) -> None:
         """Deal the work to warps, for the launches of a step and for those of instances."""
         lists = self.executor.lists(self.plan, units, pieces)
         made = [(i, u) for i, u in enumerate(units) if u.stepwise]

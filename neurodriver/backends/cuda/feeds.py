@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.component import EVENT_VARIABLES
 from ..tables import Events, InputTable, Probe
 from .bits import Bits, Found
 from .transfers import Growing, Records, at
 
 if TYPE_CHECKING:
-    from ...plan.memory import Ring
+    from ...plan.layout import Ring
     from ...plan.program import Program
     from .backend import CUDABackend
 
@@ -45,9 +44,9 @@ class InputStage:
 
     def __init__(self, owner: CUDABackend, table: InputTable) -> None:
         self._owner, self._table = owner, table
-        name = list(owner.program.memory.rings)[table.ring]
-        self._ring = owner.program.memory.rings[name]
-        self._events = name in EVENT_VARIABLES
+        name = list(owner.program.layout.rings)[table.ring]
+        self._ring = owner.program.layout.rings[name]
+        self._events = self._ring.is_event
         self._content = np.full(self._ring.depth, _UNKNOWN + 1, np.int64)
         self._values = Growing(owner.device)
         self._row_bytes = table.count * owner.dtype.itemsize
@@ -158,7 +157,7 @@ class ProbeStage:
 
     def __init__(self, owner: CUDABackend, probe: Probe, exported: bool = False) -> None:
         self._owner, self._probe, self._exported = owner, probe, exported
-        ring = list(owner.program.memory.rings.values())[probe.ring]
+        ring = list(owner.program.layout.rings.values())[probe.ring]
         self._elements = _Elements(owner, probe)
         self.row_bytes = probe.count * owner.dtype.itemsize
         self._head = owner.ring_address(ring.variable), self._elements.list
@@ -221,7 +220,7 @@ class EventStage:
     """
 
     def __init__(self, owner: CUDABackend, events: Events, scanned: bool = False) -> None:
-        ring = list(owner.program.memory.rings.values())[events.ring]
+        ring = list(owner.program.layout.rings.values())[events.ring]
         self._elements = _Elements(owner, events)
         taken = at(events.elements, (events.count,), np.int32)
         self._columns = Growing(owner.device)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...codegen.generate import Task
 from ...codegen.simt.device import ROOMY, Shape
-from ...plan.memory import LANES
-from ...plan.program import Unit
+from ...native.buffers import LANES
+from ...plan.unit import Unit
 
 WARP = 32
 LARGE_THREADS = 512
@@ -103,7 +104,7 @@ def _size(unit: Unit, own: int) -> int:
     return own if unit.spread else WARP * own
 
 
-def finished(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
+def finished(plan: Plan, units: Sequence[Task], word: int) -> Plan:
     """Return a plan with what follows from its width: values under way, what threads recall."""
     shape = replace(plan.shape, recalls=recalls(plan.width, plan.shape))
     return with_ahead(replace(plan, shape=shape), units, word)
@@ -117,7 +118,7 @@ def recalls(width: str, shape: Shape) -> bool:
     return shape.window > 1 if shape.threads <= ROOMY else width == "grid" and shape.holds
 
 
-def with_ahead(plan: Plan, units: Sequence[Unit], word: int) -> Plan:
+def with_ahead(plan: Plan, units: Sequence[Task], word: int) -> Plan:
     """Return a plan with as many values under way as there is shared memory for.
 
     Records of a lattice stay there if all do, which is worth more than the last values.
@@ -178,7 +179,7 @@ class Load:
 
 
 def choose(
-    units: Sequence[Unit], processors: int, clusters: bool, word: int = 8, load: Load | None = None
+    units: Sequence[Task], processors: int, clusters: bool, word: int = 8, load: Load | None = None
 ) -> Plan:
     """Return how wide a circuit runs: one block, a cluster of blocks, or the whole device.
 
@@ -215,7 +216,7 @@ def choose(
     return Plan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
 
 
-def _many(unit: Unit, warps: int, word: int) -> int:
+def _many(unit: Task, warps: int, word: int) -> int:
     """Return components of a thread where they are streamed: as many loads as memory takes at once.
 
     So many that there are more items than ``warps``, and that registers suffice.
@@ -225,7 +226,7 @@ def _many(unit: Unit, warps: int, word: int) -> int:
     return next(sizes, 1)
 
 
-def _pairs(units: Sequence[Unit], blocks: int, most: int, load: Load) -> tuple[int, ...]:
+def _pairs(units: Sequence[Task], blocks: int, most: int, load: Load) -> tuple[int, ...]:
     """Return components of a thread: more than one where the items would not fit otherwise.
 
     Sums that take long get a warp, or a thread, each. Where they are idle, a warp has several
@@ -249,7 +250,7 @@ def _pairs(units: Sequence[Unit], blocks: int, most: int, load: Load) -> tuple[i
 
 
 def _pack(
-    units: Sequence[Unit], own: list[int], most: Sequence[int], warps: int, load: Load
+    units: Sequence[Task], own: list[int], most: Sequence[int], warps: int, load: Load
 ) -> None:
     """Give threads more components, each at most so many, until no more warps than these do."""
     while _total(units, own) > warps:
@@ -260,7 +261,7 @@ def _pack(
         own[largest] += 1 if load.window else own[largest]
 
 
-def _total(units: Sequence[Unit], own: Sequence[int]) -> int:
+def _total(units: Sequence[Task], own: Sequence[int]) -> int:
     return sum(tiles(unit, o) for unit, o in zip(units, own, strict=True))
 
 
@@ -304,7 +305,7 @@ def over(pieces: Sequence[Items], window: int) -> list[Items]:
     return out
 
 
-def deal(plan: Plan, units: Sequence[Unit], others: Sequence[Items]) -> Lists:
+def deal(plan: Plan, units: Sequence[Task], others: Sequence[Items]) -> Lists:
     """Deal items to warps: heavy ones first, over blocks before warps; the others to the idlest.
 
     The first item of a warp is its components, where it has any; the last ones are what is done

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...codegen.generate import Generated, Task
 from ...codegen.simt.device import Part
 from ...codegen.simt.spike_delivery import Sent, few
-from ...plan.program import Program, Unit
+from ...plan.program import Program
 from . import schedule
 from .device import Device, Loaded, Pool
 
@@ -77,7 +78,7 @@ class Mail:
             table = np.array([*where, self.capacity], np.uint64)
             device.upload(code.address("nd_mail"), table)
 
-    def dealers(self, plan: schedule.Plan, units: Sequence[Unit]) -> schedule.Items:
+    def dealers(self, plan: schedule.Plan, units: Sequence[Task]) -> schedule.Items:
         """Return an item for each warp that deals: those that have nothing else to do at a step.
 
         In a window, all have; and so they have where a warp has many components in turn.
@@ -110,16 +111,18 @@ def mail_of(program: Program, stepwise: bool) -> Mail:
     return Mail(window, each * max(window, 1), sum(g.edges for g in gathers))
 
 
-def parts_of(program: Program, plan: schedule.Plan, binding: Binding) -> list[Part]:
+def parts_of(generated: Generated, plan: schedule.Plan, binding: Binding) -> list[Part]:
     """Return the parts of a program's text."""
     parts = []
-    for unit, own in zip(program.units, plan.own, strict=True):
+    for unit, own in zip(generated.tasks, plan.own, strict=True):
         sends: dict[str, list[Sent]] = {}
-        for number, fan in enumerate(program.fans, len(program.units)):
+        for number, fan in enumerate(generated.deliveries, len(generated.tasks)):
             for (variable, group), first in fan.sources.items():
                 if group in unit.groups:
                     sends.setdefault(variable, []).append((number, first, not fan.kernel.deals))
         crowd = unit.count > schedule.CROWD * plan.blocks
-        parts.append(Part(unit.kernel, own, binding.known(unit), sends=sends, crowd=crowd))
-    fans = [Part(fan.kernel, 1, binding.known(fan), fan=True) for fan in program.fans]
+        parts.append(Part(unit.kernel, own, binding.known(unit.kernel), sends=sends, crowd=crowd))
+    fans = [
+        Part(fan.kernel, 1, binding.known(fan.kernel), fan=True) for fan in generated.deliveries
+    ]
     return [*parts, *fans]

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from ...codegen.generate import Task
 from ...codegen.simt.device import LAP_ROWS
-from ...plan.program import Unit
 from .device import Device, Loaded
 from .probe import copy_bandwidth
 
@@ -38,7 +38,7 @@ class Laps:
         Where the cycles are; None where nothing is measured.
     """
 
-    def __init__(self, device: Device, units: Sequence[Unit], code: Loaded | None) -> None:
+    def __init__(self, device: Device, units: Sequence[Task], code: Loaded | None) -> None:
         self._device, self._units, self._code = device, units, code
         self._launched = dict.fromkeys(range(len(units)), 0.0)
 

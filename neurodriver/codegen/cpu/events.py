@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...model.component import Access
+from ...model.text import block
+from ...plan.arrays import activity, depth, width
 from ...plan.sums.events import MOST
 from ..component import ComponentText
-from ..kernel import block
 from .fanout import FanoutText
 from .sums import SumText
 
@@ -17,7 +18,7 @@ _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 def sum_text(component: ComponentText, access: Access) -> SumText:
     """Return what writes how an access is read."""
-    gather = component.shape.gathers[access.name]
+    gather = component.spec.gathers[access.name]
     if gather.form == "fanout":
         return FanoutText(component, access)
     return (EventText if "event_first" in gather.arrays else SumText)(component, access)
@@ -52,7 +53,7 @@ class EventText(SumText):
         chain = self._pointer("event_chain", "int")
         if self.gather.back is None:
             lines.append(f"bool nd_silent_{name} = true;")
-        most = self._limit("event_most")
+        most = self.size("event_most")
         few = f"nd_spikes_{name} <= {most} && nd_edges_{name} <= {LISTED}"
         return [
             *lines,
@@ -67,15 +68,13 @@ class EventText(SumText):
             *block(f"if (!nd_silent_{name} && nd_few_{name})", self._hang_up(in_order)),
         ]
 
-    def _limit(self, name: str) -> str:
-        return self.component.arguments.integer(self.component.key(f"{self.access.name}:{name}"))
-
     def _search(self, most: str) -> list[str]:
         """List the spikes in the rows that are not silent, as long as they are few."""
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
         spikes, below = f"nd_spikes_{name}", f"nd_not_below(nd_event_target_{name}"
-        ring, active = (a.pointer(f"ring:{variable}", "real"), f"active:{variable}")
-        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
+        ring, active = self.component.spec.ring(variable), activity(variable, "active")
+        rows = a.pointer(ring, "real")
+        number, length = a.integer(depth(variable)), a.integer(width(variable))
         value = f"nd_row_{name}[nd_event_element_{name}[nd_e + nd_l]]"
         note = [
             f"const long long *nd_first = nd_event_first_{name} + nd_e + nd_l;",
@@ -95,16 +94,16 @@ class EventText(SumText):
         ]
         row = [
             f"const long long nd_past = nd_k - nd_event_back_{name}[nd_b];",
-            f"if (nd_silent({a.pointer(active, 'const long long')}, nd_past, {depth})) continue;",
+            f"if (nd_silent({a.pointer(active, 'const long long')}, nd_past, {number})) continue;",
             *([f"nd_silent_{name} = false;"] if self.gather.back is None else []),
-            f"const real *nd_row_{name} = nd_row({ring}, nd_past, {depth}, {width});",
+            f"const real *nd_row_{name} = nd_row({rows}, nd_past, {number}, {length});",
             *block(
                 f"for (int nd_e = nd_event_block_{name}[nd_b]; "
                 f"nd_e < nd_event_block_{name}[nd_b + 1] && {spikes} <= {most}; nd_e += ND_LANES)",
                 sources,
             ),
         ]
-        loop = f"for (int nd_b = 0; nd_b < {self._limit('event_latencies')}; ++nd_b)"
+        loop = f"for (int nd_b = 0; nd_b < {self.size('event_latencies')}; ++nd_b)"
         return block(loop, row)
 
     def _hang_up(self, in_order: bool) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..kernel import block
+from ...model.text import block
+from ...plan.arrays import CUTS, THREADS, activity, depth, width
 from .sums import SumText
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
@@ -52,7 +53,7 @@ class FanoutText(SumText):
         They are where several sub-steps need them, and where few slots of a tile are reached: the
         others lie in no near cache.
         """
-        return self.noted or self.component.shape.substeps > 1
+        return self.noted or self.component.spec.substeps > 1
 
     def direct(self, component: str, lane: str) -> str:
         """Return the expression of the finished sum inside the loop over components."""
@@ -122,23 +123,21 @@ class FanoutText(SumText):
         lines = [line for line in self.head() if "nd_one_" not in line and "nd_unit_" not in line]
         lines += [self._array(n, kind) for n, kind in kinds.items()]
         if "weight" not in self.gather.arrays and "weight" in self.gather.uniform:
-            number = self.component.arguments.scalar(self.component.key(f"data:{name}:weight"))
-            lines.append(f"const int nd_all_{name} = (int){number};")
+            lines.append(f"const int nd_all_{name} = (int){self._number('weight')};")
         return block("", [*lines, *self._deal_out()])
 
     def _limit(self, name: str) -> str:
-        place = self.component.arguments.integer(self.component.key(f"{self.access.name}:{name}"))
-        return f"(int){place}"
+        return f"(int){self.size(name)}"
 
     def _deal_out(self) -> list[str]:
         """Find the spikes of each block's row, and bring each to its targets; then what is due."""
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
-        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
-        active = a.pointer(f"active:{variable}", "const long long")
-        noted = a.pointer(f"noted:{variable}", "const unsigned short")
-        counted = a.pointer(f"counted:{variable}", "const long long")
-        ring = a.pointer(f"ring:{variable}", "real")
-        cuts, threads = a.pointer("cuts", "const long long"), a.integer("threads")
+        number, length = a.integer(depth(variable)), a.integer(width(variable))
+        active = a.pointer(activity(variable, "active"), "const long long")
+        noted = a.pointer(activity(variable, "dirty"), "const unsigned short")
+        counted = a.pointer(activity(variable, "counted"), "const long long")
+        rows = a.pointer(self.component.spec.ring(variable), "real")
+        cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
         word = [
             "unsigned long long nd_bits = nd_found.bits[nd_w];",
             *block(
@@ -151,7 +150,7 @@ class FanoutText(SumText):
             ),
         ]
         every = [
-            f"const unsigned short *nd_notes = {noted} + nd_at * {width} / ND_LANES;",
+            f"const unsigned short *nd_notes = {noted} + nd_at * {length} / ND_LANES;",
             f"const bool nd_ones = {counted}[nd_at] < nd_past;",
             "nd_events nd_found;",
             *block(
@@ -173,9 +172,9 @@ class FanoutText(SumText):
         each = [
             f"const long long *nd_of = nd_block_{name} + 5 * nd_b, nd_past = nd_k - nd_of[0];",
             "if (nd_past < 0) continue;",
-            f"const long long nd_at = nd_place(nd_past, {depth});",
+            f"const long long nd_at = nd_place(nd_past, {number});",
             f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
-            f"const real *nd_row_b = {ring} + nd_at * {width};",
+            f"const real *nd_row_b = {rows} + nd_at * {length};",
             *block("if (nd_of[4])", some),
             *block("else", every),
         ]

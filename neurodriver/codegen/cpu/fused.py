@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from ..component import ComponentText, Shape
-from ..kernel import Arguments, Kernel, block
+from ...model.text import block
+from ...plan.arrays import Kind
+from ...plan.unit import KernelSpec
+from ..component import ComponentText
+from ..kernel import Arguments, Kernel
 from .sums import SumText, tile_sums, variants
 from .update import TILE, TILES, finish, tile_update
 
 
-def fused_kernel(outer: Shape, inner: Shape) -> Kernel:
+def fused_kernel(outer: KernelSpec, inner: KernelSpec) -> Kernel:
     """Return the kernel that sums and advances the synapses and updates their Aggregators.
 
     Parameters
     ----------
-    outer, inner : Shape
+    outer, inner : KernelSpec
         Of the Aggregator and of the synapses.
     """
     arguments = Arguments()
     target = ComponentText(outer, arguments)
-    synapse = ComponentText(inner, arguments, "synapse.")
+    synapse = ComponentText(inner, arguments)
     sums = [SumText(target, a) for a in outer.model.accesses]
     inputs = [SumText(synapse, a) for a in inner.model.accesses]
     head = [*target.head(), *sums[-1].storage()]
     head += [line for s in sums[:-1] for line in s.head()]
     inside = synapse.head(step=False)
     inside += [line for s in inputs for line in s.head()]
-    head.append(f"const real nd_synapse_ms = {arguments.scalar('synapse.dt_ms')};")
-    earlier = [s for s in sums if s.access.name != "g"]
+    length = arguments.scalar(inner.key(Kind.STEP, "dt_ms"))
+    head.append(f"const real nd_synapse_ms = {length};")
+    earlier = sums[:-1]
     pass_ = _pass(synapse, inputs, sums[-1], earlier)
     tile = [TILE, *tile_sums(earlier), *pass_, *tile_update(target, sums)]
     constants = [*block("", target.constants()), *block("", synapse.constants())]
@@ -39,23 +43,24 @@ def _pass(
     synapse: ComponentText, inputs: list[SumText], total: SumText, earlier: list[SumText]
 ) -> list[str]:
     """Return the loop that reads, sums and advances the synapses of one tile's targets."""
-    at = "nd_p + nd_l"
-    live = "(nd_j < nd_degree_g[nd_slice * ND_LANES + nd_l])"
+    at, name = "nd_p + nd_l", total.access.name
+    live = f"(nd_j < nd_degree_{name}[nd_slice * ND_LANES + nd_l])"
     lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
     loop = (
-        "for (long long nd_p = nd_start_g[nd_slice], nd_j = 0; "
-        "nd_p < nd_start_g[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)"
+        f"for (long long nd_p = nd_start_{name}[nd_slice], nd_j = 0; "
+        f"nd_p < nd_start_{name}[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)"
     )
 
     def over_synapses() -> list[str]:
-        inner = [*total.before(earlier), *total.add(synapse.output("g"), at, live)]
+        one = synapse.output(total.access.variable)
+        inner = [*total.before(earlier), *total.add(one, at, live)]
         body = [*synapse.numbers_of(at), *synapse.load_states(at), *block("", inner)]
         body += [f"const real {s.symbol} = {s.direct(f'({at})', '')};" for s in inputs]
         body += ["const real dt_ms = nd_synapse_ms; (void)dt_ms;"]
-        if synapse.shape.substeps == 1:
+        if synapse.spec.substeps == 1:
             body += ["const int substep = 0;", *synapse.mathematics()]
         else:
-            head = f"for (int substep = 0; substep < {synapse.shape.substeps}; ++substep)"
+            head = f"for (int substep = 0; substep < {synapse.spec.substeps}; ++substep)"
             body += block(head, synapse.mathematics())
         return block(loop, ["ND_SIMD", *block(lane, [*body, *synapse.store(at)])])
 
@@ -64,11 +69,11 @@ def _pass(
         "nd_sum_t nd_acc[ND_LANES] = {0};",
         *variants(inputs, over_synapses),
         "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)",
-        "    nd_sum_g[nd_s + nd_l] = (real)nd_acc[nd_l];",
+        f"    nd_sum_{name}[nd_s + nd_l] = (real)nd_acc[nd_l];",
     ]
     kind = "double" if total.access.accumulate == "double" else "real"
     head = "for (int nd_s = 0; nd_s < nd_m; nd_s += ND_LANES)"
     return [
-        "real nd_sum_g[ND_TILE];",
+        f"real nd_sum_{name}[ND_TILE];",
         *block("", [f"typedef {kind} nd_sum_t;", *block(head, slices)]),
     ]

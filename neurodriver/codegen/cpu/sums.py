@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...model.component import EVENT_VARIABLES, Access
+from ...model.component import Access
 from ...model.language import used
+from ...model.text import block
+from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
-from ..kernel import block
 
 
 class SumText:
@@ -23,8 +24,8 @@ class SumText:
     def __init__(self, component: ComponentText, access: Access) -> None:
         self.component = component
         self.access = access
-        self.gather: Gather = component.shape.gathers[access.name]
-        self.symbol = component.inputs[access.name]
+        self.gather: Gather = component.spec.gathers[access.name]
+        self.symbol = component.inputs.get(access.name, "")
         self.varied = [n for n in access.connection if n in self.gather.arrays]
         self.silent = False  # set while the text for a silent row is written
 
@@ -32,11 +33,22 @@ class SumText:
     def may_skip(self) -> bool:
         """Whether the row that is read may be known to be all zero."""
         indexed = self.gather.form in ("single", "sliced", "lattice", "rows")
-        return self.access.variable in EVENT_VARIABLES and indexed and self.gather.back is not None
+        event = self.component.spec.is_event(self.access.variable)
+        return event and indexed and self.gather.back is not None
 
     def _pointer(self, array: str, kind: str) -> str:
-        key = self.component.key(f"{self.access.name}:{array}")
+        key = self.component.spec.connection(self.access.name, array)
         return self.component.arguments.pointer(key, kind)
+
+    def _number(self, name: str) -> str:
+        """Return the expression of a number that all connections share."""
+        key = self.component.spec.connection(self.access.name, name)
+        return self.component.arguments.scalar(key)
+
+    def size(self, name: str) -> str:
+        """Return the expression of a whole number of the plan."""
+        key = self.component.spec.size(self.access.name, name)
+        return self.component.arguments.integer(key)
 
     @property
     def slot(self) -> str:
@@ -50,27 +62,27 @@ class SumText:
     def _values(self) -> list[str]:
         """Declare where the values of the connections come from."""
         a, name, variable = self.component.arguments, self.access.name, self.access.variable
-        ring = a.pointer(f"ring:{variable}", "real")
-        depth, width = a.integer(f"depth:{variable}"), a.integer(f"width:{variable}")
+        rows = a.pointer(self.component.spec.ring(variable), "real")
+        number, length = a.integer(depth(variable)), a.integer(width(variable))
         lines = []
         if self.gather.back is not None:
-            back = a.integer(self.component.key(f"back:{name}"))
-            row = f"nd_row({ring}, nd_k - {back}, {depth}, {width})"
-            if variable in self.component.shape.inputs_alone:
-                where = a.pointer(f"where:{variable}", "const long long")
-                row = f"{ring} + {where}[nd_k & 1] * {width}"
+            back = self.size("back")
+            row = f"nd_row({rows}, nd_k - {back}, {number}, {length})"
+            if variable in self.component.spec.inputs_alone:
+                kept = a.pointer(activity(variable, "kept"), "const long long")
+                row = f"{rows} + {kept}[nd_k & 1] * {length}"
             if "first" in self.gather.arrays:
-                row += f" + {a.integer(self.component.key(f'first:{name}'))}"
+                row += f" + {self.size('first')}"
             lines.append(f"const real *__restrict nd_in_{name} = {row};")
             if self.may_skip:
-                active = a.pointer(f"active:{variable}", "const long long")
-                silent = f"nd_silent({active}, nd_k - {back}, {depth})"
+                active = a.pointer(activity(variable, "active"), "const long long")
+                silent = f"nd_silent({active}, nd_k - {back}, {number})"
                 lines.append(f"const bool nd_silent_{name} = {silent};")
         else:
             if "first" in self.gather.arrays:
-                ring += f" + {a.integer(self.component.key(f'first:{name}'))}"
-            lines.append(f"const real *__restrict nd_ring_{name} = {ring};")
-            lines.append(f"const long long nd_depth_{name} = {depth}, nd_width_{name} = {width};")
+                rows += f" + {self.size('first')}"
+            lines.append(f"const real *__restrict nd_ring_{name} = {rows};")
+            lines.append(f"const long long nd_depth_{name} = {number}, nd_width_{name} = {length};")
             lines.append(f"const long long nd_now_{name} = nd_place(nd_k, nd_depth_{name});")
             lines.append(self._array("back", "int"))
         if "element" in self.gather.arrays:
@@ -92,8 +104,7 @@ class SumText:
         lines += self.units()
         for n in self.access.connection:
             if n not in self.varied:
-                number = self.component.arguments.scalar(self.component.key(f"data:{name}:{n}"))
-                lines.append(f"const real nd_u_{name}_{n} = {number};")
+                lines.append(f"const real nd_u_{name}_{n} = {self._number(n)};")
         return lines
 
     def _strides(self) -> list[tuple[str, str]]:
@@ -106,8 +117,7 @@ class SumText:
             return []
         if "unit" in self.gather.arrays:
             return [self._array("unit", "real")]
-        number = self.component.arguments.scalar(self.component.key(f"data:{name}:unit"))
-        return [f"const real nd_one_{name} = {number};"]
+        return [f"const real nd_one_{name} = {self._number('unit')};"]
 
     @property
     def kind(self) -> str:
@@ -260,7 +270,7 @@ class SumText:
             if used([other.symbol], [self.access.each]):
                 where = other.direct("(nd_t + nd_s + nd_l)", "nd_s + nd_l")
                 lines.append(f"const real {other.symbol} = {where};")
-        varied = [n for n in component.model.params if n not in component.shape.uniform]
+        varied = [n for n in component.model.params if n not in component.spec.uniform]
         for n in used(varied, [self.access.each]):
             lines.append(f"const real {n} = nd_p_{n}[nd_t + nd_s + nd_l];")
         return lines

@@ -7,14 +7,13 @@ Philox gives beyond this step is kept in columns beside the components.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import numpy as np
 
 from ...model.language import Draw, used
-from ...native.buffers import Blank
-from ...plan.memory import LANES
+from ...model.text import block
+from ...native.buffers import LANES, padded
+from ...plan.arrays import Kind, zeros
 from ..component import ComponentText
-from ..kernel import block
 from .sums import SumText
 
 _LOOP = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
@@ -45,11 +44,13 @@ class TileDraws:
 
     def head(self) -> list[str]:
         """Declare the columns, and the thresholds, which a thread keeps from call to call."""
-        pointer, key = self.component.arguments.pointer, self.component.key
+        own, spec = self.component.arguments.own, self.component.spec
+        count = padded(spec.count)
         lines = []
         for draw in self.draws:
-            words = pointer(key(f"words:{draw.stream}"), "unsigned int")
-            drawn = pointer(key(f"drawn:{draw.stream}"), "long long")
+            keys = [spec.key(Kind.RANDOM, f"{what} {draw.stream}") for what in ("words", "drawn")]
+            words = own(zeros(keys[0], 4 * count, np.uint32), "unsigned int")
+            drawn = own(zeros(keys[1], count // LANES, np.int64), "long long")
             lines.append(f"unsigned int *__restrict nd_words{draw.stream} = {words};")
             lines.append(f"long long *__restrict nd_drawn{draw.stream} = {drawn};")
             if draw.mean:
@@ -61,7 +62,7 @@ class TileDraws:
         return [line for draw in self.draws for line in self._one(draw)]
 
     def _one(self, draw: Draw) -> list[str]:
-        count = self.component.arguments.integer(self.component.key("count"))
+        count = self.component.count
         n = draw.stream
         shift, place = (1, "2 * (nd_k & 1)") if draw.kind == "uniform" else (2, "(nd_k & 3)")
         where = f"nd_words{n}, nd_drawn{n}, nd_t, nd_m, {count}"
@@ -88,23 +89,3 @@ class TileDraws:
         ]
         store = f"nd_mean{draw.stream}[nd_i] = {draw.mean};"
         return ["ND_SIMD", *block(_LOOP, [*self.component.numbers_of(at), *given, store])]
-
-
-def columns(pointers: Iterable[str], count: int) -> dict[str, Any]:
-    """Return the columns that a kernel keeps words in, by key.
-
-    Parameters
-    ----------
-    pointers : iterable of str
-        Keys of the kernel's arguments.
-    count : int
-        Components with their padding.
-    """
-    out: dict[str, Any] = {}
-    for key in pointers:
-        kind = key.partition(":")[0]
-        if kind == "words":
-            out[key] = Blank(4 * count, "uint32")
-        elif kind == "drawn":
-            out[key] = Blank(count // LANES, "int64")
-    return out

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..component import ComponentText, Shape
-from ..kernel import Arguments, Kernel, block
+from ...model.text import block
+from ...plan.unit import KernelSpec
+from ..component import ComponentText
+from ..kernel import Arguments, Kernel
 from .events import dealing, sum_text
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
@@ -25,20 +27,20 @@ TILES = "for (long long nd_t = nd_begin; nd_t < nd_end; nd_t += ND_TILE)"
 TILE = "const int nd_m = (int)(nd_end - nd_t < ND_TILE ? nd_end - nd_t : ND_TILE);"
 
 
-def update_kernel(shape: Shape) -> Kernel:
+def update_kernel(spec: KernelSpec) -> Kernel:
     """Return the kernel that advances one group by one step.
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     """
     arguments = Arguments()
-    component = ComponentText(shape, arguments)
-    sums = [sum_text(component, a) for a in shape.model.accesses]
+    component = ComponentText(spec, arguments)
+    sums = [sum_text(component, a) for a in spec.model.accesses]
     head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
     head += [line for s in sums for line in s.waiting()]
     tile = [TILE, *tile_sums(sums)]
-    if shape.substeps == 1 and shape.model.draws_random():
+    if spec.substeps == 1 and spec.model.draws_random():
         draws = TileDraws(component, sums)
         component.translator.known_before = draws.known
         tile += variants(sums, lambda: drawn_update(component, sums, draws))
@@ -49,7 +51,7 @@ def update_kernel(shape: Shape) -> Kernel:
     tile += component.write_events()
     once = component.constants(), component.initial()
     body = [*head, *block(TILES, tile)]
-    return finish(shape.model.__name__, arguments, once, body, dealing(sums))
+    return finish(spec.model.__name__, arguments, once, body, dealing(sums))
 
 
 def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
@@ -61,7 +63,7 @@ def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws
 def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
     """Return the loop over the components of one tile."""
     at = "nd_t + nd_i"
-    if component.shape.substeps == 1:
+    if component.spec.substeps == 1:
         body = [
             *component.numbers_of(at),
             *tile_inputs(sums, at),
@@ -96,7 +98,7 @@ def tile_substeps(
         body = block(loop, [*given, *load, *component.old_terms(), *units.before(at)])
         totals = units.load_totals()
     inner = [*given, *load, *totals, *component.mathematics(), *keep]
-    head = f"for (int substep = 0; substep < {component.shape.substeps}; ++substep)"
+    head = f"for (int substep = 0; substep < {component.spec.substeps}; ++substep)"
     lines += block(head, [*body, "ND_SIMD", *block(loop, inner)])
     final = [*component.numbers_of(at), *load, *component.store(at)]
     return [*lines, "ND_SIMD", *block(loop, final)]
@@ -138,4 +140,5 @@ def finish_with(
         tuple(arguments.pointers),
         tuple(arguments.integers),
         tuple(arguments.scalars),
+        tuple(arguments.scratch.values()),
     )

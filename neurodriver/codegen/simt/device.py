@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...model.component import EVENT_VARIABLES
+from ...model.text import block
 from ...native.headers import header
 from ...plan.spikes.fanout import PIECE
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..source import Dialect, prelude
 from .spike_delivery import Sent, sender
 from .thread_draws import KEEPS
@@ -324,7 +324,7 @@ def _dealing(fans: list[int]) -> list[str]:
 def _unit(number: int, part: Part) -> list[str]:
     """Return a kernel in a namespace of its own, with its table of arguments."""
     kernel = part.kernel
-    sends = [v for v in sorted(EVENT_VARIABLES) if f"nd_send_{v}<" in kernel.text]
+    sends = sorted(set(re.findall(r"\bnd_send_(\w+)<", kernel.text)))
     sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
     inside = [
         f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",

@@ -10,13 +10,15 @@ component whose sources all have few connections is not worth a piece: each thre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...model.text import block, indent
 from ..cpu.sums import SumText
-from ..kernel import Arguments, Kernel, block, indent
+from ..kernel import Arguments, Kernel
 
 if TYPE_CHECKING:
     from ...plan.sums.gather import Gather
+    from ...plan.unit import Delivery
 
 FEW = 8
 """Connections of a source at most that its own thread deals out."""
@@ -32,47 +34,43 @@ def few(gather: Gather) -> bool:
     return gather.limits["most"] <= FEW
 
 
-def fan_kernel(name: str, gather: Gather) -> Kernel:
-    """Return what tells where the connections of an access are: a struct ``fan``.
-
-    Parameters
-    ----------
-    name : str
-    gather : Gather
-        Of the form ``fanout``, as it is for a GPU.
-    """
+def fan_kernel(delivery: Delivery) -> Kernel:
+    """Return what says where the connections of an access are: a struct ``fan``."""
     a = Arguments()
-    lines = ["struct fan {", *indent(_members(gather, a)), "};"]
+    lines = ["struct fan {", *indent(_members(delivery, a)), "};"]
     tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
-    return Kernel(name, "\n".join(lines), *tables, deals=not few(gather))
+    name = f"{delivery.spec.model.__name__} {delivery.access}"
+    return Kernel(name, "\n".join(lines), *tables, deals=not few(delivery.gather))
 
 
-def _members(gather: Gather, arguments: Arguments) -> list[str]:
+def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     """Return the functions of a fan."""
+    gather, spec, access = delivery.gather, delivery.spec, delivery.access
     slot = "long long" if gather.limits["wide"] else "int"
 
     def array(name: str, place: str, load: str = "__ldg") -> str:
-        kind = {"begin_of": "long long", "near": "long long", "code": "int"}.get(name)
+        kind = {"begin": "long long", "near": "long long", "code": "int"}.get(name)
         kind = kind or _C_TYPES[gather.arrays[name].dtype.name]
-        return f"{load}({arguments.pointer(name, f'const {kind}')} + {place})"
+        pointer = arguments.pointer(spec.connection(access, name), f"const {kind}")
+        return f"{load}({pointer} + {place})"
 
     own = "1"
     if "of_source" in gather.arrays:
         own = f"(int){array('of_source', 'nd_source')}"
     elif "multiple" not in gather.arrays:
-        own = f"(int){arguments.scalar('weight')}"
+        own = f"(int){arguments.scalar(spec.connection(access, 'weight'))}"
     one, four = "1", "make_int4(1, 1, 1, 1)"
     if "multiple" in gather.arrays:
         one, four = array("multiple", "nd_p"), array("multiple", "nd_p", "nd_take_four")
-    turns, ahead = arguments.integer("turns"), arguments.integer("ahead")
-    slots = arguments.pointer("slots", slot)
+    turns, ahead = (arguments.integer(spec.size(access, n)) for n in ("depth", "ahead"))
+    slots = arguments.pointer(spec.connection(access, "slots"), slot)
     functions = {
         "unsigned now_at(long long nd_row)": [
             f"return {_first_slot('nd_row', turns, ahead)};",
         ],
         "nd_letter letter(long long nd_source)": [
-            f"const long long nd_begin = {array('begin_of', 'nd_source')};",
-            f"const long long nd_end = {array('begin_of', 'nd_source + 1')};",
+            f"const long long nd_begin = {array('begin', 'nd_source')};",
+            f"const long long nd_end = {array('begin', 'nd_source + 1')};",
             f"const long long nd_due = ND_WINDOW ? nd_begin : {array('near', 'nd_source')};",
             "return {nd_begin, (int)(nd_due - nd_begin), (int)(nd_end - nd_due), "
             f"{own}}};",
@@ -105,8 +103,7 @@ class SlotText(SumText):
     def head(self) -> list[str]:
         """Declare the slots of step ``nd_k``, and what the weights are multiples of."""
         name = self.access.name
-        a, key = self.component.arguments, self.component.key
-        turns, ahead = a.integer(key(f"{name}:depth")), a.integer(key(f"{name}:ahead"))
+        turns, ahead = self.size("depth"), self.size("ahead")
         end, then = f"(unsigned)({turns} * {ahead})", f"nd_now_{name} + (unsigned){ahead}"
         return [
             f"{self.slot} *const nd_slots_{name} = {self._pointer('slots', self.slot)};",
@@ -117,9 +114,7 @@ class SlotText(SumText):
 
     def row(self) -> str:
         """Return where the slots of step ``nd_k`` begin."""
-        a, key = self.component.arguments, self.component.key
-        turns, ahead = (a.integer(key(f"{self.access.name}:{n}")) for n in ("depth", "ahead"))
-        return _first_slot("nd_k", turns, ahead)
+        return _first_slot("nd_k", self.size("depth"), self.size("ahead"))
 
 
 def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
@@ -183,11 +178,3 @@ def _sends(variable: str, fans: Sequence[Sent]) -> list[str]:
         lines += ["int nd_count = 0;", unroll, *block(each, count),
                   *block("if (nd_ballot(nd_count > 0))", some)]  # fmt: skip
     return lines
-
-
-def fan_values(gather: Gather) -> dict[str, Any]:
-    """Return what the arguments of a fan's kernel stand for."""
-    values: dict[str, Any] = {**gather.arrays, **gather.blanks}
-    values["begin_of"] = values.pop("begin")
-    values |= {"turns": gather.limits["depth"], "ahead": gather.limits["ahead"]}
-    return values | {"weight": gather.uniform.get("weight", 0.0)}

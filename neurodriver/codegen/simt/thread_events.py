@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...model.text import block
+from ...plan.arrays import Kind, activity, depth
 from ..component import ComponentText
-from ..kernel import block
 
 OWN = "for (int nd_i = 0; nd_i < ND_OWN; ++nd_i)"
 
@@ -161,14 +162,14 @@ class ThreadEvents:
 
     def _notes(self) -> str:
         """Return where the notes on slices of rows are, which nobody else changes."""
-        key = self.component.key(f"written:{self.name}")
+        key = self.component.spec.segment(self.name, "dirty", Kind.ACTIVITY)
         return self.component.arguments.pointer(key, "unsigned char")
 
     def _depth(self) -> str:
-        return self.component.arguments.integer(f"depth:{self.name}")
+        return self.component.arguments.integer(depth(self.name))
 
     def _slices(self) -> str:
-        return self.component.arguments.integer(self.component.key(f"slices:{self.name}"))
+        return self.component.arguments.integer(self.component.spec.segment(self.name, "slices"))
 
     def _note(self, row: str) -> str:
         """Return the place of the note on a slice of a row."""
@@ -189,8 +190,8 @@ class ThreadEvents:
     def _send(self, count: str) -> list[str]:
         """Send ``nd_e``, and tell that the row is not silent."""
         a = self.component.arguments
-        active = a.pointer(f"active:{self.name}", "long long")
-        mark = f"nd_mark({active}, nd_k + 1, {a.integer(f'depth:{self.name}')});"
+        active = a.pointer(activity(self.name, "active"), "long long")
+        mark = f"nd_mark({active}, nd_k + 1, {self._depth()});"
         return [
             f"nd_send_{self.name}<{count}>(nd_k + 1, nd_e);",
             f"if (ND_MARKS && nd_lane() == 0) {mark}",
@@ -202,6 +203,6 @@ class ThreadEvents:
 
     def _note_event(self, mine: str, row: str) -> str:
         a = self.component.arguments
-        ring = a.pointer(f"ring:{self.name}", "const real")
-        own = a.integer(self.component.key(f"segment:{self.name}"))
-        return f"nd_note({ring}, {row}, {mine}, (int){own} + nd_at);"
+        rows = a.pointer(self.component.spec.ring(self.name), "const real")
+        own = a.integer(self.component.spec.segment(self.name, "start"))
+        return f"nd_note({rows}, {row}, {mine}, (int){own} + nd_at);"

@@ -10,25 +10,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..component import Shape
+from ...model.text import block
+from ...plan.unit import KernelSpec
 from ..cpu.update import finish_with
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..reactions import BATCH, MOST_REACTIONS, TICK_BITS, SubUnitText
 from .thread_events import each
 from .threads import ThreadText
 
 
-def thread_reactions(shape: Shape) -> Kernel:
+def thread_reactions(spec: KernelSpec) -> Kernel:
     """Return the kernel that advances one group of components with sub-units by one step.
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     """
-    text = ReactionText(shape)
+    text = ReactionText(spec)
     component = text.component
     once = component.constants(), [*component.initial(), *text.units.initial()]
-    kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    kernel = finish_with(spec.model.__name__, text.arguments, once, text.unit())
     return replace(kernel, record=text.record)
 
 
@@ -37,11 +38,11 @@ class ReactionText(ThreadText):
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     """
 
-    def __init__(self, shape: Shape) -> None:
-        super().__init__(shape)
+    def __init__(self, spec: KernelSpec) -> None:
+        super().__init__(spec)
         self.units = SubUnitText(self.component)
         self.totals = list(self.units.units.totals)
 

@@ -11,12 +11,13 @@ import re
 from dataclasses import replace
 
 from ...errors import ModelError
-from ...model.component import EVENT_VARIABLES
 from ...model.language import used
+from ...model.text import block
 from ...native.headers import header
-from ..component import Shape
+from ...plan.arrays import activity, depth
+from ...plan.unit import KernelSpec
 from ..cpu.update import finish_with
-from ..kernel import Kernel, block
+from ..kernel import Kernel
 from ..template import INCLUDE, Signature, ends, given_columns, read, row_of, told
 from .thread_events import each
 from .threads import ThreadText
@@ -46,12 +47,12 @@ _KNOWN = re.compile(
 _ADVICE = "a class with a run_step and a SourceModule of its own can do that"
 
 
-def thread_template(shape: Shape, text: str, signature: Signature) -> Kernel:
+def thread_template(spec: KernelSpec, text: str, signature: Signature) -> Kernel:
     """Return the kernel that advances one group with the text of a user.
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     text : str
         What ``get_update_template`` returned.
     signature : Signature
@@ -62,14 +63,14 @@ def thread_template(shape: Shape, text: str, signature: Signature) -> Kernel:
         When the text has unknown placeholders, no function ``update``, includes what there is
         not, or asks threads to work together.
     """
-    where, bare, written = read(shape, text, signature)
+    where, bare, written = read(spec, text, signature)
     asked = _TOGETHER.search(bare)
     if asked:
         raise ModelError(
             f"{where}: '{asked.group()}' needs threads that work together, a template's thread has "
             f"one component to itself; {_ADVICE}"
         )
-    thread = TemplateText(shape, signature)
+    thread = TemplateText(spec, signature)
     unit = thread.unit()
     user = [
         "namespace nd_user {",
@@ -80,9 +81,9 @@ def thread_template(shape: Shape, text: str, signature: Signature) -> Kernel:
         _on_a_grid(INCLUDE.sub(lambda found: _included(found, where), written)),
         "}",
         *ends(written),
-        f'#line 1 "{told(shape, signature)}"',
+        f'#line 1 "{told(spec, signature)}"',
     ]
-    after = f'#line 1 "after {shape.model.__name__}"'
+    after = f'#line 1 "after {spec.model.__name__}"'
     kernel = finish_with(where, thread.arguments, ([], []), [*unit, after])
     whole = "\n".join([*user, kernel.text])
     return replace(kernel, text=whole, record=thread.record, kept=thread.kept)
@@ -110,18 +111,18 @@ class TemplateText(ThreadText):
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     signature : Signature
     """
 
-    def __init__(self, shape: Shape, signature: Signature) -> None:
-        super().__init__(shape)
+    def __init__(self, spec: KernelSpec, signature: Signature) -> None:
+        super().__init__(spec)
         self.signature = signature
         self.varied = used(self.model.params, [access.each for access in self.model.accesses])
 
     def grid(self) -> list[str]:
         """Return the function that tells how many components there are."""
-        count = self.arguments.integer("components").replace("nd_a", "nd_steady")
+        count = self.arguments.integer(self.component.spec.components).replace("nd_a", "nd_steady")
         return [f"ND_FN nd_place nd_grid() {{ return {{(unsigned int){count}, 1, 1}}; }}"]
 
     def head(self) -> list[str]:
@@ -136,10 +137,11 @@ class TemplateText(ThreadText):
 
     def load(self) -> list[str]:
         """Return the loads of what the sums need."""
-        lines = [
-            f"ND_FIXED(real) nd_p_{name} = {self.arguments.pointer(f'param:{name}')};"
-            for name in self.varied
-        ]
+
+        def column(name: str) -> str:
+            return self.arguments.pointer(self.component.spec.parameter(name))
+
+        lines = [f"ND_FIXED(real) nd_p_{name} = {column(name)};" for name in self.varied]
         lines += [line for s in self.sums for line in s.head()]
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         body += [line for r in self.reads for line in r.load()]
@@ -151,27 +153,32 @@ class TemplateText(ThreadText):
         lines = [line for s in self.sums for line in s.head()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
         lines += each([line for r in self.reads for line in r.sum()])
-        inputs = [a.pointer(f"input:{s.access.name}", "real") for s in self.sums]
+        inputs = [
+            a.pointer(self.component.spec.input_sum(s.access.name), "real") for s in self.sums
+        ]
         call = [
             f"{p}[nd_at] = nd_x_{s.access.name}[nd_i];"
             for s, p in zip(self.sums, inputs, strict=True)
         ]
-        count, steps = f"(int){a.integer('components')}", str(self.component.shape.substeps)
+        count, steps = (
+            f"(int){a.integer(self.component.spec.components)}",
+            str(self.component.spec.substeps),
+        )
         columns = [*inputs, *given_columns(self.component, self.signature)]
-        given = ", ".join([count, a.scalar("dt"), steps, *columns])
+        given = ", ".join([count, a.scalar(self.component.spec.dt), steps, *columns])
         call += ["nd_user::nd_component() = (unsigned int)nd_at;", f"nd_user::update({given});"]
         lines += each(block("if (nd_live[nd_i])", call))
-        events = [name for name in self.model.updates if name in EVENT_VARIABLES]
+        events = [name for name in self.model.updates if self.component.spec.is_event(name)]
         return lines + each([line for name in events for line in self._mark(name)])
 
     def _mark(self, name: str) -> list[str]:
         """Note a row of events that is not silent: it is read only where it is noted."""
         a = self.arguments
-        active, depth = a.pointer(f"active:{name}", "long long"), a.integer(f"depth:{name}")
+        active, rows = a.pointer(activity(name, "active"), "long long"), a.integer(depth(name))
         row = row_of(self.component, name)
         return block("", [
             f"const unsigned nd_bits = nd_ballot(nd_live[nd_i] && ({row})[nd_at] != 0);",
-            f"if (nd_bits && nd_lane() == 0) nd_mark({active}, nd_k + 1, {depth});",
+            f"if (nd_bits && nd_lane() == 0) nd_mark({active}, nd_k + 1, {rows});",
         ])  # fmt: skip
 
     def save(self) -> list[str]:

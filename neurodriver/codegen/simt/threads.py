@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..component import ComponentText, Shape
+from ...model.text import block
+from ...plan.unit import KernelSpec
+from ..component import ComponentText
 from ..cpu.sums import SumText
 from ..cpu.update import finish_with
-from ..kernel import Arguments, Kernel, block
+from ..kernel import Arguments, Kernel
 from .spike_delivery import SlotText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
@@ -25,23 +27,16 @@ DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
 
 
-def spread(shape: Shape) -> bool:
-    """Whether the threads of a warp share one component: its sums are long, or it has sub-units."""
-    if shape.model.sub_units is not None:
-        return True
-    return any(gather.form == "rows" for gather in shape.gathers.values())
-
-
-def thread_kernel(shape: Shape) -> Kernel:
+def thread_kernel(spec: KernelSpec) -> Kernel:
     """Return the kernel that advances one group by one step.
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     """
-    text = ThreadText(shape)
+    text = ThreadText(spec)
     once = text.component.constants(), text.component.initial()
-    kernel = finish_with(shape.model.__name__, text.arguments, once, text.unit())
+    kernel = finish_with(spec.model.__name__, text.arguments, once, text.unit())
     rounds = max([r.rounds for r in text.reads], default=0)
     return replace(kernel, record=text.record, rounds=rounds, kept=text.kept)
 
@@ -51,27 +46,27 @@ class ThreadText:
 
     Parameters
     ----------
-    shape : Shape
+    spec : KernelSpec
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, spec: KernelSpec) -> None:
         self.arguments = Arguments()
-        self.component = ComponentText(shape, self.arguments)
+        self.component = ComponentText(spec, self.arguments)
         self.component.translator.division = DIVISION
-        self.model = shape.model
+        self.model = spec.model
         self.sums = [
-            (SlotText if shape.gathers[a.name].form == "fanout" else SumText)(self.component, a)
-            for a in shape.model.accesses
+            (SlotText if spec.gathers[a.name].form == "fanout" else SumText)(self.component, a)
+            for a in spec.accesses
         ]
-        self.varied = [n for n in self.component.numbers if n not in shape.uniform]
+        self.varied = [n for n in self.component.numbers if n not in spec.uniform]
         self.reads = [
             ThreadSum(self.component, self.sums, i, self.varied) for i in range(len(self.sums))
         ]
-        self.spread = spread(shape)
+        self.spread = spec.shared_by_warp
         self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
         self.carried = [*self.model.states, *self.component.flags()]
-        self.unseen = [n for n in self.model.states if n in shape.unseen & {*self.model.updates}]
-        early = shape.substeps == 1 and self.model.sub_units is None
+        self.unseen = [n for n in self.model.states if n in spec.unseen & {*self.model.updates}]
+        early = spec.substeps == 1 and self.model.sub_units is None
         drawn = early and self.model.draws_random()
         self.drawn = ThreadDraws(self.component) if drawn else None
 
@@ -133,7 +128,7 @@ class ThreadText:
         c = self.component
         body = [f"nd_v_{name}[nd_i] = nd_p_{name}[nd_at];" for name in self.varied]
         for name in self.model.states:
-            where = f"nd_old_{name}" if name in c.shape.published else f"nd_s_{name}"
+            where = f"nd_old_{name}" if name in c.spec.published else f"nd_s_{name}"
             body.append(f"nd_v_{name}[nd_i] = {where}[nd_at];")
         body += [line for r in self.reads for line in r.load()]
         if self.model.draws_random():
@@ -163,9 +158,10 @@ class ThreadText:
         c = self.component
         heads = [line for s in self.sums for line in s.head()]
         lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
-        lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
+        lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
         # what is only read is asked for before anything is waited for
-        reads = sorted(self.reads, key=lambda r: r.form in ("lattice", "rows", "sliced"))
+        waits = ("lattice", "rows", "sliced")
+        reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * bool(r.other))
         lines += each([line for r in reads for line in r.sum()])
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
@@ -181,10 +177,10 @@ class ThreadText:
         inside = each(self.advance())
         if self.drawn:
             lines += [*self.drawn.arrays(), *each([*self.numbers(), *self.drawn.step()])]
-        if c.shape.substeps == 1:
+        if c.spec.substeps == 1:
             lines += ["const int substep = 0; (void)substep;", *inside]
         else:
-            head = f"for (int substep = 0; substep < {c.shape.substeps}; ++substep)"
+            head = f"for (int substep = 0; substep < {c.spec.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
         given = [*self.numbers(), *self.states()]
         plain = self.store()
@@ -210,6 +206,7 @@ class ThreadText:
         return [
             f"const real {s.symbol} = nd_x_{s.access.name}[nd_i]; (void){s.symbol};"
             for s in self.sums
+            if s.symbol
         ]
 
     def _where(self, name: str) -> str:
@@ -229,12 +226,12 @@ class ThreadText:
         return [
             f"if (nd_live[nd_i]) nd_new_{name}[nd_at] = {c.output(name)};"
             for name in self.model.updates
-            if name in c.shape.published and name not in elsewhere
+            if name in c.spec.published and name not in elsewhere
         ]
 
     def save(self) -> list[str]:
         """Put states back that have no row, or one that nobody looks at meanwhile."""
-        hidden = [name for name in self.model.states if name not in self.component.shape.published]
+        hidden = [name for name in self.model.states if name not in self.component.spec.published]
         places = [(f"nd_s_{name}", name) for name in hidden]
         places += [(f"nd_new_{name}", name) for name in self.unseen]
         lines = [f"if (nd_live[nd_i]) {at}[nd_at] = nd_v_{name}[nd_i];" for at, name in places]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..kernel import block
+from ...model.text import block
 
 if TYPE_CHECKING:
     from .thread_sums import ThreadSum

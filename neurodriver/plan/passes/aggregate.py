@@ -1,87 +1,125 @@
-"""Inserts an Aggregator, or GapJunctions, wherever something else than a current meets an ``I``."""
+"""Inserts an Aggregator, or GapJunctions, wherever something else meets an access of a current."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group
-from ...circuit.wiring import INSERTED, Inserted
+from ...circuit.wiring import INSERTED, Inserted, carried, into_current
 from ...errors import CircuitError
-from ...model.library import shipped
+from ...model.component import NDComponent
+from ...model.kinds import POTENTIAL, VariableKind
+
+_POTENTIAL = VariableKind.POTENTIAL
 
 
 def insert_aggregators(circuit: Circuit) -> Circuit:
-    """Return the circuit with every ``g -> I`` and ``V -> I`` connection led through a sum.
+    """Return the circuit with every conductance and gap junction into a current led through a sum.
 
-    All conductances of one target share one Aggregator, named ``auto_<n>`` in the order in which
-    the connections name their targets. The conductance connections keep their order, delay and
-    data; the Aggregator reads the target's ``V`` and feeds its ``I`` after all direct inputs. The
-    same holds for potentials and GapJunctions, named ``gap_<n>``, which come after these.
+    All conductances of one target and one name share one Aggregator, named ``auto_<n>`` in the
+    order in which the connections name their targets. The conductance connections keep their order,
+    delay and data; the Aggregator reads the target's potential and feeds its current after all
+    direct inputs. The same holds for potentials and GapJunctions, named ``gap_<n>``, which come
+    after these.
 
     Raises
     ------
     CircuitError
-        When a target of a conductance or of a gap junction does not update ``V``.
+        When a target of a conductance or of a gap junction does not update a potential.
     """
     groups = list(circuit.groups)
     kept: list[Connections] = []
-    direct: dict[str, dict[str, list[Connections]]] = {variable: {} for variable in INSERTED}
+    direct: dict[VariableKind, dict[_Opening, list[Connections]]] = {kind: {} for kind in INSERTED}
     for links in circuit.connections:
-        if _into_current(circuit, links):
-            direct[links.variable].setdefault(links.access, []).append(links)
+        if into_current(circuit, links):
+            by_opening = direct[circuit.kind_of(links.variable)]
+            for opening, part in _openings(circuit, links):
+                by_opening.setdefault(opening, []).append(part)
         else:
             kept.append(_undelayed(circuit, links))
-    for variable, by_access in direct.items():
+    for kind, by_opening in direct.items():
         taken = 0
-        for access, parts in by_access.items():
-            new, more = _between(circuit, joined(parts), access, INSERTED[variable], groups, taken)
+        for opening, parts in by_opening.items():
+            new, more = _between(circuit, joined(parts), opening, INSERTED[kind], groups, taken)
             taken += new.count
             groups.append(new)
             kept += more
     return circuit.with_parts(groups, kept)
 
 
+class _Opening(NamedTuple):
+    """What is made a current of, and what its target calls its potential and its current."""
+
+    variable: str
+    access: str
+    potential: str
+    current: str
+
+
+def _openings(circuit: Circuit, links: Connections) -> Iterator[tuple[_Opening, Connections]]:
+    """Yield connections by the names that their targets have."""
+    of = np.searchsorted(circuit.starts, links.target, side="right") - 1
+    found: dict[_Opening, list[int]] = {}
+    for number in np.unique(of).tolist():
+        model = circuit.groups[number].model
+        current = model.access(links.access).variable
+        potential = next((v for v in model.updates if circuit.kind_of(v) is _POTENTIAL), "")
+        if not potential:
+            raise CircuitError(_no_potential(circuit, links, model))
+        opening = _Opening(links.variable, links.access, potential, current)
+        found.setdefault(opening, []).append(number)
+    for opening, numbers in found.items():
+        yield opening, links if len(found) == 1 else picked(links, np.isin(of, numbers))
+
+
 def _between(
     circuit: Circuit,
     links: Connections,
-    access: str,
+    opening: _Opening,
     inserted: Inserted,
     groups: list[Group],
     taken: int,
 ) -> tuple[Group, list[Connections]]:
     """Return the components that one set of connections goes through, and their connections."""
     targets, first = np.unique(links.target, return_index=True)
-    _require_potential(circuit, targets, inserted)
     free = _free_names(circuit, inserted.prefix, taken + len(targets))[taken:]
     names = np.empty(len(targets), dtype=object)
     names[np.argsort(first)] = free
     start = sum(g.count for g in groups)
-    group = Group(shipped()[inserted.model], {}, len(targets), names.astype(np.str_), hidden=True)
+    model = inserted.model(opening.variable, opening.potential, opening.current)
+    group = Group(model, {}, len(targets), names.astype(np.str_), hidden=True)
     own = (start + np.searchsorted(targets, links.target)).astype(np.int32)
     auto = (start + np.arange(len(targets))).astype(np.int32)
-    sums = Connections(links.variable, inserted.access, links.source, own, links.delay, links.data)
-    potentials = Connections("V", inserted.own, targets.astype(np.int32), auto)
-    currents = Connections("I", access, auto, targets.astype(np.int32))
+    ends, aims = (links.source, own), targets.astype(np.int32)
+    sums = Connections(opening.variable, carried(model).name, *ends, links.delay, links.data)
+    drives = next(access.name for access in model.accesses if access.single)
+    potentials = Connections(opening.potential, drives, aims, auto)
+    currents = Connections(opening.current, opening.access, auto, aims)
     return group, [sums, potentials, currents]
-
-
-def _into_current(circuit: Circuit, links: Connections) -> bool:
-    """Whether something else than currents is connected to an access of current."""
-    if links.variable not in INSERTED or not links.access or not len(links):
-        return False
-    owner = int(np.searchsorted(circuit.starts, links.target[0], side="right") - 1)
-    return circuit.groups[owner].model.access(links.access).variable == "I"
 
 
 def _undelayed(circuit: Circuit, links: Connections) -> Connections:
     """Return the connections without delays of the potentials that Aggregators read."""
-    if links.variable != "V" or not links.delay.any():
+    if circuit.kind_of(links.variable) is not _POTENTIAL or not links.delay.any():
         return links
     owner = np.searchsorted(circuit.starts, links.target, side="right") - 1
-    sums = np.array([group.name == "Aggregator" for group in circuit.groups])
+    sums = np.array([g.model.converts is VariableKind.CONDUCTANCE for g in circuit.groups])
     return replace(links.expanded(), delay=np.where(sums[owner], 0.0, links.delay))
+
+
+def picked(links: Connections, rows: NDArray[np.bool_]) -> Connections:
+    """Return some of a set of connections."""
+    if rows.all():
+        return links
+    delay = links.delay[rows] if links.delay.ndim else links.delay
+    data = {name: c[rows] if c.ndim else c for name, c in links.data.items()}
+    ends = links.source[rows], links.target[rows]
+    return replace(links.expanded(), source=ends[0], target=ends[1], delay=delay, data=data)
 
 
 def joined(parts: list[Connections]) -> Connections:
@@ -105,16 +143,13 @@ def joined(parts: list[Connections]) -> Connections:
     return Connections(first.variable, first.access, source, target, delay, data)
 
 
-def _require_potential(circuit: Circuit, targets: np.ndarray, inserted: Inserted) -> None:
-    what = "conductances (g)" if inserted.access == "g" else "gap junctions (V)"
-    which = np.unique(np.searchsorted(circuit.starts, targets, side="right") - 1)
-    for g in which:
-        model = circuit.groups[g].model
-        if "V" not in model.updates:
-            raise CircuitError(
-                f"{circuit.name}: {what} are connected to {model.__name__}, which does "
-                f"not update V; the driving force needs the potential of the target"
-            )
+def _no_potential(circuit: Circuit, links: Connections, model: type[NDComponent]) -> str:
+    gap = circuit.kind_of(links.variable) is _POTENTIAL
+    what = f"{'gap junctions' if gap else 'conductances'} ({links.variable})"
+    return (
+        f"{circuit.name}: {what} are connected to {model.__name__}, which does not update "
+        f"{POTENTIAL} or another potential; the driving force needs the potential of the target"
+    )
 
 
 def _free_names(circuit: Circuit, prefix: str, count: int) -> list[str]:

@@ -123,9 +123,7 @@ def port_sources(circuit: Circuit, dt: float) -> PortSource:
     CircuitError
         When two edges lead to one port.
     """
-    is_port = np.repeat(
-        [g.model is Port for g in circuit.groups], [g.count for g in circuit.groups]
-    )
+    is_port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
     ports, components, steps, names = [], [], [], []
     for links in circuit.connections:
         rows = np.flatnonzero(is_port[links.target])
@@ -213,7 +211,7 @@ def join(
     name = " + ".join(parts)
     every = (*groups, *relays.groups())
     more = tuple(replaced), tuple(shown), numbers
-    circuit = Circuit(name, every, tuple(connections), name, *more)
+    circuit = Circuit(name, every, tuple(connections), name, *more, random_namespace="")
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
 
@@ -270,7 +268,7 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
             numbers[name][begin : begin + piece.count] = first + np.arange(piece.count)
             first += piece.count
         keys = None
-        if model.draws_random():
+        if model.draws_random():  # of each part's namespace, so the joined circuit's is empty
             keys = np.concatenate([component_keys(parts[n], number) for n, number in entries])
         groups.append(
             Group(

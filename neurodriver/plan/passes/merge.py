@@ -8,8 +8,8 @@ and names of components stay, hidden groups are appended.
 
 What is merged depends on the target's own synapses only, and everything stays in the order of
 their conductances, so cutting a circuit into LPUs or ranks changes no bit, unless it parts a
-synapse from its target: then a port reads its ``g``, and it is not merged. Recording changes no bit
-either: the ``g`` of a synapse that is recorded is computed beside the merged one.
+synapse from its target: then a port reads its conductance, and it is not merged. Recording changes
+no bit either: the conductance of a synapse that is recorded is computed beside the merged one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections, Group, Port
+from ...circuit.circuit import Circuit, Connections, Group
+from ...circuit.initial import initial_states
 from ...model.component import Access, NDComponent, Parameter
-from ...model.library import shipped
+from ...model.kinds import VariableKind
 from ...model.linear import ARRIVED, Linear, linear_form
 from ..delays import steps_of
-from ..initial import initial_states
 from ..injection import Slots
+from .aggregate import picked
 
 MEMBERS = 2
 """Synapses that become one at least."""
+
+_CONDUCTANCE = VariableKind.CONDUCTANCE
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -47,8 +50,8 @@ class Recorded:
         LPUs whose synapses stay as they are.
     """
 
-    requests: Sequence[tuple[str, str, Sequence[str] | None]] = ()
-    apart: Sequence[str] = ()
+    requests: Sequence[tuple[str | None, str, Sequence[str] | None]] = ()
+    apart: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,12 @@ class Merged:
     def gone(self) -> frozenset[int]:
         """Groups of which nothing is computed."""
         return frozenset(n for n, flags in self.computed.items() if not flags.any())
+
+    @property
+    def silent(self) -> frozenset[tuple[int, str]]:
+        """Groups of which nothing is computed, each with its conductance."""
+        groups = self.circuit.groups
+        return frozenset((n, v) for n in self.gone for v in groups[n].model.updates)
 
     @property
     def places(self) -> dict[int, int]:
@@ -155,10 +164,10 @@ class _Sums:
 
     @classmethod
     def of(cls, circuit: Circuit, dt: float) -> _Sums:
-        sets = [one for one in circuit.connections if one.variable == "g"]
-        aggregator = shipped()["Aggregator"]
+        sets = [one for one in circuit.connections if _conducts(circuit, one.variable)]
         summed = np.repeat(
-            [g.model is aggregator for g in circuit.groups], [g.count for g in circuit.groups]
+            [g.model.converts is _CONDUCTANCE for g in circuit.groups],
+            [g.count for g in circuit.groups],
         )
 
         def column(each: list[NDArray[np.generic]]) -> NDArray[np.generic]:
@@ -211,13 +220,19 @@ class _Moves:
         away = self.into[links.target] >= 0
         if not away.any():
             return None, links
-        return _picked(links, away), _picked(links, ~away | self.beside[links.target])
+        return picked(links, away), picked(links, ~away | self.beside[links.target])
 
     def joined(self, parts: Sequence[Connections | None]) -> list[Connections]:
         """Return spikes to synapses as weighted spikes to what these are merged into, in order."""
         sets = [one for one in parts if one is not None]
-        if not sets:
-            return []
+        names = dict.fromkeys((one.variable, one.access) for one in sets)
+        return [
+            self._joined([one for one in sets if (one.variable, one.access) == name])
+            for name in names
+        ]
+
+    def _joined(self, sets: Sequence[Connections]) -> Connections:
+        variable, access = sets[0].variable, sets[0].access
         synapse = np.concatenate([one.target for one in sets])
         order = np.argsort(self.rank[synapse], kind="stable")
         synapse = synapse[order]
@@ -225,7 +240,7 @@ class _Moves:
         delay = np.concatenate([np.broadcast_to(one.delay, (len(one),)) for one in sets])[order]
         ends = source, self.into[synapse].astype(np.int32)
         data = {"weight": self.weight[synapse]}
-        return [Connections("spike_state", "spike_state", *ends, delay, data)]
+        return Connections(variable, access, *ends, delay, data)
 
 
 def _rewired(
@@ -235,12 +250,12 @@ def _rewired(
     kept, moved, at = [], [], 0
     for one in circuit.connections:
         spikes = None
-        if one.variable == "g":
+        if _conducts(circuit, one.variable):
             away, head = moves.into[one.source], heads[at : at + len(one)]
             at += len(one)
             source = np.where(head, away, one.source).astype(np.int32)
-            one = _picked(replace(one.expanded(), source=source), head | (away < 0))
-        elif one.variable == "spike_state":
+            one = picked(replace(one.expanded(), source=source), head | (away < 0))
+        elif circuit.is_event(one.variable):
             spikes, one = moves.split(one)
         kept.append(one)
         moved.append(spikes)
@@ -261,19 +276,14 @@ def _rewired(
     )
 
 
-def _picked(links: Connections, rows: Flags) -> Connections:
-    if rows.all():
-        return links
-    delay = links.delay[rows] if links.delay.ndim else links.delay
-    data = {name: c[rows] if c.ndim else c for name, c in links.data.items()}
-    ends = links.source[rows], links.target[rows]
-    return replace(links.expanded(), source=ends[0], target=ends[1], delay=delay, data=data)
+def _conducts(circuit: Circuit, variable: str) -> bool:
+    return circuit.kind_of(variable) is _CONDUCTANCE
 
 
 def _free(circuit: Circuit, slots: Slots, sums: _Sums, recorded: Recorded) -> Flags:
     """Return whose conductance an Aggregator alone reads, and which have at most one input."""
     dead = np.repeat(
-        [g.model is Port and not g.hidden for g in circuit.groups],
+        [g.is_port and not g.hidden for g in circuit.groups],
         [g.count for g in circuit.groups],
     )  # nothing ever stands in the place of a port itself
     degree = np.zeros(circuit.count, dtype=np.int64)
@@ -291,10 +301,12 @@ def _recorded(circuit: Circuit, recorded: Recorded) -> Flags:
     """Return the components whose conductance is recorded."""
     out = np.zeros(circuit.count, dtype=bool)
     for scope, variable, uids in recorded.requests:
-        if variable == "g" and uids is None:
+        if not _conducts(circuit, variable):
+            continue
+        if uids is None:
             out |= circuit.members(scope)
-        elif variable == "g" and uids is not None:
-            found = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
+        else:
+            found = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
             out[found[found >= 0]] = True
     return out
 
@@ -340,10 +352,11 @@ def _one_each(group: Group, number: int, form: Linear, heads: Numbers) -> Group:
 
 def weighted_form(model: type[NDComponent]) -> type[NDComponent]:
     """Return a linear synapse at which spikes arrive with weights; its factors are to be 1."""
-    weight = Parameter("mS/cm^2", default=1.0, doc="product of the factors of a synapse")
+    unit, variable = model.units[model.updates[0]], model.accesses[0].variable
+    weight = Parameter(unit, default=1.0, doc="product of the factors of a synapse")
     spikes = Access(
-        "spike_state",
-        each="spike_state > 0 ? weight : 0",
+        variable,
+        each=f"{variable} > 0 ? weight : 0",
         connection={"weight": weight},
         accumulate="double",
     )
@@ -351,7 +364,7 @@ def weighted_form(model: type[NDComponent]) -> type[NDComponent]:
         "__module__": __name__,
         "__doc__": f"{model.__name__}s of one target as one.",
         "accesses": (spikes,),
-        "terms": {ARRIVED: "substep == 0 ? spike_state : 0"},
+        "terms": {ARRIVED: f"substep == 0 ? {variable} : 0"},
         "linear": None,
     }
     return type(f"Merged{model.__name__}", (model,), text)

@@ -15,21 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections, Port
-from ...circuit.projections import Drawn
-from ...custom.plan import needs_instance
+from ...circuit.circuit import Circuit, Connections, Group
 from ...errors import CircuitError
-from ...native.buffers import Blank, as_aligned
+from ...native.buffers import LANES, Blank, as_aligned, padded
 from ..delays import Spread, steps_of
-from ..memory import LANES, padded
+from ..instances import needs_instance
+from ..layout import Layout
 from ..sorting import stable_order
 from ..sums.gather import Edges, Gather
 from ..target import Target
 from .weights import MOST_MULTIPLE, Units, is_whole
 
 if TYPE_CHECKING:
-    from ..injection import Slots
-    from ..program import Program
     from .drawn import Placed
 
 Key = tuple[int, str]
@@ -90,50 +87,35 @@ class Parts:
         return out
 
 
-def spread_accesses(circuit: Circuit, target: Target, slots: Slots) -> Spread:
+def spread_accesses(circuit: Circuit, target: Target) -> Spread:
     """Return (group number, access) of the accesses that spikes reach by this plan."""
     if not target.events:
         return frozenset()
     found = set()
     for number, group in enumerate(circuit.groups):
-        if group.model is Port or group.model.sub_units is not None or needs_instance(group):
+        if not sends(group):
             continue
         for access in group.model.accesses:
             if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
                 found.add((number, access.name))
-    return frozenset(found - _from_elsewhere(circuit, slots) if target.threads else found)
+    return frozenset(found)
 
 
-def _from_elsewhere(circuit: Circuit, slots: Slots) -> set[Key]:
-    """Return what spikes reach, too, that no kernel of a component sends on: inputs', ports'."""
-    silent = [
-        range(int(circuit.starts[g]), int(circuit.starts[g + 1]))
-        for g, group in enumerate(circuit.groups)
-        if group.model is Port or group.model.sub_units is not None or needs_instance(group)
-    ]
-    found: set[Key] = set()
-    for links in slots.connections:
-        found |= {(g, links.access) for g in _reached(circuit, links.target)}
-    for links in circuit.connections if silent else ():
-        if isinstance(links, Drawn):
-            ends = links.ends.source
-            if any(ends.start < s.stop and s.start < ends.stop for s in silent):
-                to = np.arange(links.ends.target.start, links.ends.target.stop)
-                found |= {(g, links.access) for g in _reached(circuit, to)}
-            continue
-        mine = np.zeros(len(links), dtype=bool)
-        for s in silent:
-            mine |= (links.source >= s.start) & (links.source < s.stop)
-        found |= {(g, links.access) for g in _reached(circuit, links.target[mine])}
-    return found
+def sends(group: Group) -> bool:
+    """Whether the kernel of a group delivers the events of its components by their sources."""
+    return not (group.is_port or group.model.sub_units is not None or needs_instance(group))
 
 
-def _reached(circuit: Circuit, target: NDArray[Any]) -> list[int]:
-    """Return the groups of some components."""
-    groups: list[int] = np.unique(
-        np.searchsorted(circuit.starts, target, side="right") - 1
-    ).tolist()
-    return groups
+def from_senders(layout: Layout, variable: str, element: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which elements of a variable's row belong to groups that deliver events themselves.
+
+    Others hold what inputs inject, what ports bring, and events of users' own classes.
+    """
+    out = np.zeros(len(element), dtype=bool)
+    for owner, segment in layout.rings[variable].segments.items():
+        if owner != "inputs" and sends(layout.circuit.groups[int(owner)]):
+            out |= (element >= segment.start) & (element < segment.start + segment.count)
+    return out
 
 
 def _silent_at_first(circuit: Circuit, variable: str) -> bool:
@@ -155,7 +137,7 @@ def window(
     many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``. Connections
     that are ``known`` are all ``placed``.
     """
-    if any(g.model is Port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
+    if not all(sends(group) for group in circuit.groups):
         return 1
     least = [LONGEST_WINDOW, *(lag + 1 for one in placed.values() for lag in one.lags.values())]
     for links in circuit.connections:
@@ -168,12 +150,12 @@ def window(
     return min(least)
 
 
-def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Units) -> Gather:
+def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Units) -> Gather:
     """Return the connections of an access, by source.
 
     Parameters
     ----------
-    program : Program
+    layout : Layout
     edges : Edges
         Their weights are multiples.
     count : int
@@ -192,8 +174,8 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
     back = np.broadcast_to(edges.back, edges.element.shape)
-    threads = program.memory.target.threads
-    blocks, listed, source, lag = _blocks(program, edges.element, back, variable)
+    threads = layout.target.threads
+    blocks, listed, source, lag = _blocks(layout, edges.element, back, variable)
     ahead = back if threads else back - lag[source]
     width = padded(count)
     # targets ascend already; on a GPU, first those whose spikes are due at once
@@ -203,7 +185,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
     made = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
     made.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
-    add_slots(made, program, first, int(ahead.max()), width, units)
+    add_slots(made, layout, first, int(ahead.max()), width, units)
     if threads:
         add_near(made, np.bincount(source[back[order] == 0], minlength=len(lag)))
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
@@ -214,7 +196,7 @@ def fan_out(program: Program, edges: Edges, count: int, variable: str, units: Un
 
 def add_slots(
     made: Gather,
-    program: Program,
+    layout: Layout,
     first: NDArray[np.int64],
     ahead: int,
     width: int,
@@ -225,7 +207,7 @@ def add_slots(
     Parameters
     ----------
     made : Gather
-    program : Program
+    layout : Layout
     first : (sources + 1,) int64
         Where the connections of each source begin.
     ahead : int
@@ -239,8 +221,8 @@ def add_slots(
     CircuitError
         Where places of slots do not fit into 4 bytes.
     """
-    threads = program.memory.target.threads
-    depth = ahead + program.window + threads  # there, a row is read while all others may be written
+    threads = layout.target.threads
+    depth = ahead + layout.window + threads  # there, a row is read while all others may be written
     if depth * width > MOST_PLACES:
         raise CircuitError(
             f"{width:,} components that spikes reach up to {depth:,} steps later need "
@@ -262,9 +244,7 @@ def add_slots(
         if ahead > 1:
             made.limits["postponed"] = min(depth * width, MOST_POSTPONED)
             made.blanks["calendar"] = Blank(made.limits["postponed"], "int64")
-    what = f"the {depth:,} slots of each of {width:,} components that spikes reach"
-    claims = program.memory.claims  # of one access after the other
-    claims[what] = claims.get(what, 0) + sum(blank.nbytes for blank in made.blanks.values())
+    made.claim = f"the {depth:,} slots of each of {width:,} components that spikes reach"
     made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
 
 
@@ -342,17 +322,17 @@ def _store_multiples(
 
 
 def _blocks(
-    program: Program, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
+    layout: Layout, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
 ) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return blocks, listed elements, each connection's source, and each source's lag.
 
     A block is (lag, first element or place among the listed ones, end, first source, listed).
     """
-    ring = program.memory.rings[variable]
+    ring = layout.rings[variable]
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
     made, placed = 0, 0
-    computed = {str(n) for n, g in enumerate(program.circuit.groups) if g.model is not Port}
+    computed = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)

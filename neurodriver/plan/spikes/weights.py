@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.component import EVENT_VARIABLES, Access, NDComponent
-from ..memory import padded
+from ...model.component import Access, NDComponent
+from ...model.kinds import VariableKind
+from ...native.buffers import padded
 
 if TYPE_CHECKING:
     from ..sums.gather import Edges, Gather
@@ -68,7 +69,8 @@ class Units:
 def is_whole(model: type[NDComponent], access: Access) -> bool:
     """Whether spikes arrive at an access of a model with weights and in no other way."""
     plain = access.each == f"weight * {access.variable}" and access.accumulate == "real"
-    known = access.variable in EVENT_VARIABLES and [*access.connection] == ["weight"]
+    event = model.kind_of(access.variable) is VariableKind.EVENT
+    known = event and [*access.connection] == ["weight"]
     return known and plain and not model.in_old_style()
 
 
@@ -88,30 +90,71 @@ def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int3
     multiple : (m,) int32
     units : Units
     """
+    known = Known.of(edges, count)
+    units = units_of(known.bounds, known.remainders, dtype)
+    return multiples(edges, units), units
+
+
+def multiples(edges: Edges, units: Units) -> NDArray[np.int32]:
+    """Return the weights of connections as multiples of known units, (m,)."""
     weight = np.broadcast_to(edges.data["weight"], edges.target.shape)
-    size = np.abs(weight)
-    left = np.arange(len(size))
+    return np.rint(weight / units.unit[edges.target]).astype(np.int32)
 
-    def remainders(unit: Reals) -> tuple[Reals, Reals]:
-        nonlocal left
-        left = left[~np.isnan(unit[edges.target[left]])]
-        target = edges.target[left]
-        with np.errstate(over="ignore"):
-            ratio = np.minimum(size[left] / unit[target], 2.0**60)
-        whole = np.rint(ratio)
-        apart = np.abs(ratio - whole)
-        apart[apart <= ALIKE * whole] = np.inf
-        return _each(np.minimum, target, apart, count), _each(np.maximum, target, whole, count)
 
-    bounds = Bounds(
-        np.bincount(edges.target, minlength=count),
-        _each(np.minimum, edges.target, np.where(size > 0, size, np.inf), count),
-        _each(np.maximum, edges.target, size, count),
-        np.bincount(edges.target, size, count).astype(np.float64),
-    )
-    units = units_of(bounds, remainders, dtype)
-    multiple = np.rint(weight / units.unit[edges.target])
-    return multiple.astype(np.int32), units
+@dataclass(frozen=True)
+class Known:
+    """What has to be known of weights to find their units.
+
+    Attributes
+    ----------
+    bounds : Bounds
+    remainders : callable
+        As `units_of` asks for them.
+    """
+
+    bounds: Bounds
+    remainders: Callable[[Reals], tuple[Reals, Reals]]
+
+    @classmethod
+    def of(cls, edges: Edges, count: int) -> Known:
+        """Return it of connections that ascend by target."""
+        size = np.abs(np.broadcast_to(edges.data["weight"], edges.target.shape))
+        left = np.arange(len(size))
+
+        def remainders(unit: Reals) -> tuple[Reals, Reals]:
+            nonlocal left
+            left = left[~np.isnan(unit[edges.target[left]])]
+            target = edges.target[left]
+            with np.errstate(over="ignore"):
+                ratio = np.minimum(size[left] / unit[target], 2.0**60)
+            whole = np.rint(ratio)
+            apart = np.abs(ratio - whole)
+            apart[apart <= ALIKE * whole] = np.inf
+            return _each(np.minimum, target, apart, count), _each(np.maximum, target, whole, count)
+
+        bounds = Bounds(
+            np.bincount(edges.target, minlength=count),
+            _each(np.minimum, edges.target, np.where(size > 0, size, np.inf), count),
+            _each(np.maximum, edges.target, size, count),
+            np.bincount(edges.target, size, count).astype(np.float64),
+        )
+        return cls(bounds, remainders)
+
+    def together(self, other: Known) -> Known:
+        """Return it of the connections of both."""
+        mine, theirs = self.bounds, other.bounds
+
+        def remainders(unit: Reals) -> tuple[Reals, Reals]:
+            (a, b), (c, d) = self.remainders(unit), other.remainders(unit)
+            return np.minimum(a, c), np.maximum(b, d)
+
+        bounds = Bounds(
+            mine.degree + theirs.degree,
+            np.minimum(mine.least, theirs.least),
+            np.maximum(mine.greatest, theirs.greatest),
+            mine.total + theirs.total,
+        )
+        return Known(bounds, remainders)
 
 
 @dataclass(frozen=True)

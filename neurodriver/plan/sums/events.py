@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..memory import LANES, padded
+from ...native.buffers import LANES, padded
 from .gather import Edges, Gather
 
 MOST = 512

@@ -25,14 +25,16 @@ same bits:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from ...native.buffers import Blank
-from ..memory import LANES
+from ...native.buffers import LANES, Blank
+from ..arrays import Array as Row
+from ..arrays import Key, Kind, Owner, Role, row, zeros
 
 if TYPE_CHECKING:
     from ..spikes.fanout import Parts
@@ -61,6 +63,17 @@ class Edges:
     element: NDArray[np.int64]
     back: NDArray[np.int64]
     data: dict[str, NDArray[np.float64]]
+
+    def where(self, which: NDArray[np.bool_]) -> Edges:
+        """Return some of the connections."""
+        back = self.back[which] if self.back.ndim else self.back
+        data = {name: c[which] if c.ndim else c for name, c in self.data.items()}
+        return Edges(self.target[which], self.element[which], back, data)
+
+
+def outside(access: str) -> str:
+    """Return the name under which connections are kept whose sources deliver nothing themselves."""
+    return f"{access}__outside"
 
 
 @dataclass
@@ -91,6 +104,11 @@ class Gather:
         Arrays that begin as zeros.
     parts : Parts or None
         Of the form ``fanout``.
+    outside : Gather or None
+        Connections whose sources deliver nothing themselves, in units of the same weights: their
+        sum is added to that of the form ``fanout``, on a GPU.
+    claim : str
+        What needs the memory of the arrays that begin as zeros, for messages.
     """
 
     form: str
@@ -105,6 +123,45 @@ class Gather:
     whole: bool = False
     blanks: dict[str, Blank] = field(default_factory=dict)
     parts: Parts | None = None
+    claim: str = ""
+    outside: Gather | None = None
+
+    def key(self, owner: Owner, name: str) -> Key:
+        """Return the key of an array or a number of this plan."""
+        if name in self.blanks:
+            return Key(owner, Kind.SUM, name)
+        if name in ("multiple", "of_source", "unit") or name in self.uniform:
+            return Key(owner, Kind.WEIGHT, name)
+        array = self.arrays.get(name)
+        weight = array is not None and array.dtype.kind == "f"
+        return Key(owner, Kind.WEIGHT if weight else Kind.INDEX, name)
+
+    def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Row]:
+        """Yield the rows of the array table that this plan needs.
+
+        Parameters
+        ----------
+        owner : Owner
+            The access.
+        real : dtype
+            Working type.
+        """
+        for name, array in self.arrays.items():
+            key = self.key(owner, name)
+            set_ = key.kind is Kind.WEIGHT and array.dtype.kind == "f" and name != "unit"
+            role = Role.SETTABLE if set_ else Role.CONSTANT
+            yield row(key, array, role, real)
+        for name, number in self.uniform.items():
+            yield row(self.key(owner, name), float(number), Role.SETTABLE, real)
+        sizes = dict(self.limits)
+        if "first" in self.arrays:
+            sizes["first"] = int(self.arrays["first"][0])
+        if self.back is not None:
+            sizes["back"] = self.back
+        for name, size in sizes.items():
+            yield row(Key(owner, Kind.SIZE, name), int(size))
+        for name, blank in self.blanks.items():
+            yield zeros(self.key(owner, name), blank.size, blank.dtype, Role.RING)
 
     def nbytes(self, real: int) -> int:
         """Return the bytes of the arrays when a number takes ``real`` bytes."""

@@ -41,7 +41,7 @@ def test_weighted_spikes(more: int, least: int) -> None:
         cut(circuit, part, ["a", "b"]), inputs, STEPS, more * 1e-4, ranks={"a": 0, "b": 1}
     )
     (lpu,) = man.lpus.values()
-    if lpu.program.memory.target.events:
+    if lpu.program.layout.target.events:
         gather = lpu.program.gathers[0, "spike_state"]
         assert gather.form == "fanout" and len(gather.arrays["block"]) > 2
     assert sum(len(times) for times in found["spike_state"].values()) > 100

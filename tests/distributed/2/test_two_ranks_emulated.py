@@ -54,7 +54,7 @@ def test_same_bits(
     parts = cut(circuit, part, ["a", "b"])
     man, found = managed(parts, inputs, STEPS, more * 1e-4, ranks={"a": 0, "b": 1})
     lpu: Any = next(iter(man.lpus.values()))
-    assert lpu.backend.program.memory.target.name == backends[man.rank]
+    assert lpu.backend.program.layout.target.name == backends[man.rank]
     exchange = lpu.simulation.exchange
     assert exchange.gated == (alone and backends == ("cuda", "cuda"))
     assert not (exchange.gated and exchange.timing.lag)

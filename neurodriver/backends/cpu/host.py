@@ -1,0 +1,79 @@
+"""Instances on the CPU: numpy arrays, addresses of this process."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ...native.addresses import HostArray, host_array
+from ...native.buffers import LANES, padded
+from ...plan.arrays import InstanceReceptor, Key, Kind
+from ..memory import AccessBuffer, MemoryManager
+
+
+class HostPlace:
+    """The memory of the CPU backend.
+
+    Parameters
+    ----------
+    memory : MemoryManager
+    """
+
+    def __init__(self, memory: MemoryManager) -> None:
+        self.memory, self.program = memory, memory.program
+
+    def array(self, key: Key) -> Any:
+        """Return an array of the program."""
+        return self.memory.array(key).view(HostArray)
+
+    def current(self) -> AbstractContextManager[None]:
+        """Do nothing: whatever Python calls is over when it returns."""
+        return nullcontext()
+
+    def buffer(self, variable: str, step: int) -> AccessBuffer:
+        """Return where a variable is read at a step."""
+        return self.memory.access_buffer(variable, step)
+
+    def pointers(self, number: int, step: int) -> dict[str, int]:
+        """Return the addresses of a group's segments in row ``step + 1``."""
+        return self.memory.update_pointers(number, step)
+
+    def store(self, address: int, column: Any, count: int) -> None:
+        """Copy a column to an address."""
+        host_array(address, count, self.program.dtype)[:] = column
+
+    def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
+        """Write the sums of an access's inputs, or the first inputs, into an array."""
+        declared = self.program.circuit.groups[number].model.access(access)
+        memory, owner = self.memory, InstanceReceptor(number, access)
+
+        def index(name: str) -> Any:
+            return memory.array(Key(owner, Kind.INDEX, name))
+
+        ring = memory.get_buffer(declared.variable)
+        current = memory.access_buffer(declared.variable, step).current
+        row = (current - index("delay")) % len(ring)
+        values = ring[row, index("pre")]
+        if declared.weighted:
+            values = values * memory.array(Key(owner, Kind.WEIGHT, "weight"))
+        if first_only:
+            out[:] = values[index("cumpre")[:-1]]
+            return
+        out[:] = 0
+        degree = index("npre")
+        np.add.at(out, np.repeat(np.arange(len(degree)), degree), values)
+
+    def note(self, number: int, variable: str, step: int) -> None:
+        """Note whether row ``step + 1`` of a group holds events."""
+        memory, layout = self.memory, self.program.layout
+        ring, segment = layout.rings[variable], layout.segment(number, variable)
+        row = (step + 1) % ring.depth
+        count = padded(segment.count)
+        written = memory.get_buffer(variable)[row, segment.start : segment.start + count] != 0
+        if written.any():
+            memory.active[variable][row] = step + 1
+        notes = memory.noted[variable].reshape(ring.depth, -1)
+        bits = np.packbits(written, bitorder="little").view(np.uint16)
+        notes[row, segment.start // LANES : (segment.start + count) // LANES] = bits

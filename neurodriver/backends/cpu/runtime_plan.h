@@ -1,0 +1,71 @@
+/* What the step loop is given: kernels, rings of rows, inputs, and what is recorded. */
+typedef REAL real;
+typedef long long integer;
+
+struct nd_args { void **p; const integer *n; const double *u; };
+typedef void (*nd_update)(const nd_args *, integer, integer, integer);
+
+extern "C" {
+
+struct nd_kernel {
+    nd_update update;
+    nd_update deal;                 /* before each update, or null */
+    nd_args args;
+    const integer *cuts;            /* (threads + 1) first component of each thread */
+};
+
+struct nd_ring {
+    real *data;
+    integer depth, width;
+    integer *active;                /* last step at which a row was not all zero, or null */
+    const uint16_t *noted;          /* which of 16 elements of a row may hold an event, or null */
+    integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
+};
+
+struct nd_input {                   /* values of one (variable, uids) for a chunk of steps */
+    integer ring, first, count;     /* slots first .. first + count of the ring's rows */
+    const real *table;              /* (rows, count) */
+    const int32_t *row_of_step;     /* row of the table at each step of the chunk, -1: zero */
+    integer version;                /* changes with the table; 0: compare nothing */
+    integer back;                   /* at step k the values are put into row k - back */
+};
+
+struct nd_probe {                   /* rows of one variable, every interval-th step */
+    integer ring, count;
+    const int32_t *elements;        /* recorded elements, in the order asked for */
+    integer contiguous;             /* the elements are elements[0], elements[0] + 1, ... */
+    integer interval;
+    real *rows;                     /* (capacity, count) */
+    integer capacity;
+};
+
+struct nd_events {                  /* non-zero elements of one variable at every step */
+    integer ring, count;
+    const int32_t *elements;
+    integer contiguous;
+    integer capacity;               /* of each thread */
+    int32_t *step, *index;          /* (threads, capacity) */
+    integer *found;                 /* (threads) */
+    integer ascending;              /* whether the elements are in order */
+};
+
+struct nd_times {                   /* of a profiled run, in ticks (see `tick`) */
+    integer stride;                 /* of the rows of the threads: whole cache lines */
+    integer *spent;                 /* (threads, stride): what each part of the steps took, summed */
+    integer *stamps;                /* (threads, stride): one step of the last call: where its parts
+                                       begin, since the call began, and the end; 0: not done */
+    integer ticks, nanoseconds;     /* of all calls, by this clock and by another */
+};
+
+struct nd_plan {
+    integer threads, kernels, rings, inputs, probes, events, exports;
+    integer window;                 /* steps between two barriers at most */
+    const nd_kernel *kernel;
+    const nd_ring *ring;
+    nd_input *input;
+    nd_probe *probe;
+    nd_events *event;
+    nd_probe *exported;             /* rows k + 1 of step k, for other processes; interval 1 */
+    nd_times *times;                /* or null */
+};
+}

@@ -1,0 +1,79 @@
+/* Rows of rings: which part of one a thread has, what it holds, and what is copied from it. */
+namespace {
+
+struct Share { integer begin, end; };
+
+Share share(integer count, integer thread, integer threads)
+{
+    const integer lines = (count + 15) / 16;    /* whole cache lines: no two threads share one */
+    const integer b = lines * thread / threads * 16, e = lines * (thread + 1) / threads * 16;
+    return {b < count ? b : count, e < count ? e : count};
+}
+
+/* Which of 16 values are not zero, as bits. Without a branch for each: where spikes are is as
+ * good as random. */
+inline uint32_t nonzero(const real *x)
+{
+    bool any = false;
+    for (int j = 0; j < 16; ++j) any |= x[j] != 0;
+    if (!any) return 0;
+    uint32_t set = 0;
+    for (int j = 0; j < 16; ++j) set |= (uint32_t)(x[j] != 0) << j;
+    return set;
+}
+
+/* The row of step k. */
+inline real *row_of(const nd_ring &ring, integer k)
+{
+    return ring.data + (k % ring.depth) * ring.width;
+}
+
+inline void mark(const nd_ring &ring, integer row)
+{
+    __atomic_store_n(&ring.active[row % ring.depth], row, __ATOMIC_RELAXED);
+}
+
+inline bool any(const real *x, integer n)
+{
+    bool found = false;
+    for (integer j = 0; j < n; ++j) found |= x[j] != 0;
+    return found;
+}
+
+/* Copy some of the elements of a row that are asked for. */
+inline void copy(const nd_probe &p, const real *from, Share mine, integer slot)
+{
+    real *to = p.rows + slot * p.count;
+    if (p.contiguous) {
+        std::memcpy(to + mine.begin, from + p.elements[0] + mine.begin,
+                    (size_t)(mine.end - mine.begin) * sizeof(real));
+    } else {
+        for (integer c = mine.begin; c < mine.end; ++c) to[c] = from[p.elements[c]];
+    }
+}
+
+/* Whether some columns lie side by side where nothing is noted. */
+inline bool silent(const nd_ring &ring, const nd_events &e, integer k, integer c, integer size)
+{
+    const integer b = e.contiguous ? e.elements[0] + c : e.elements[c];
+    const integer l = e.contiguous ? b + size - 1 : e.elements[c + size - 1];
+    if (!ring.noted || l - b != size - 1) return false;
+    const uint16_t *note = ring.noted + k % ring.depth * (ring.width / 16);
+    return !note[b / 16] && !note[l / 16];
+}
+
+/* First column from `c` on that something may be noted of; 64 are passed at a time. */
+inline integer next(const nd_ring &ring, const nd_events &e, integer k, integer c, integer end)
+{
+    if (!e.contiguous || !ring.noted) return c;
+    const uint16_t *note = ring.noted + k % ring.depth * (ring.width / 16);
+    for (; c + 64 <= end; c += 64) {
+        const integer b = e.elements[0] + c;
+        uint64_t four;
+        std::memcpy(&four, note + b / 16, sizeof four);
+        if (four || (b % 16 && note[b / 16 + 4])) break;
+    }
+    return c;
+}
+
+}  // namespace

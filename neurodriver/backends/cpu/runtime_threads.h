@@ -1,0 +1,127 @@
+/* Threads that wait for each other at a barrier, and how they compute. */
+namespace {
+
+const auto PATIENCE = std::chrono::microseconds(20);    /* of a spinning thread; then it yields */
+const auto LEISURE = std::chrono::milliseconds(1);      /* of a yielding one; then it sleeps */
+const auto CROWD = std::chrono::milliseconds(100);      /* in which it does not yield to others again */
+
+inline void relax()
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+/* While it lives, this thread takes numbers below the least normal one for zero, as a GPU does in
+ * single precision. What decays would come to stay among them, and an operation on one of them
+ * takes a hundred times as long: a silent network would be ten times as slow as a busy one. */
+class NoSubnormals {
+#if defined(__x86_64__)
+    unsigned before = __builtin_ia32_stmxcsr();
+    static constexpr unsigned FLUSHED = 0x8040;     /* results, operands */
+
+public:
+    NoSubnormals() { __builtin_ia32_ldmxcsr(before | FLUSHED); }
+    ~NoSubnormals() { __builtin_ia32_ldmxcsr(before); }
+#elif defined(__aarch64__)
+    uint64_t before;
+    static constexpr uint64_t FLUSHED = 1 << 24;    /* both */
+
+public:
+    NoSubnormals()
+    {
+        asm volatile("mrs %0, fpcr" : "=r"(before));
+        asm volatile("msr fpcr, %0" : : "r"(before | FLUSHED));
+    }
+    ~NoSubnormals() { asm volatile("msr fpcr, %0" : : "r"(before)); }
+#else
+public:
+    NoSubnormals() {}
+    ~NoSubnormals() {}
+#endif
+    NoSubnormals(const NoSubnormals &) = delete;
+};
+
+/* Returns whether others may have run on this thread's processor meanwhile. Another of its team
+ * gives it back at once; who keeps it for long is somebody else, from whom a sleeper gets it sooner. */
+inline bool wait_while(std::atomic<uint32_t> &word, uint32_t old)
+{
+    using clock = std::chrono::steady_clock;
+    static thread_local clock::time_point crowded;
+    const auto begin = clock::now();
+    do {
+        for (int i = 0; i < 32; ++i) {
+            if (word.load(std::memory_order_acquire) != old) return false;
+            relax();
+        }
+    } while (clock::now() - begin < PATIENCE);
+    for (auto now = clock::now(); now >= crowded && now - begin < LEISURE;) {
+        const auto before = now;
+        std::this_thread::yield();
+        now = clock::now();
+        if (now - before >= LEISURE) crowded = now + CROWD;
+        if (word.load(std::memory_order_acquire) != old) return true;
+    }
+    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+    return true;
+}
+
+/* Threads that meet, each on a processor of its own where there are as many. A system wakes a thread
+ * on the processor of the one that wakes it, which then spins there for a thread that cannot run;
+ * left alone, it parts them after 20 ms, a thousand steps of a small circuit. */
+class Team {
+    alignas(64) std::atomic<uint32_t> arrived{0};
+    alignas(64) std::atomic<uint32_t> phase{0};
+    std::vector<std::atomic<int>> processor;    /* of each thread, when it had last waited long */
+
+public:
+    explicit Team(integer members) : processor((size_t)members)
+    {
+        for (auto &one : processor) one.store(-1, std::memory_order_relaxed);
+    }
+
+    void meet(integer thread)
+    {
+        const uint32_t members = (uint32_t)processor.size();
+        if (members == 1) return;
+        const uint32_t now = phase.load(std::memory_order_relaxed);
+        if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+            arrived.store(0, std::memory_order_relaxed);
+            phase.store(now + 1, std::memory_order_release);
+            phase.notify_all();
+        } else if (wait_while(phase, now)) {
+            settle(thread);
+        }
+    }
+
+    /* Leave the processors of the threads before this one, if there are others. That is a question
+     * of this moment: the thread may run wherever it might before. */
+    void settle(integer thread)
+    {
+#ifdef __linux__
+        if (processor.size() == 1) return;
+        const int here = sched_getcpu();
+        processor[thread].store(here, std::memory_order_relaxed);
+        cpu_set_t allowed, free, now;
+        bool shared = false;
+        for (integer t = 0; t < thread; ++t)
+            shared |= processor[t].load(std::memory_order_relaxed) == here;
+        if (!shared || sched_getaffinity(0, sizeof allowed, &allowed)) return;
+        free = allowed;
+        for (integer t = 0; t < thread; ++t) {
+            const int taken = processor[t].load(std::memory_order_relaxed);
+            if (0 <= taken && taken < CPU_SETSIZE) CPU_CLR(taken, &free);
+        }
+        if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free)) return;
+        processor[thread].store(sched_getcpu(), std::memory_order_relaxed);
+        if (!sched_getaffinity(0, sizeof now, &now) && CPU_EQUAL(&now, &free))  /* nobody else's */
+            sched_setaffinity(0, sizeof allowed, &allowed);
+#else
+        (void)thread;
+#endif
+    }
+};
+
+}  // namespace

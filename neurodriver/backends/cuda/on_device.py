@@ -1,0 +1,135 @@
+"""Instances on a GPU: PyCUDA's arrays, addresses of its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ...codegen.simt.device import DEVICE
+from ...codegen.source import prelude
+from ...errors import ModelError
+from ...native.addresses import DeviceAddress
+from ...native.buffers import LANES, padded
+from ...native.headers import header
+from ...plan.arrays import InstanceReceptor, Key, Kind, Segment
+from ..memory import AccessBuffer
+
+if TYPE_CHECKING:
+    from .binding import Binding
+
+_THREADS = 128
+"""Of a block of the helpers."""
+
+
+def helper_text(dtype: str) -> str:
+    """Return the text of the kernels that sum inputs and note events for instances."""
+    shape = [f"#define ND_THREADS {_THREADS}", "#define ND_AHEAD 0", "#define ND_WORD 8"]
+    parts = [*shape, *prelude([], dtype, DEVICE), header("codegen/simt/instance.cuh")]
+    return "\n".join([f"/* instances, {dtype} */", *parts])
+
+
+class DevicePlace:
+    """The memory of the CUDA backend.
+
+    Parameters
+    ----------
+    owner : Binding
+        Its arrays are on the device.
+    """
+
+    def __init__(self, owner: Binding) -> None:
+        self.owner, self.program = owner, owner.program
+        self.device = owner.device
+
+    def array(self, key: Key) -> Any:
+        """Return an array of the program as one of PyCUDA."""
+        row = self.program.arrays[key]
+        return self._array(self.owner.address(key), row.size, row.dtype)
+
+    @staticmethod
+    def _array(address: int, count: int, dtype: DTypeLike) -> Any:
+        from pycuda.gpuarray import GPUArray
+
+        return GPUArray((count,), np.dtype(dtype), gpudata=DeviceAddress(address))
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make the GPU the current one; wait for what is under way before and after."""
+        context = self.device.cuda.Context
+        with self.device.current():
+            context.synchronize()
+            yield
+            context.synchronize()
+
+    def _ring(self, variable: str) -> DeviceAddress:
+        return DeviceAddress(self.owner.ring_address(variable))
+
+    def buffer(self, variable: str, step: int) -> AccessBuffer:
+        """Return where a variable is read at a step."""
+        return self.owner.memory.access_buffer(variable, step, self._ring)
+
+    def pointers(self, number: int, step: int) -> dict[str, int]:
+        """Return the addresses of a group's segments in row ``step + 1``."""
+        plain = self.owner.memory.update_pointers(number, step, self._ring)
+        return {variable: DeviceAddress(address) for variable, address in plain.items()}
+
+    def store(self, address: int, column: Any, count: int) -> None:
+        """Copy a column of ``count`` numbers, on the host or on the device, to an address."""
+        with self.current():
+            values = np.asarray(column.get() if hasattr(column, "get") else column)
+            whole = np.broadcast_to(values, (count,)).astype(self.program.dtype)
+            self.device.upload(address, whole)
+
+    @cached_property
+    def _helpers(self) -> dict[str, Any]:
+        from .compiler import compile_cubin
+        from .device import Loaded
+
+        text = helper_text(self.program.dtype.name)
+        self._code = Loaded(self.device, compile_cubin(text, self.device.arch))
+        return {name: self._code.function(name) for name in ("nd_inputs", "nd_note")}
+
+    def _call(self, name: str, count: int, pointers: list[int], numbers: list[int]) -> None:
+        """Start a helper with its addresses and whole numbers, and wait for it."""
+        from .device import LONG, POINTER, launch
+
+        values = (*pointers, *numbers)
+        types = (POINTER,) * len(pointers) + (LONG,) * len(numbers)
+        with self.current():
+            blocks = -(-count // _THREADS)
+            launch(self.device, self._helpers[name], blocks, _THREADS, values, types)
+            self.device.stream.synchronize()
+
+    def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
+        """Write the sums of an access's inputs, or the first inputs, into an array."""
+        group, owner = self.program.circuit.groups[number], InstanceReceptor(number, access)
+        count, dtype = group.count, self.program.dtype
+        if getattr(out, "dtype", None) != dtype or getattr(out, "size", 0) < count:
+            want = f"a PyCUDA array of {count} {dtype} is needed"
+            raise ModelError(f"{group.name}: sum of '{access}': {want}, got {type(out).__name__}")
+        declared = group.model.access(access)
+        ring = self.buffer(declared.variable, step)
+        keys = [Key(owner, Kind.INDEX, name) for name in ("pre", "cumpre", "delay")]
+        addresses = [self.owner.address(key) for key in keys]
+        weight = Key(owner, Kind.WEIGHT, "weight")
+        addresses.append(self.owner.address(weight) if declared.weighted else 0)
+        pointers = [ring.gpudata, *addresses, int(out.gpudata)]
+        shape = [count, ring.current, ring.buffer_length, ring.ld, int(first_only)]
+        self._call("nd_inputs", count, pointers, shape)
+
+    def note(self, number: int, variable: str, step: int) -> None:
+        """Note whether row ``step + 1`` of a group holds events."""
+        layout, owner = self.program.layout, self.owner
+        ring, slices = layout.rings[variable], padded(layout.segment(number, variable).count)
+        slices //= LANES
+        row = (step + 1) % ring.depth
+        key = Key(Segment(number, variable), Kind.ACTIVITY, "dirty")
+        written = owner.address(key) + row * slices if key in owner.taken else 0
+        begin = self.pointers(number, step)[variable]
+        active = owner.active_address(variable) + 8 * row
+        self._call("nd_note", slices, [begin, written, active], [slices, step + 1])

@@ -1,0 +1,189 @@
+"""``MemoryManager``: the arrays of a program in host memory, and pointers to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CircuitError
+from ..native.addresses import filled
+from ..native.buffers import LANES, aligned, as_aligned
+from ..plan.arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, Variable
+from ..plan.program import Program
+
+Address = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class AccessBuffer:
+    """A variable's ring as a component with its own ``run_step`` reads it.
+
+    The value of connection j at the current step is
+    ``ring[(current - delay[j]) mod buffer_length, pre[j]]``.
+
+    Attributes
+    ----------
+    gpudata : int
+        Address of row 0.
+    ld : int
+        Elements from one row to the next.
+    current : int
+        Row of the current step.
+    buffer_length : int
+        Number of rows.
+    size : int
+        Elements of a row that are in use.
+    dtype : dtype
+    """
+
+    gpudata: int
+    ld: int
+    current: int
+    buffer_length: int
+    size: int
+    dtype: np.dtype
+
+
+class MemoryManager:
+    """Owns the variables, states and parameters of a program on the host.
+
+    Parameters
+    ----------
+    program : Program
+    limit : float
+        Bytes that may be used.
+
+    Raises
+    ------
+    CircuitError
+        When the program needs more than ``limit``.
+    """
+
+    def __init__(self, program: Program, limit: float) -> None:
+        self.program, self.layout, self.dtype = program, program.layout, program.dtype
+        self._arrays: dict[Key, NDArray[Any]] = {}
+        self._buffers: dict[str, NDArray[np.floating]] = {}
+        self.active: dict[str, NDArray[np.int64]] = {}
+        """Last step at which a row of the ring was not all zero, (depth,)."""
+        self.where: dict[str, NDArray[np.int64]] = {}
+        self.noted: dict[str, NDArray[np.uint16]] = {}
+        """Bits of the elements that may hold an event, (depth * width / LANES,)."""
+        self.counted: dict[str, NDArray[np.int64]] = {}
+        """Last step at which an event of a row may have been another number than 1."""
+        self._check(limit)
+        self._allocate()
+
+    def _check(self, limit: float) -> None:
+        sizes, claims = self.layout.nbytes(), self.program.claims
+        claimed = sum(claims.values())
+        if claimed and claimed + sum(sizes.values()) > limit:
+            what = max(claims, key=lambda w: claims[w])
+            raise CircuitError(
+                f"{what} need {claims[what] / 2**30:.1f} GiB, {limit / 2**30:.1f} GiB are "
+                f"free; use fewer"
+            )
+        limit -= claimed
+        if sum(sizes.values()) > limit:
+            worst = max(sizes, key=lambda v: sizes[v])
+            ring = self.layout.rings[worst]
+            raise CircuitError(
+                f"the variables need {sum(sizes.values()) / 2**30:.1f} GiB, {limit / 2**30:.1f} "
+                f"GiB are free; '{worst}' alone keeps {ring.depth:,} rows of {ring.width:,} "
+                f"values because of its longest delay: shorten the delay or use a larger dt"
+            )
+
+    def _allocate(self) -> None:
+        """Make the rings; where the backend holds them, only their row 0."""
+        unknown = {
+            variable
+            for group in self.layout.circuit.groups
+            if group.model.kernel == "template" or group.model.methods
+            for variable in group.model.updates
+        }
+        for variable, ring in self.layout.rings.items():
+            rows = ring.depth if self.layout.target.hosted else 1
+            self._buffers[variable] = aligned(rows * ring.width + 2 * LANES, self.dtype)
+            self.get_buffer(variable)[0] = self.program.first_row(variable)
+            if ring.is_event:
+                self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
+                self.noted[variable] = np.full(rows * ring.width // LANES, 0xFFFF, np.uint16)
+                step = np.iinfo(np.int64).max if variable in unknown else 0
+                self.counted[variable] = np.full(ring.depth, step)
+            if variable in self.layout.kept:
+                self.where[variable] = np.zeros(2, dtype=np.int64)
+
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return an array of the table in host memory; it is made when it is first asked for."""
+        if key not in self._arrays:
+            self._arrays[key] = _made(self.program.arrays[key])
+        return self._arrays[key]
+
+    def argument(self, key: Key) -> NDArray[Any]:
+        """Return what a kernel's argument points to."""
+        if not isinstance(key.owner, Variable):
+            return self.array(key)
+        variable = key.owner.name
+        if key.kind is not Kind.ACTIVITY:
+            return self.get_buffer(variable)
+        known: dict[str, Mapping[str, NDArray[Any]]] = {
+            "active": self.active, "dirty": self.noted, "counted": self.counted, "kept": self.where,
+        }  # fmt: skip
+        return known[key.name][variable]
+
+    def add(self, one: Array) -> NDArray[Any]:
+        """Make an array that a kernel needs beside those of the program."""
+        made = self._arrays[one.key] = _made(one)
+        return made
+
+    def get_buffer(self, variable: str) -> NDArray[np.floating]:
+        """Return the ring of a variable in host memory, (depth or 1, width), without its guards."""
+        width = self.layout.rings[variable].width
+        return self._buffers[variable][LANES:-LANES].reshape(-1, width)
+
+    def host_address(self, variable: str) -> int:
+        """Return where row 0 of a variable begins in host memory."""
+        return self.get_buffer(variable).ctypes.data
+
+    def access_buffer(
+        self, variable: str, step: int, address: Address | None = None
+    ) -> AccessBuffer:
+        """Return where a variable is read at a step.
+
+        ``address`` tells where row 0 of a variable begins, if not in host memory.
+        """
+        ring = self.layout.rings[variable]
+        begin = (address or self.host_address)(variable)
+        alone = self.where.get(variable)
+        current = step % ring.depth if alone is None else int(alone[step & 1])
+        size = ring.width - LANES
+        return AccessBuffer(begin, ring.width, current, ring.depth, size, self.dtype)
+
+    def update_pointers(
+        self, number: int, step: int, address: Address | None = None
+    ) -> dict[str, int]:
+        """Return the addresses of a group's segments in the row that a step writes, step + 1."""
+        out = {}
+        for variable, ring in self.layout.rings.items():
+            segment = ring.segments.get(str(number))
+            if segment is not None:
+                element = (step + 1) % ring.depth * ring.width + segment.start
+                start = (address or self.host_address)(variable)
+                out[variable] = start + element * self.dtype.itemsize
+        return out
+
+
+def _made(one: Array) -> NDArray[Any]:
+    """Return the memory of a row; what no step writes is shared with the table where it can be."""
+    if isinstance(one.key.owner, Instance | InstanceReceptor):
+        return filled(0 if one.value is None else one.value, one.size, one.dtype)
+    if one.value is None:
+        return aligned(one.size, one.dtype)
+    if one.role is Role.CONSTANT:
+        return as_aligned(np.asarray(one.value), one.dtype)
+    out = aligned(one.size, one.dtype)
+    out[:] = np.broadcast_to(one.value, one.shape).reshape(-1)
+    return out

@@ -1,0 +1,90 @@
+"""Program -> kernels: the text of every unit, with the rows of the array table that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..plan.arrays import ArrayTable
+from ..plan.program import Program
+from ..plan.unit import Delivery, KernelSpec, Unit
+from .cpu.fused import fused_kernel
+from .cpu.update import update_kernel
+from .kernel import Kernel
+from .reactions import reaction_kernel
+from .simt.spike_delivery import fan_kernel
+from .simt.thread_reactions import thread_reactions
+from .simt.thread_template import thread_template
+from .simt.threads import thread_kernel
+from .template import Signature, template_kernel
+
+_NONE = Kernel("", "", (), (), ())
+
+Templates = Mapping[int, tuple[str, Signature]]
+"""Number of a group -> the text of its template and what that takes."""
+
+
+@dataclass(frozen=True)
+class Task(Unit):
+    """A unit with the text of its kernel."""
+
+    kernel: Kernel = _NONE
+
+
+@dataclass(frozen=True)
+class Sending(Delivery):
+    """A delivery with the text that says where its connections are."""
+
+    kernel: Kernel = _NONE
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The text of a program.
+
+    Attributes
+    ----------
+    tasks : tuple of Task
+        One for each unit.
+    deliveries : tuple of Sending
+    arrays : ArrayTable
+        The program's rows, and those that the text needs beside them.
+    """
+
+    tasks: tuple[Task, ...]
+    deliveries: tuple[Sending, ...]
+    arrays: ArrayTable
+
+
+def generate(program: Program, templates: Templates | None = None) -> Generated:
+    """Return the text of a program.
+
+    Parameters
+    ----------
+    program : Program
+    templates : mapping of int to (str, Signature), optional
+        What users' templates say, by the number of the group.
+    """
+    threads = program.target.threads
+    tasks = tuple(
+        Task(**vars(unit), kernel=_kernel(unit, threads, templates or {})) for unit in program.units
+    )
+    sendings = tuple(Sending(**vars(one), kernel=fan_kernel(one)) for one in program.deliveries)
+    scratch = [one for task in tasks for one in task.kernel.scratch]
+    return Generated(tasks, sendings, program.arrays.having(scratch))
+
+
+def _kernel(unit: Unit, threads: bool, templates: Templates) -> Kernel:
+    spec = unit.specs[0]
+    if spec.template:
+        text, signature = templates[spec.number]
+        return (thread_template if threads else template_kernel)(spec, text, signature)
+    if len(unit.specs) == 2:
+        return fused_kernel(*unit.specs)
+    return _of_model(spec, threads)
+
+
+def _of_model(spec: KernelSpec, threads: bool) -> Kernel:
+    if spec.model.sub_units is not None:
+        return (thread_reactions if threads else reaction_kernel)(spec)
+    return (thread_kernel if threads else update_kernel)(spec)

@@ -1,1 +1,0 @@
-"""Models of one's own in the old style: kernel templates and classes with ``run_step``."""

@@ -1,0 +1,117 @@
+"""The kinds of variables, and the one table of the names that models share.
+
+What a program does with a variable follows from its kind: events are delivered by their sources
+and recorded as events; a conductance that meets a current gets a driving force in between. A model
+declares the kind of a variable by ``kinds``; a name of the table has its kind without that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ..errors import ModelError, near
+
+if TYPE_CHECKING:
+    from .component import NDComponent
+
+
+class VariableKind(Enum):
+    """What the values of a variable mean."""
+
+    EVENT = "event"  # zero nearly always
+    GRADED = "graded"  # any number at any step
+    CONDUCTANCE = "conductance"  # graded; times a driving force it is a current
+    CURRENT = "current"  # graded; currents into one component add up
+    POTENTIAL = "potential"  # graded; of a membrane
+
+
+SPIKES, CONDUCTANCE, CURRENT, POTENTIAL = "spike_state", "g", "I", "V"
+"""Usual names: those that the shipped models exchange."""
+
+_SHARED: dict[str, tuple[VariableKind, str]] = {
+    SPIKES: (VariableKind.EVENT, "1"),
+    CONDUCTANCE: (VariableKind.CONDUCTANCE, "mS/cm^2"),
+    CURRENT: (VariableKind.CURRENT, "uA/cm^2"),
+    POTENTIAL: (VariableKind.POTENTIAL, "mV"),
+    "r": (VariableKind.GRADED, "1"),
+    "photon": (VariableKind.GRADED, "1/s"),
+}
+"""Kind and unit of the names that the shipped models and the old library share."""
+
+Kinds = Mapping[str, VariableKind]
+Model = type["NDComponent"]
+
+
+def usual_unit(name: str) -> str:
+    """Return the unit of a name of the table; empty for others."""
+    return _SHARED[name][1] if name in _SHARED else ""
+
+
+def usually_event(name: str) -> bool:
+    """Whether a name means events where no model is known, as in a recording."""
+    return name in _SHARED and _SHARED[name][0] is VariableKind.EVENT
+
+
+def declared(given: object, inherited: Kinds, names: Iterable[str], owner: str) -> Kinds:
+    """Return the kinds of a model's variables, as far as they are known.
+
+    Parameters
+    ----------
+    given : mapping of str to str or VariableKind
+        What the class itself declares.
+    inherited : mapping of str to VariableKind
+        What the classes declare that it inherits from.
+    names : iterable of str
+        Variables that it reads or writes.
+    owner : str
+        Name of the class, for messages.
+
+    Raises
+    ------
+    ModelError
+        For a kind that is none, or a variable that the class neither reads nor writes.
+    """
+    names = list(dict.fromkeys(names))
+    if not isinstance(given, Mapping):
+        raise ModelError(f"{owner}.kinds: expected a mapping of variable to kind, got {given!r}")
+    own = {}
+    for name, value in given.items():
+        where = f"{owner}.kinds['{name}']"
+        if name not in names:
+            hint = near(str(name), names)
+            raise ModelError(f"{where}: the model neither accesses nor updates it{hint}")
+        try:
+            own[name] = VariableKind(value)
+        except ValueError:
+            known = ", ".join(kind.value for kind in VariableKind)
+            hint = near(str(value), [kind.value for kind in VariableKind])
+            message = f"'{value}' is no kind{hint}; known are {known}"
+            raise ModelError(f"{where}: {message}") from None
+    shared = {name: kind for name, (kind, _) in _SHARED.items()}
+    kinds = {**shared, **inherited, **own}
+    return {name: kinds[name] for name in names if name in kinds}
+
+
+def together(models: Iterable[Model]) -> dict[str, VariableKind]:
+    """Return the kinds of all variables of some models; the first model that knows one decides."""
+    out: dict[str, VariableKind] = {}
+    for model in models:
+        out = {**model.kinds, **out}
+    return out
+
+
+def disagreements(models: Iterable[Model]) -> list[str]:
+    """Return a message for each variable to which two models give different kinds."""
+    first: dict[str, Model] = {}
+    found: dict[str, str] = {}
+    for model in models:
+        for name, kind in model.kinds.items():
+            other = first.setdefault(name, model)
+            if other.kinds[name] is not kind:
+                said = f"{other.__name__} ({other.kinds[name].value})"
+                also = f"{model.__name__} ({kind.value})"
+                message = f"variable '{name}' has two kinds, of {said} and of {also}"
+                found.setdefault(name, f"{message}; rename one, or declare one kind in both")
+    return list(found.values())

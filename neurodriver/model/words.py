@@ -1,0 +1,30 @@
+"""Words of the model language: what a text may use, and what no name may be."""
+
+from __future__ import annotations
+
+FUNCTIONS = (
+    "exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "pow", "sqrt", "fabs", "fmin", "fmax",
+    "floor", "fma", "sin", "cos",
+)  # fmt: skip
+"""Functions that the mathematics of a model may call."""
+
+DRAWS = ("uniform", "normal", "poisson")
+"""Random draws: ``uniform()`` in (0, 1), ``normal()`` and ``poisson(mean)``, a whole number; one
+stream for each place in the text."""
+
+GIVEN = ("dt_ms", "substep", "substeps")
+"""Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
+
+C_WORDS = frozenset(
+    "real int long float double bool char short unsigned signed const if else for while do switch "
+    "case default break continue return struct union enum typedef sizeof static void true "
+    "false".split()
+)
+_CPP_WORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor catch compl concept constexpr decltype "
+    "delete explicit export extern friend goto inline mutable namespace new noexcept not not_eq "
+    "nullptr operator or or_eq private protected public register requires template this throw "
+    "try typeid typename using virtual volatile xor xor_eq".split()
+)
+RESERVED = C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
+"""Names that nothing in a model may have."""

@@ -1,0 +1,204 @@
+/* Weights and delays of connections that are placed. */
+template <int kind> ND_FN double nd_of(double a, double b, word key, integer row, integer draw,
+                                       int attempt, int stream)
+{
+    if (kind == ND_UNIFORM || kind == ND_EXPONENTIAL) {
+        const double u = nd_uniform(key, (word)row, draw, attempt, stream, 0.0);
+        return kind == ND_UNIFORM ? a + (b - a) * u : -a * nd_log(u);
+    }
+    const double x = a + b * nd_normal(key, (word)row, draw, attempt, stream, 0.0);
+    return kind == ND_LOG_NORMAL ? nd_exp(x) : x;
+}
+
+template <int kind> static void nd_drawn(const nd_law &law, word key, integer row, int stream,
+                                         integer first, integer count, nd_scratch &own, double *out)
+{
+    const double a = law.a, b = law.b, low = law.low, high = law.high, factor = law.factor;
+    _Pragma("omp simd")
+    for (integer i = 0; i < count; ++i) out[i] = nd_of<kind>(a, b, key, row, first + i, 0, stream);
+    own.again.clear();
+    for (integer i = 0; !law.clip && i < count; ++i)
+        if (!(out[i] >= low && out[i] <= high)) own.again.push_back((int)i);
+    for (int n = 1; n < ND_ATTEMPTS && !own.again.empty(); ++n) {
+        const integer left = (integer)own.again.size();
+        const int *at = own.again.data();
+        own.drawn.resize((size_t)left);
+        double *x = own.drawn.data();
+        _Pragma("omp simd")
+        for (integer i = 0; i < left; ++i)
+            x[i] = nd_of<kind>(a, b, key, row, first + at[i], n, stream);
+        integer still = 0;
+        for (integer i = 0; i < left; ++i) {
+            out[at[i]] = x[i];
+            if (!(x[i] >= low && x[i] <= high)) own.again[still++] = at[i];
+        }
+        own.again.resize((size_t)still);
+    }
+    for (integer i = 0; i < count; ++i) out[i] = factor * nd_fmin(nd_fmax(out[i], low), high);
+}
+
+/* Values of connections first, first + 1, ... of a row. */
+static void nd_values_of(const nd_rule *r, int stream, integer row, integer first, integer count,
+                         nd_scratch &own, std::vector<double> &out)
+{
+    const nd_law &law = stream == ND_WEIGHT ? r->weight : r->delay;
+    const word key = r->key;
+    out.resize((size_t)count);
+    double *to = out.data();
+    switch (law.kind) {
+    case ND_NORMAL: nd_drawn<ND_NORMAL>(law, key, row, stream, first, count, own, to); break;
+    case ND_UNIFORM: nd_drawn<ND_UNIFORM>(law, key, row, stream, first, count, own, to); break;
+    case ND_LOG_NORMAL: nd_drawn<ND_LOG_NORMAL>(law, key, row, stream, first, count, own, to); break;
+    case ND_EXPONENTIAL: nd_drawn<ND_EXPONENTIAL>(law, key, row, stream, first, count, own, to); break;
+    default: std::fill(out.begin(), out.end(), law.a);
+    }
+    if (stream == ND_WEIGHT && r->kind == ND_LATTICE) {
+        own.target.clear();
+        nd_filtered(r, row, own);
+        for (integer i = 0; i < count; ++i) to[i] *= r->lattice.factor[own.filter[first + i]];
+    }
+}
+
+ND_FN integer nd_steps(double delay, double dt)
+{
+    const double steps = __builtin_rint(nd_fmin(delay / dt, 0x1p53));
+    return steps > 1 ? (integer)steps : 1;
+}
+
+/* The weights (stream 1) or the delays (2), in the places of the connections. */
+extern "C" void nd_values(const nd_rule *r, const nd_rows *rows, integer stream, double *out)
+{
+    nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
+        const integer skip = rows->skip[s], count = rows->count[s];
+        nd_values_of(r, (int)stream, s, skip, count, own, own.real);
+        std::copy(own.real.begin(), own.real.end(), out + rows->begin[s]);
+    });
+}
+
+/* Least and greatest delay of each row in steps; 0 where it has no connection. */
+extern "C" void nd_span(const nd_rule *r, const nd_rows *rows, double dt, integer *least,
+                        integer *most)
+{
+    nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
+        nd_values_of(r, ND_DELAY, s, rows->skip[s], rows->count[s], own, own.real);
+        const auto [low, high] = std::minmax_element(own.real.begin(), own.real.end());
+        least[s] = own.real.empty() ? 0 : nd_steps(*low, dt);
+        most[s] = own.real.empty() ? 0 : nd_steps(*high, dt);
+    });
+}
+
+static const integer ND_WHOLE = (integer)1 << 62;
+
+/* body(target, weight) for the connections of all targets that are asked for: a target has one
+ * thread, and its sources in order. From one of them on, so many are drawn at once. */
+template <typename Asked, typename Body>
+static void nd_each_weight(const nd_rule *r, const nd_rows *rows, const int *target, integer first,
+                           integer last, integer piece, Asked asked, Body body)
+{
+    std::vector<nd_scratch> owns(rows->threads);
+    nd_shared(rows->threads, rows->threads, [&](integer part, integer me) {
+        const integer from = first + (last - first) * part / rows->threads;
+        const integer to = first + (last - first) * (part + 1) / rows->threads;
+        for (integer s = 0; s < r->sources; ++s) {
+            const int *row = target + rows->begin[s], *end = row + rows->count[s];
+            const int *a = std::lower_bound(row, end, (int)from);
+            const int *b = std::lower_bound(a, end, (int)to);
+            while ((a = std::find_if(a, b, asked)) != b) {
+                const integer count = std::min<integer>(b - a, piece);
+                nd_values_of(r, ND_WEIGHT, s, rows->skip[s] + (a - row), count, owns[me],
+                             owns[me].real);
+                for (integer i = 0; i < count; ++i)
+                    if (asked(a[i])) body(a[i], owns[me].real[i]);
+                a += count;
+            }
+        }
+    });
+}
+
+/* Per target, for what stands there already and the connections here: their number, least
+ * |weight| above 0, greatest and summed |weight|. */
+extern "C" void nd_bounds(const nd_rule *r, const nd_rows *rows, const int *target, integer first,
+                          integer last, integer *degree, double *least, double *greatest,
+                          double *sum)
+{
+    const auto all = [](int) { return true; };
+    nd_each_weight(r, rows, target, first, last, ND_WHOLE, all, [=](int t, double weight) {
+        const double size = nd_fabs(weight);
+        ++degree[t];
+        if (size > 0) least[t] = nd_fmin(least[t], size);
+        greatest[t] = nd_fmax(greatest[t], size);
+        sum[t] += size;
+    });
+}
+
+/* Per target, where its unit is a number: the least distance of a |weight| / unit from a whole
+ * number among those that are not `alike` (relative to it), and the greatest such number. */
+extern "C" void nd_remainders(const nd_rule *r, const nd_rows *rows, const int *target,
+                              integer first, integer last, const double *unit, double alike,
+                              double *rest, double *most)
+{
+    const auto asked = [=](int t) { return unit[t] == unit[t]; };
+    const integer piece = r->kind == ND_LATTICE ? ND_WHOLE : 64;    /* factors come by rows */
+    nd_each_weight(r, rows, target, first, last, piece, asked, [=](int t, double weight) {
+        const double ratio = nd_fmin(nd_fabs(weight) / unit[t], 0x1p60);
+        const double whole = __builtin_rint(ratio), apart = nd_fabs(ratio - whole);
+        if (apart > alike * whole) rest[t] = nd_fmin(rest[t], apart);
+        most[t] = nd_fmax(most[t], whole);
+    });
+}
+
+/* Targets become codes (steps - 1 - lag of the row) * width + target; weights whole numbers of
+ * `unit`, one for each target, of `bytes` bytes (0: not wanted). */
+extern "C" void nd_encode(const nd_rule *r, const nd_rows *rows, double dt, integer width,
+                          const integer *lag, const double *unit, integer bytes, int *code,
+                          void *weight)
+{
+    nd_each_row(rows->threads, r->sources, [=](integer s, nd_scratch &own) {
+        const integer skip = rows->skip[s], count = rows->count[s], begin = rows->begin[s];
+        int *row = code + begin;
+        if (bytes) {
+            nd_values_of(r, ND_WEIGHT, s, skip, count, own, own.real);
+            double *n = own.real.data();
+            for (integer i = 0; i < count; ++i) n[i] = __builtin_rint(n[i] / unit[row[i]]);
+            if (bytes == 1) std::copy(n, n + count, (signed char *)weight + begin);
+            if (bytes == 2) std::copy(n, n + count, (short *)weight + begin);
+            if (bytes == 4) std::copy(n, n + count, (int *)weight + begin);
+        }
+        nd_values_of(r, ND_DELAY, s, skip, count, own, own.real);
+        for (integer i = 0; i < count; ++i)
+            row[i] += (int)((nd_steps(own.real[i], dt) - 1 - lag[s]) * width);
+    });
+}
+
+/* The codes below `width` of a row, and what belongs to them, before the others; else in order. */
+template <typename T> static void nd_part(const int *code, integer count, integer width, T *values,
+                                          std::vector<T> &kept)
+{
+    kept.clear();
+    T *to = values;
+    for (integer i = 0; i < count; ++i)
+        if (code[i] < width) *to++ = values[i];
+        else kept.push_back(values[i]);
+    std::copy(kept.begin(), kept.end(), to);
+}
+
+/* For each row; `number` of it gets how many come first. */
+extern "C" void nd_near_first(integer threads, integer rows, integer width, integer bytes,
+                              const integer *first, int *code, void *multiple, integer *number)
+{
+    nd_shared(threads, (rows + ND_ROWS - 1) / ND_ROWS, [&](integer part, integer) {
+        std::vector<signed char> one;
+        std::vector<short> two;
+        std::vector<int> four;
+        for (integer s = part * ND_ROWS; s < std::min(rows, (part + 1) * ND_ROWS); ++s) {
+            const integer begin = first[s], count = first[s + 1] - begin;
+            int *row = code + begin;
+            number[s] = std::count_if(row, row + count, [=](int c) { return c < width; });
+            if (number[s] == 0 || number[s] == count) continue;
+            if (bytes == 1) nd_part(row, count, width, (signed char *)multiple + begin, one);
+            if (bytes == 2) nd_part(row, count, width, (short *)multiple + begin, two);
+            if (bytes == 4) nd_part(row, count, width, (int *)multiple + begin, four);
+            nd_part(row, count, width, row, four);
+        }
+    });
+}

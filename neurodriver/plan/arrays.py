@@ -1,0 +1,258 @@
+"""The array table: one typed row for every array and number that a program owns.
+
+``program.arrays[Key(Population(0), Kind.PARAMETER, "tau")]`` says what the parameter ``tau`` of the
+first group is: its type, its shape, its unit, its role and its value before the first step. Kernel
+arguments are keys of this table. Initial values, bytes, the comparison of backends, and whatever
+reads or writes memory from outside follow from its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..model.kinds import VariableKind
+
+
+class Kind(Enum):
+    """What the values of an array mean."""
+
+    EVENT = "event"
+    GRADED = "graded"
+    CONDUCTANCE = "conductance"
+    PARAMETER = "parameter"
+    CONSTANT = "constant"  # computed from parameters
+    STATE = "state"
+    WEIGHT = "weight"  # numbers of connections
+    INDEX = "index"  # where connections lead
+    SIZE = "size"  # whole numbers of the layout
+    RANDOM = "random"  # keys and words of random numbers
+    ACTIVITY = "activity"  # which rows and elements may hold events
+    SUM = "sum"  # what has arrived at targets so far
+    SUB_UNIT = "sub-unit"
+    STEP = "step"  # lengths of time
+
+
+class Role(Enum):
+    """What happens to an array while a simulation lives."""
+
+    CONSTANT = "constant"
+    SETTABLE = "settable"
+    STATE = "state"
+    RING = "ring"
+    DERIVED = "derived"  # computed from others once
+    SCRATCH = "scratch"  # written before it is read, in each step
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Owner of the ring of a variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Owner of what a group's components have, by the number of the group."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Owner of what belongs to a group's part of the rows of a variable."""
+
+    number: int
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receptor:
+    """Owner of what belongs to one access of a group."""
+
+    number: int
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Owner of what the instance of a user's class holds, by the number of the group."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceReceptor:
+    """Owner of what the instance of a user's class holds for one access."""
+
+    number: int
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Owner of what is known when a program is bound: the seed, threads and their shares."""
+
+
+Owner = Variable | Segment | Population | Receptor | Instance | InstanceReceptor | Run
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Name of a row: who owns it, what kind it has, what it is called."""
+
+    owner: Owner
+    kind: Kind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.name} ({self.kind.value})"
+
+
+_KINDS = {VariableKind.EVENT: Kind.EVENT, VariableKind.CONDUCTANCE: Kind.CONDUCTANCE}
+
+
+def ring(variable: str, kind: VariableKind) -> Key:
+    """Return the key of the ring of a variable of some kind."""
+    return Key(Variable(variable), _KINDS.get(kind, Kind.GRADED), variable)
+
+
+def depth(variable: str) -> Key:
+    """Return the key of the number of rows of a ring."""
+    return Key(Variable(variable), Kind.SIZE, "depth")
+
+
+def width(variable: str) -> Key:
+    """Return the key of the number of elements of a row."""
+    return Key(Variable(variable), Kind.SIZE, "width")
+
+
+def activity(variable: str, name: str) -> Key:
+    """Return the key of what is known of the rows of a ring.
+
+    ``active``: the last step at which a row was not all zero; ``dirty``: bits of the elements that
+    may hold an event; ``counted``: the last step at which an event of a row may have been another
+    number than 1; ``kept``: the row of an even and of an odd step, where inputs keep theirs.
+    """
+    return Key(Variable(variable), Kind.ACTIVITY, name)
+
+
+SEED = Key(Run(), Kind.SIZE, "seed")
+THREADS = Key(Run(), Kind.SIZE, "threads")
+CUTS = Key(Run(), Kind.SIZE, "cuts")
+"""The first component of each thread's share of a kernel, and the count: (threads + 1,) int64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A row of the table.
+
+    Attributes
+    ----------
+    key : Key
+    dtype : dtype
+        Floating numbers have the working type of the program.
+    shape : tuple of int
+        () for a number that a kernel gets by value.
+    role : Role
+    unit : str
+        As the model declares it; empty where there is none.
+    value : array or number or None
+        Before the first step; None for zeros, which are not stored.
+    """
+
+    key: Key
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    role: Role
+    unit: str = ""
+    value: NDArray[Any] | float | int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in the memory of a backend."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def filled(self) -> NDArray[Any]:
+        """Return the value before the first step as a new array of the row's type and shape."""
+        if self.value is None:
+            return np.zeros(self.shape, self.dtype)
+        return np.array(np.broadcast_to(self.value, self.shape), dtype=self.dtype)
+
+
+def row(
+    key: Key,
+    value: Any,
+    role: Role = Role.CONSTANT,
+    real: DTypeLike = np.float64,
+    unit: str = "",
+) -> Array:
+    """Return the row of an array or a number; floating numbers get the type ``real``."""
+    array = np.asarray(value)
+    dtype = np.dtype(real) if array.dtype.kind == "f" else array.dtype
+    if array.ndim == 0:
+        return Array(key, np.dtype(array.dtype), (), role, unit, array.item())
+    return Array(key, dtype, array.shape, role, unit, value)
+
+
+def zeros(
+    key: Key, size: int, dtype: DTypeLike, role: Role = Role.SCRATCH, unit: str = ""
+) -> Array:
+    """Return the row of an array that begins as zeros."""
+    return Array(key, np.dtype(dtype), (size,), role, unit)
+
+
+class ArrayTable(Mapping[Key, Array]):
+    """Rows by their keys, in the order in which they were added; no row can be changed.
+
+    Parameters
+    ----------
+    rows : iterable of Array
+
+    Raises
+    ------
+    ValueError
+        For two rows of one key.
+    """
+
+    def __init__(self, rows: Iterable[Array]) -> None:
+        self._rows: dict[Key, Array] = {}
+        for one in rows:
+            if one.key in self._rows:
+                raise ValueError(f"two arrays are called {one.key}")
+            self._rows[one.key] = one
+
+    def __getitem__(self, key: Key) -> Array:
+        return self._rows[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def select(
+        self, owner: Owner | None = None, kind: Kind | None = None, role: Role | None = None
+    ) -> Iterator[Array]:
+        """Yield the rows of an owner, a kind and a role, as far as these are given."""
+        for one in self._rows.values():
+            if (
+                (owner is None or one.key.owner == owner)
+                and (kind is None or one.key.kind is kind)
+                and (role is None or one.role is role)
+            ):
+                yield one
+
+    def having(self, rows: Iterable[Array]) -> ArrayTable:
+        """Return a table with more rows."""
+        return ArrayTable([*self._rows.values(), *rows])

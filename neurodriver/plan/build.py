@@ -1,0 +1,330 @@
+"""``ProgramBuilder``: the groups of a circuit, one after the other, into units and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Group
+from ..circuit.initial import initial_states
+from ..circuit.random_keys import component_keys
+from ..model.component import Access
+from ..model.language import used
+from ..native.buffers import LANES, padded
+from .arrays import (
+    SEED,
+    Array,
+    ArrayTable,
+    Key,
+    Kind,
+    Population,
+    Receptor,
+    Role,
+    Segment,
+    depth,
+    row,
+    width,
+    zeros,
+)  # fmt: skip
+from .delays import Spread
+from .edges import edges_of
+from .fusion import Fused
+from .instances import instance_rows, needs_instance
+from .layout import Layout
+from .passes.merge import Merged
+from .program import Custom, Program
+from .spikes.delivery import deliveries
+from .spikes.drawn import Placed
+from .spikes.fanout import fan_out, from_senders, narrow
+from .spikes.weights import Units, add_units, is_whole, whole_weights
+from .subunits import place
+from .sums.events import add_events
+from .sums.gather import Edges, Gather, outside, plan
+from .unit import KernelSpec, Unit
+
+_CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
+
+_TEMPLATE_CALLS = 4
+"""Costly functions that the text of a template is taken to call."""
+
+
+class ProgramBuilder:
+    """Plans the groups of a circuit and collects what they need.
+
+    Parameters
+    ----------
+    layout : Layout
+    seed : int
+    plans : bool
+        Whether special plans may be chosen.
+    spread : frozenset of (group number, access)
+        Accesses that spikes reach by their sources.
+    placed : mapping of (group number, access) to Placed
+        Connections that are drawn already, before they have their plan.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        seed: int,
+        plans: bool,
+        spread: Spread,
+        placed: Mapping[tuple[int, str], Placed],
+    ) -> None:
+        self.layout, self.seed, self.plans = layout, seed, plans
+        self.spread, self.placed = spread, placed
+        self._rows: list[Array] = [row(SEED, seed & 0xFFFF_FFFF_FFFF_FFFF)]
+        self._units: list[Unit] = []
+        self._templates: list[Unit] = []
+        self._custom: list[Custom] = []
+        self._gathers: dict[tuple[int, str], Gather] = {}
+        self._claims: dict[str, int] = {}
+        for variable, ring in layout.rings.items():
+            self._rows += [row(depth(variable), ring.depth), row(width(variable), ring.width)]
+
+    def group(self, number: int, fused: Fused | None) -> None:
+        """Plan a group, together with the synapses that are fused with it."""
+        group = self.layout.circuit.groups[number]
+        stepwise = False
+        if needs_instance(group):
+            stepwise = "run_step" in group.model.methods
+            self._custom.append(Custom(number, stepwise))
+        if group.model.kernel == "template":
+            self._template(number, stepwise)
+        elif fused is not None:
+            self._fused(number, fused)
+        elif group.model.kernel or not needs_instance(group):
+            self._units.append(replace(self._unit(number), stepwise=stepwise))
+
+    def program(self, merged: Merged) -> Program:
+        """Return the program of all groups."""
+        layout = self.layout
+        for one in self._custom:
+            self._rows += instance_rows(layout, one.number)
+        for gather in self._gathers.values():
+            if gather.claim:
+                need = sum(blank.nbytes for blank in gather.blanks.values())
+                self._claims[gather.claim] = self._claims.get(gather.claim, 0) + need
+        units = (*self._units, *self._templates)
+        return Program(
+            layout, self.seed, ArrayTable(self._rows), units, self._gathers, merged,
+            deliveries(layout, units), tuple(self._custom), self.spread, self._claims,
+        )  # fmt: skip
+
+    # -- units ----------------------------------------------------------------------------------
+
+    def _unit(self, number: int) -> Unit:
+        group, count = self.layout.circuit.groups[number], self.layout.places(number)
+        spec = self._spec(number, count)
+        cost = _work(spec, count)
+        threads = self.layout.target.threads
+        if spec.model.sub_units is not None:
+            grain = 1 if threads or spec.apart else LANES
+            stored, cost, what = place(number, group, spec.substeps, grain, cost)
+            self._rows += stored
+            self._claims[what] = sum(one.nbytes for one in stored)
+            return Unit((spec,), count, cost, grain=grain, spread=threads)
+        if threads:
+            idle = all(spec.is_event(access.variable) for access in spec.model.accesses)
+            return Unit((spec,), count, cost, spread=spec.shared_by_warp, idle=idle)
+        return Unit((spec,), count, cost)
+
+    def _fused(self, number: int, fused: Fused) -> None:
+        group = self.layout.circuit.groups[number]
+        outer = self._spec(number, group.count, {fused.variable: fused.gather})
+        inner = self._spec(fused.synapse, fused.capacity)
+        each = _work(inner, fused.capacity)
+        entries = np.add.reduceat(
+            np.append(each, 0.0), np.minimum(fused.gather.arrays["start"][:-1] // LANES, len(each))
+        )
+        self._units.append(Unit((outer, inner), group.count, entries + LANES))
+
+    def _template(self, number: int, stepwise: bool) -> None:
+        """Plan the kernel around the text of a user's template, which is not known yet."""
+        layout, group = self.layout, self.layout.circuit.groups[number]
+        model, substeps = group.model, group.model.substeps(self.layout.dt)
+        gathers, published = self._sums(number, group.count, {})
+        spec = KernelSpec(
+            number, model, layout.circuit.kinds, layout.dtype.name, substeps, frozenset(),
+            published, gathers, layout.kept, group.count,
+        )  # fmt: skip
+        self._rows += [
+            row(spec.key(Kind.STEP, "dt"), layout.dt / substeps),
+            row(spec.key(Kind.SIZE, "components"), group.count),
+        ]
+        own = LANES * substeps * 3.0 * _TEMPLATE_CALLS
+        cost = _work(spec, group.count) + own
+        unit = Unit((spec,), group.count, cost, stepwise)
+        if layout.target.threads:
+            unit = replace(unit, spread=spec.shared_by_warp)
+        self._templates.append(unit)
+
+    def _spec(
+        self, number: int, capacity: int, given: Mapping[str, Gather] | None = None
+    ) -> KernelSpec:
+        """Plan the accesses of a group and collect the rows of its kernel."""
+        layout, group = self.layout, self.layout.circuit.groups[number]
+        model, owner = group.model, Population(number)
+        substeps = model.substeps(layout.dt)
+        gathers, published = self._sums(number, capacity, given or {})
+        rows = [
+            row(Key(owner, Kind.STEP, "dt_ms"), layout.dt * 1000.0 / substeps),
+            row(Key(owner, Kind.SIZE, "count"), padded(capacity)),
+        ]
+        numbers, uniform = self._numbers(number, group, capacity)
+        rows += numbers
+        starts = initial_states(group)
+        for state in model.states:
+            if state not in published:
+                column = np.zeros(padded(capacity))
+                if not model.in_old_style():  # its instance does that
+                    column[layout.positions.get(number, np.arange(group.count))] = starts[state]
+                unit = model.states[state].unit
+                rows.append(
+                    row(Key(owner, Kind.STATE, state), column, Role.STATE, layout.dtype, unit)
+                )
+        if model.draws_random():
+            keys = self._stored(number, component_keys(layout.circuit, number), capacity)
+            rows.append(row(Key(owner, Kind.RANDOM, "keys"), keys))
+        self._rows += rows
+        return KernelSpec(
+            number,
+            model,
+            layout.circuit.kinds,
+            layout.dtype.name,
+            substeps,
+            frozenset(uniform),
+            published,
+            gathers,
+            layout.kept,
+            capacity,
+            frozenset(v for v in published if layout.rings[v].depth == 1),
+        )
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def _sums(
+        self, number: int, capacity: int, given: Mapping[str, Gather]
+    ) -> tuple[dict[str, Gather], frozenset[str]]:
+        """Plan the accesses of a group and find its segments; collect the rows of both."""
+        layout, model = self.layout, self.layout.circuit.groups[number].model
+        gathers = dict(given)
+        for access in model.accesses:
+            if access.name not in gathers:
+                gathers[access.name] = self._gather(number, access, capacity)
+            gather = gathers[access.name]
+            gather.place = None
+            if gather.outside is not None:
+                gather.outside.place = None
+            for name, one in ((access.name, gather), (outside(access.name), gather.outside)):
+                if one is not None:
+                    self._rows += one.rows(Receptor(number, name), layout.dtype)
+                    self._gathers[number, name] = gathers[name] = one
+        published = frozenset(
+            v
+            for v in model.updates
+            if v in layout.rings and str(number) in layout.rings[v].segments
+        )
+        for variable in published:
+            self._rows += self._segment(number, variable, capacity)
+        return gathers, published
+
+    def _segment(self, number: int, variable: str, capacity: int) -> list[Array]:
+        """Return the rows of a group's segment of a variable."""
+        owner, ring = Segment(number, variable), self.layout.rings[variable]
+        rows = [row(Key(owner, Kind.SIZE, "start"), ring.segments[str(number)].start)]
+        if self.layout.target.threads and ring.is_event:
+            slices = padded(capacity) // LANES
+            rows.append(row(Key(owner, Kind.SIZE, "slices"), slices))
+            # which slices of which rows may hold something else than zeros: all, at first
+            written = np.ones(ring.depth * slices, np.uint8)
+            rows.append(row(Key(owner, Kind.ACTIVITY, "dirty"), written, Role.RING))
+        return rows
+
+    def _gather(self, number: int, access: Access, capacity: int) -> Gather:
+        """Choose how one access is summed."""
+        layout = self.layout
+        if (drawn := self.placed.get((number, access.name))) is not None:
+            made = narrow(drawn.gather(layout, access.variable))
+            add_units(made, drawn.units)
+            return made
+        edges = edges_of(layout, number, access.name, access.variable)
+        threads = self.plans and layout.target.threads
+        events = self.plans and not threads and layout.circuit.is_event(access.variable)
+        units = None
+        if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
+            multiple, units = whole_weights(edges, capacity, layout.dtype.name)
+            edges = replace(edges, data={"weight": multiple.astype(np.float64)})
+        if units is not None and (number, access.name) in self.spread:
+            made = self._delivered(number, access, edges, capacity, units)
+        else:
+            zero = layout.rings[access.variable].zero if len(edges.target) else 0
+            made = plan(edges, capacity, zero, lattice=self.plans and not events, threads=threads)
+            if events and made.form == "sliced" and units is None:
+                add_events(made, edges, capacity, zero)
+        if units is not None:
+            add_units(made, units)
+        return made
+
+    def _delivered(
+        self, number: int, access: Access, edges: Edges, capacity: int, units: Units
+    ) -> Gather:
+        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets."""
+        layout, variable = self.layout, access.variable
+        if not layout.target.threads:
+            return narrow(fan_out(layout, edges, capacity, variable, units))
+        own = from_senders(layout, variable, edges.element)
+        zero = layout.rings[variable].zero
+        if not own.any():
+            return plan(edges, capacity, zero, threads=True)
+        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units))
+        if not own.all():
+            made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
+            add_units(made.outside, units)
+        return made
+
+    def _stored(self, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:
+        """Put a column of a group into storage order; spare places repeat the first value."""
+        out = np.full(padded(capacity), column[0], dtype=column.dtype)
+        order = self.layout.positions.get(number)
+        out[: len(column)] = column if order is None else out[: len(column)]
+        if order is not None:
+            out[order] = column
+        return out
+
+    def _numbers(self, number: int, group: Group, capacity: int) -> tuple[list[Array], set[str]]:
+        """Return the rows of parameters and constants, and the names of those that all share."""
+        model, real, owner = group.model, self.layout.dtype, Population(number)
+        rows, uniform = [], set()
+        fixed = model.fixed_params()
+        for name in fixed:
+            rule, key = model.params[name], Key(owner, Kind.PARAMETER, name)
+            column = np.asarray(group.params.get(name, rule.default), dtype=np.float64)
+            value: NDArray[Any] | float = float(column.reshape(-1)[0])
+            if column.ndim == 0 or (column == column[0]).all():
+                uniform.add(name)
+            else:
+                value = self._stored(number, column, capacity)
+            rows.append(row(key, value, Role.SETTABLE, real, rule.unit))
+        for name, text in model.constants.items():
+            key = Key(owner, Kind.CONSTANT, name)
+            if uniform.issuperset(used([*fixed, *model.constants], [text])):
+                uniform.add(name)
+                rows.append(row(key, 0.0, Role.DERIVED, real))
+            else:
+                rows.append(zeros(key, padded(capacity), real, Role.DERIVED))
+        return rows, uniform
+
+
+def _work(spec: KernelSpec, count: int) -> NDArray[np.float64]:
+    """Estimate the work of each slice, in units of one stored connection."""
+    model = spec.model
+    text = " ".join([model.update, *model.terms.values(), *model.outputs.values()])
+    calls = sum(text.count(f"{name}(") for name in _CALLS)
+    own = spec.substeps * (1.0 + 3.0 * calls)
+    slices = -(-count // LANES)
+    return sum((g.cost for g in spec.gathers.values()), np.full(slices, own * LANES))

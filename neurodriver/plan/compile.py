@@ -1,0 +1,108 @@
+"""Circuit + step -> ``Program``: passes, memory, plans and the array table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..circuit.circuit import Circuit
+from ..circuit.seconds import doubt_step
+from ..model.kinds import VariableKind
+from ..profiling.phases import phased
+from .build import ProgramBuilder
+from .delays import longest
+from .fusion import find_fusions
+from .injection import make_slots
+from .instances import needs_instance
+from .layout import Layout, rings_of
+from .ordering import by_rows, by_target
+from .passes.aggregate import insert_aggregators
+from .passes.merge import Merged, Recorded, merge
+from .program import Program
+from .spikes.drawn import looked_back, place_drawn
+from .spikes.fanout import spread_accesses, window
+from .target import CPU, Target
+
+
+@phased("compile")
+def compile_circuit(
+    circuit: Circuit,
+    dt: float,
+    dtype: str = "float64",
+    targets: Sequence[tuple[str, Sequence[str]]] = (),
+    recorded: frozenset[str] = frozenset(),
+    seed: int = 0,
+    plans: bool = True,
+    depth: Mapping[str, Callable[[int], int]] | None = None,
+    target: Target = CPU,
+    merging: Recorded | None = None,
+) -> Program:
+    """Compile a circuit.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    dt : float
+        Step in seconds.
+    dtype : {"float64", "float32"}
+    targets : sequence of (variable, uids)
+        What inputs inject.
+    recorded : frozenset of str
+        Variables that recorders read.
+    seed : int
+        Seed of the random numbers.
+    plans : bool
+        Whether special plans (lattice, fusion) may be chosen; the results are the same.
+    depth : mapping of variable to callable, optional
+        Number of rows of a ring from the number it needs, where it needs more.
+    target : Target
+        Backend that the program is for.
+    merging : Recorded, optional
+        Merge synapses, except where this says; the results differ by rounding.
+    """
+    doubt_step(circuit, dt)
+    full = insert_aggregators(circuit)
+    slots = make_slots(full, targets)
+    merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
+    full, slots = merged.circuit, merged.slots
+    spread = spread_accesses(full, target) if plans else frozenset()
+    placed = place_drawn(full, spread, slots, dt, dtype, target.threads)
+    known = looked_back(full, placed)
+    depths = longest(full, dt, spread, known)
+    steps = window(full, dt, spread, placed, known) if not slots.count and not depth else 1
+    if steps > 1:  # rows of one window are read while those of the next are written
+        events = full.updated(VariableKind.EVENT)
+        shared = {*recorded, *events, *(links.variable for links in full.connections)}
+        depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
+    if not depth:
+        depths |= dict.fromkeys(_own_affairs(full) - recorded - set(slots.count), 0)
+    for variable, rows in (depth or {}).items():
+        depths[variable] = rows(depths.get(variable, 1) + 1) - 1
+    fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
+    unseen = [f for f in fusions.values() if f.variable not in recorded]
+    silent = merged.silent | {(f.synapse, f.variable) for f in unseen}
+    drawn = [links for one in placed.values() for links in one.drawn]
+    ordered = by_target(full, drawn) if plans and target.threads else {}
+    grids = by_rows(full, ordered, merged.places) if plans and target.threads else {}
+    places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
+    places |= {number: int(place[-1]) + 1 for number, place in grids.items()}
+    positions = {f.synapse: f.gather.place for f in fusions.values() if f.gather.place is not None}
+    positions |= ordered | grids | merged.positions
+    rings = rings_of(full, depths, slots.count, target, silent, places)
+    layout = Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
+    builder = ProgramBuilder(layout, seed, plans, spread, placed)
+    members = {f.synapse for f in fusions.values()} | merged.gone
+    for number, group in enumerate(full.groups):
+        if not group.is_port and number not in members:
+            builder.group(number, fusions.get(number))
+    return builder.program(merged)
+
+
+def _own_affairs(circuit: Circuit) -> set[str]:
+    """Return variables that no connection reads: a component may write over its own value."""
+    if any(needs_instance(group) for group in circuit.groups):
+        return set()
+    updated = {variable for group in circuit.groups for variable in group.model.updates}
+    shared = {*circuit.updated(VariableKind.EVENT), *(c.variable for c in circuit.connections)}
+    return updated - shared

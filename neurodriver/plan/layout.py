@@ -1,0 +1,183 @@
+"""``Layout``: where every variable of a circuit lies: rings of rows, segments of groups, slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..model.kinds import VariableKind
+from ..native.buffers import LANES, padded
+from .injection import Slots
+from .target import Target
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Where the components of one group stand in each row of a variable."""
+
+    owner: str
+    start: int
+    count: int
+
+
+@dataclass
+class Ring:
+    """Rows of one variable.
+
+    Attributes
+    ----------
+    variable : str
+    depth : int
+        Rows: the longest delay in steps + 1.
+    kind : VariableKind
+    segments : dict
+        Owner (``group number`` as str, or ``inputs``) -> Segment.
+    width : int
+        Elements of a row; its last ``LANES`` are always zero.
+    """
+
+    variable: str
+    depth: int
+    kind: VariableKind = VariableKind.GRADED
+    segments: dict[str, Segment] = field(default_factory=dict)
+    width: int = 0
+
+    def add(self, owner: str, count: int) -> None:
+        """Append a segment."""
+        self.segments[owner] = Segment(owner, self.width, count)
+        self.width += padded(count)
+
+    @property
+    def is_event(self) -> bool:
+        """Whether the rows hold events."""
+        return self.kind is VariableKind.EVENT
+
+    @property
+    def inputs_alone(self) -> bool:
+        """Whether the rows hold nothing but inputs, read without a delay, and no events.
+
+        Such a ring keeps its row as long as no input changes; ``where`` tells which of its two
+        rows belongs to an even and which to an odd step.
+        """
+        alone = self.depth == 2 and set(self.segments) == {"inputs"}
+        return alone and not self.is_event  # these are found by their step's row
+
+    @property
+    def zero(self) -> int:
+        """Index of an element that stays zero."""
+        return self.width - LANES
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All that is decided about memory before the sums are planned.
+
+    Attributes
+    ----------
+    circuit : Circuit
+        With its Aggregators.
+    dt : float
+        Step in seconds.
+    dtype : dtype
+        float64 or float32.
+    target : Target
+        Backend that the memory is for.
+    rings : mapping of variable to Ring
+    slots : Slots
+        Where inputs inject.
+    positions : mapping of int to (count,) int64
+        Storage order of the groups that are stored in another order than the circuit's.
+    window : int
+        Steps for which threads need no barrier.
+    """
+
+    circuit: Circuit
+    dt: float
+    dtype: np.dtype
+    target: Target
+    rings: Mapping[str, Ring]
+    slots: Slots
+    positions: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
+    window: int = 1
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """Variables whose ring holds inputs alone and keeps its row while nothing changes."""
+        rings = self.rings.values() if self.target.keeps_rows else ()
+        return frozenset(ring.variable for ring in rings if ring.inputs_alone)
+
+    def nbytes(self) -> dict[str, int]:
+        """Return the bytes of each variable's ring."""
+        size = self.dtype.itemsize
+        return {v: (r.depth * r.width + 2 * LANES) * size for v, r in self.rings.items()}
+
+    def segment(self, number: int, variable: str) -> Segment:
+        """Return the place of a group in the rows of a variable."""
+        return self.rings[variable].segments[str(number)]
+
+    def places(self, number: int) -> int:
+        """Return how many components of a group are computed, as far as they are stored."""
+        place = self.positions.get(number)
+        return self.circuit.groups[number].count if place is None else int(place.max()) + 1
+
+    def elements(self, number: int, variable: str) -> NDArray[np.int64]:
+        """Return where the components of a group stand in a variable's row, (count,)."""
+        segment = self.segment(number, variable)
+        order = self.positions.get(number)
+        count = self.circuit.groups[number].count
+        return segment.start + (np.arange(count) if order is None else order)
+
+
+def rings_of(
+    circuit: Circuit,
+    depths: Mapping[str, int],
+    injected: Mapping[str, int],
+    target: Target,
+    silent: frozenset[tuple[int, str]] = frozenset(),
+    places: Mapping[int, int] | None = None,
+) -> dict[str, Ring]:
+    """Return the rings of a circuit's variables.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        With its Aggregators.
+    depths : mapping of variable to int
+        Largest delay in steps of each variable.
+    injected : mapping of variable to int
+        Number of input slots of each variable.
+    target : Target
+    silent : set of (group number, variable)
+        Updated variables that nothing reads outside a fused kernel: they get no memory.
+    places : mapping of group number to int
+        Storage places of groups that are stored with gaps.
+    """
+    rings: dict[str, Ring] = {}
+
+    def ring(variable: str) -> Ring:
+        rows = target.depth(depths.get(variable, 1) + 1)
+        return rings.setdefault(variable, Ring(variable, rows, circuit.kind_of(variable)))
+
+    for number, group in enumerate(circuit.groups):
+        for variable in group.model.updates:
+            if (number, variable) not in silent:
+                ring(variable).add(str(number), (places or {}).get(number, group.count))
+        if group.model.in_old_style() or group.model.methods:  # its instance reads rings
+            for access in group.model.accesses:
+                ring(access.variable)
+    for variable, count in injected.items():
+        ring(variable).add("inputs", count)
+    for number, group in enumerate(circuit.groups):
+        if group.is_port:
+            for links in circuit.connections:
+                start = circuit.starts[number]
+                mine = (links.source >= start) & (links.source < start + group.count)
+                if mine.any() and str(number) not in ring(links.variable).segments:
+                    ring(links.variable).add(str(number), group.count)
+    for one in rings.values():
+        one.width += LANES
+    return rings

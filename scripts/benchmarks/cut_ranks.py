@@ -1,0 +1,54 @@
+"""One rank of a published network that is cut into two LPUs, one thread or GPU each.
+
+    python -m benchmarks.cut_ranks NETWORK BACKEND DTYPE SMALL
+
+Prints one line of JSON on rank 0: seconds of a step, of a bare ``Sendrecv`` of as many bytes and of
+a single value, of exchanging as the Manager tells it, with bytes a step of a rank, and the spikes
+of a second.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from mpi4py import MPI
+
+from .cuts import NAMES, NETWORKS, WARM, WINDOWS, clocked, managed
+from .exchange_worker import sendrecv
+from .papers import example
+
+SENDS = 2_000
+"""Bare exchanges of one round."""
+
+
+def main() -> None:
+    name, backend, dtype, small = sys.argv[1:]
+    network, world = NETWORKS[name], MPI.COMM_WORLD
+    module = example(network.example)
+    made = module.network(seed=1, **(network.small if small == "1" else network.arguments))
+    options: dict[str, Any] = {"backend": backend, "dtype": dtype, "seed": 1}
+    ranks = {part: rank for rank, part in enumerate(NAMES)}
+    devices = ranks if backend == "cuda" else None
+    man, recorders = managed(made, module.DT, ranks, options, devices)
+    man.spawn()
+    steps = round((0.2 if small == "1" else 1.0) / module.DT) // WINDOWS
+    spent = clocked(man, steps)
+    spikes = world.allreduce(len(recorders[world.rank].get("spike_state")["time"]))
+    size = man.average_throughput * man.average_step_sync_time
+    values = max(1, round(size / 8))
+    found = {
+        "step": spent,
+        "exchange": man.average_step_sync_time,
+        "bytes": size,
+        "bare": min(sendrecv(values, SENDS) for _ in range(5)),
+        "latency": min(sendrecv(1, SENDS) for _ in range(5)),
+        "rate": spikes / ((WARM + WINDOWS) * steps * module.DT),
+    }
+    if world.rank == 0:
+        print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Fill the tables of docs/models.md, docs/speed.md and README.md.
+
+The models come from their classes. The speed comes from a run of bench.py, and the README's table
+from the page on speed.
+
+python scripts/fill_tables.py [--check] [--bench out/bench.json [--mark TABLE]]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import COLUMNS, cell
+
+from neurodriver.cli.models import by_kind
+from neurodriver.model.library import shipped
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+MODELS = ROOT / "docs" / "models.md"
+SPEED = ROOT / "docs" / "speed.md"
+
+HEADS = {
+    "us a step": "us per step",
+    "float32 us": "us per step, float32",
+    "wall us": "wall us per step",
+    "ms a second": "ms per simulated s",
+    "spikes a second": "spikes per simulated s",
+    "build s": "build, s",
+    "seconds": "time, s",
+}
+"""Column of bench.py -> head on the page; the others keep their names."""
+
+LONGEST_CASE = 80
+"""Characters of a case; what follows the first colon of a longer one stands below the table."""
+
+BELOW = "activity"
+"""Column that stands below the table."""
+
+
+def replaced(text: str, name: str, lines: list[str], where: Path) -> str:
+    """Return the text with new lines between the marks of one table."""
+    pattern = rf"(<!-- {name}: [^\n]*-->\n).*?(<!-- end of {name} -->)"
+    if not re.search(pattern, text, re.S):
+        raise SystemExit(f"{where.name}: the marks of '{name}' are missing")
+    body = "".join(line + "\n" for line in lines)
+    return re.sub(pattern, lambda m: m.group(1) + body + m.group(2), text, flags=re.S)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    return ["| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *rows)]
+
+
+def shortened(row: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Return the cells of a row, each with one entry, and what stands below the table instead."""
+    cells = {name: cell(value) for name, value in row.items()}
+    below = []
+    case, colon, rest = cells["case"].partition(": ")
+    if colon and len(cells["case"]) > LONGEST_CASE:
+        cells["case"] = case
+        below.append(rest)
+    cells["floor"], _, rest = cells.get("floor", "").partition("; ")
+    below.append(rest)
+    activity = cells.pop(BELOW, "")
+    below.append(f"ours/peer: {activity}" if activity else "")
+    return cells, "; ".join(filter(None, below))
+
+
+def speed_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the rows of a run as a table in Markdown, and the notes below it."""
+    pairs = [shortened(row) for row in rows]
+    heads = [
+        head
+        for head, always in COLUMNS.items()
+        if head != BELOW and (always or any(cells.get(head) for cells, _ in pairs))
+    ]
+    lines = markdown_table(
+        [HEADS.get(head, head) for head in heads],
+        [[cells.get(head, "") for head in heads] for cells, _ in pairs],
+    )
+    notes = [f"- {cells['case']}: {below}." for cells, below in pairs if below]
+    return [*lines, "", "Notes:", "", *notes] if notes else lines
+
+
+def speed_table(path: Path) -> list[str]:
+    """Return the table of a run, its notes, and a line about the machine."""
+    found = json.loads(path.read_text())
+    machine = found["machine"]
+    device, how = "", "medians, ours and the peer in turn"
+    if "device" in machine:
+        device, how = f"{machine['device']}, ", "medians after a warm-up, by the device's events"
+    note = (
+        f"{device}{machine['processor']}, {machine['cores']} cores, {machine['compiler']}, "
+        f"commit {machine['commit']}, {machine['date']}; {how}."
+    )
+    return [*speed_lines(found["rows"]), "", note]
+
+
+def speed_mark(path: Path) -> str:
+    """Return the name of the table that a run of bench.py belongs into."""
+    return "speed on a GPU" if "device" in json.loads(path.read_text())["machine"] else "speed"
+
+
+def summary(page: str) -> list[str]:
+    """Return the README's table from the page on speed: a simulated second of each network.
+
+    The CPU's figures are those of float64, the GPU's those of float32 by the host's clock.
+    """
+    found: dict[tuple[str, int], list[str]] = {}
+    for row, title, neurons in networks(page, "spiking networks", "float64"):
+        cells = found.setdefault((title, neurons), ["", "", "", ""])
+        cells[:2] = row["time, s"], row["ratio"]
+    for row, title, neurons in networks(page, "spiking networks on a GPU", "float32"):
+        ms = float(row["ms per simulated s"])
+        ms *= float(row["wall us per step"]) / float(row["us per step"])
+        genn = re.search(r"GeNN [\d.]+: ([\d,]+) ms", row["peer"])
+        cells = found.setdefault((title, neurons), ["", "", "", ""])
+        cells[2:] = f"{ms:.3g}", genn.group(1) if genn else ""
+    heads = ("network", "neurons", "CPU, s", "ratio", "GPU, ms", "GeNN, ms")
+    rows = [(title, f"{neurons:,}", *cells) for (title, neurons), cells in found.items()]
+    return markdown_table(heads, rows)
+
+
+def networks(page: str, table: str, dtype: str) -> Iterator[tuple[dict[str, str], str, int]]:
+    """Yield the rows of one precision in a table of networks, with title and neurons."""
+    text = re.search(rf"<!-- {table}: .*?<!-- end of {table} -->", page, re.S)
+    lines = [line for line in text.group().splitlines() if line.startswith("|")] if text else []
+    heads, *rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+    for cells in rows:
+        row = dict(zip(heads, cells, strict=True))
+        case = re.fullmatch(rf"(.+), ([\d,]+) neurons, [\d,]+ connections, {dtype}", row["case"])
+        if case:
+            yield row, case.group(1), int(case.group(2).replace(",", ""))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="say whether they are current")
+    parser.add_argument("--bench", type=Path, help="result of bench.py for docs/speed.md")
+    parser.add_argument("--mark", help="table that --bench goes to; default: by its machine")
+    arguments = parser.parse_args()
+    old = {path: path.read_text(encoding="utf-8") for path in (MODELS, SPEED, README)}
+    new = {MODELS: replaced(old[MODELS], "models", ["", *by_kind(shipped()), ""], MODELS)}
+    new[SPEED] = old[SPEED]
+    if arguments.bench:
+        mark = arguments.mark or speed_mark(arguments.bench)
+        table = ["", *speed_table(arguments.bench), ""]
+        new[SPEED] = replaced(old[SPEED], mark, table, SPEED)
+    new[README] = replaced(old[README], "speed", ["", *summary(new[SPEED]), ""], README)
+    if arguments.check:
+        for path in old:
+            state = "current" if new[path] == old[path] else "run scripts/fill_tables.py"
+            print(f"{path.relative_to(ROOT)}: {state}")
+        return int(new != old)
+    for path, text in new.items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

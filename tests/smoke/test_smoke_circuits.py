@@ -1,0 +1,134 @@
+"""Smoke test: circuits from each kind of file, from graphs, arrays and rules, and cut in two."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from support import chain, graph, model, node, simulate
+
+import neurodriver as nd
+from neurodriver.circuit.cut import cut
+
+ONE_NEURON = Path(__file__).parents[2] / "data" / "circuits" / "one_neuron.gexf"
+DELTA = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+         "time_constant": 20.0}  # fmt: skip
+
+
+def test_gexf() -> None:
+    """A GEXF file becomes a circuit."""
+    circuit = nd.Circuit.from_file(ONE_NEURON)
+    assert circuit.uids.tolist() == ["neuron"] and circuit.edges == 0
+
+
+def test_hdf5(tmp_path: Path) -> None:
+    """A circuit comes back from HDF5 as it was."""
+    circuit = chain()
+    circuit.save(tmp_path / "circuit.h5")
+    again = nd.Circuit.from_file(tmp_path / "circuit.h5")
+    assert again.digest == circuit.digest and again.uids.tolist() == ["a", "b", "s"]
+
+
+def test_graph() -> None:
+    """A networkx graph becomes a circuit; its faults are told together."""
+    two = {"a": node("SpikeSource", {}), "b": node("LeakyIAFDelta", DELTA)}
+    circuit = nd.Circuit.from_graph(graph(two, [("a", "b", {"weight": 3.0, "delay": 2e-3})]))
+    assert circuit.connections[0].data["weight"].tolist() == [3.0]
+    wrong = graph({"a": node("Unheard", {}), "b": node("LeakyIAF", {})})
+    with pytest.raises(nd.CircuitError, match=r"(?s)Unheard.*resistance") as caught:
+        nd.Circuit.from_graph(wrong)
+    assert isinstance(caught.value, nd.NeurodriverError)
+
+
+def test_tables(tmp_path: Path) -> None:
+    """A table of edges becomes a circuit."""
+    pytest.importorskip("pyarrow")
+    with (tmp_path / "edges.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("pre", "post", "count"), (11, 12, 3), (12, 13, 5)])
+    circuit = nd.Circuit.from_tables(
+        tmp_path / "edges.csv", model=model("LeakyIAFDelta"), source="pre", target="post",
+        weight="count", weight_scale=0.5, params=DELTA,
+    )  # fmt: skip
+    assert circuit.uids.tolist() == ["11", "12", "13"]
+    assert circuit.connections[0].data["weight"].tolist() == [1.5, 2.5]
+
+
+def test_sonata(tmp_path: Path) -> None:
+    """A SONATA circuit of a virtual node and a point neuron computes."""
+    (tmp_path / "types.csv").write_text(
+        "node_type_id model_type model_template\n1 virtual NULL\n"
+        "2 point_neuron nest:iaf_psc_delta\n"
+    )
+    with h5py.File(tmp_path / "nodes.h5", "w") as file:
+        file["nodes/p/node_type_id"] = [1, 2]
+        file["nodes/p/node_group_id"] = file["nodes/p/node_group_index"] = [0, 0]
+        file.create_group("nodes/p/0")
+    with h5py.File(tmp_path / "edges.h5", "w") as file:
+        for end, number in (("source", 0), ("target", 1)):
+            file[f"edges/e/{end}_node_id"] = [number]
+            file[f"edges/e/{end}_node_id"].attrs["node_population"] = "p"
+        file["edges/e/edge_type_id"] = [-1]
+        file["edges/e/edge_group_id"] = file["edges/e/edge_group_index"] = [0]
+        file["edges/e/0/syn_weight"], file["edges/e/0/delay"] = [4.0], [1.0]
+    networks = {
+        "nodes": [{"nodes_file": "nodes.h5", "node_types_file": "types.csv"}],
+        "edges": [{"edges_file": "edges.h5", "edge_types_file": "NULL"}],
+    }
+    (tmp_path / "circuit_config.json").write_text(json.dumps({"networks": networks}))
+    circuit = nd.Circuit.from_sonata(tmp_path / "circuit_config.json")
+    assert circuit.uids.tolist() == ["p/0", "p/1"]
+    spike = nd.ArrayInput({"spike_state": (["p/0"], ([1e-3], [0]))})
+    assert simulate(circuit, steps=40, inputs=spike)["V"].max() == pytest.approx(-66.0, abs=0.2)
+
+
+RULES = {
+    "all": (nd.AllToAll(), 400),
+    "pairs": (nd.FixedProbability(0.5), None),
+    "in": (nd.FixedInDegree(3), 60),
+    "out": (nd.FixedOutDegree(3), 60),
+    "total": (nd.FixedTotal(77), 77),
+    "one": (nd.OneToOne(), 20),
+    "filter": (nd.Lattice([[1]], 1.0, np.arange(20)[:, None], np.arange(20)[:, None]), 19),
+}
+LAWS = {
+    "normal": (nd.Normal(5.0, 1.0), (0, 10)),
+    "uniform": (nd.Uniform(1.0, 2.0), (1, 2)),
+    "log": (nd.LogNormal(0.0, 0.1), (0.5, 2)),
+    "exponential": (nd.Exponential(2.0, high=9.0), (0, 9)),
+}
+
+
+def test_rules_and_distributions() -> None:
+    """Every rule and every distribution is drawn as it says, and the network computes."""
+    neurons = (model("LeakyIAFDelta"), 20, {**DELTA, "initV": np.linspace(-60, -49, 20)}, None)
+    given = [
+        nd.Projection("spike_state", "spike_state", range(20), range(20), rule, name=name)
+        for name, (rule, _) in RULES.items()
+    ] + [
+        nd.Projection("spike_state", "spike_state", range(20), range(20), nd.AllToAll(), law,
+                      name=name)
+        for name, (law, _) in LAWS.items()
+    ]  # fmt: skip
+    circuit = nd.Circuit.from_arrays([neurons], given, seed=3)
+    drawn = circuit.connections
+    for links, (_, count) in zip(drawn, RULES.values(), strict=False):
+        assert len(links.source) == count or (count is None and 100 < len(links.source) < 300)
+    for links, (_, (low, high)) in zip(drawn[len(RULES) :], LAWS.values(), strict=True):
+        weights = links.data["weight"]
+        assert low <= weights.min() < weights.max() <= high
+    V = simulate(circuit, steps=30)["V"]
+    assert np.isfinite(V).all() and np.ptp(V) > 1
+
+
+def test_arrays_and_a_cut() -> None:
+    """Connections given as arrays; a circuit cut in two has ports where it was cut."""
+    neurons = (model("LeakyIAFDelta"), 2, DELTA, ["a", "b"])
+    links = nd.Connections("spike_state", "spike_state", [0], [1], 1e-3, {"weight": 2.0})
+    circuit = nd.Circuit.from_arrays([neurons], [links])
+    parts = cut(circuit, [0, 1], ["left", "right"])
+    assert [c.count for c in parts.circuits.values()] == [2, 2]
+    assert list(parts.patterns()) == [("left", "right")]

@@ -1,0 +1,143 @@
+"""The documents hold together: links lead somewhere, tables are tables, examples run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path
+    for folder in (ROOT, ROOT / "docs", ROOT / "docs" / "design", ROOT / "neurodriver")
+    for path in folder.glob("*.md")
+)
+WORDS = 25
+"""Words of a cell of a table at most."""
+
+
+def text_of(path: Path) -> str:
+    """Return a page without its blocks of code."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of a page's headings."""
+    heads = re.findall(r"^#+ (.*)$", text_of(path), re.M)
+    return {re.sub(r"[^\w\- ]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+def test_links_lead_somewhere() -> None:
+    """Every relative link names a file that exists, and a heading in it."""
+    seen = 0
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+            if "://" in link:
+                continue
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), f"{page.relative_to(ROOT)}: {link}"
+            assert not anchor or anchor in anchors(target), f"{page.relative_to(ROOT)}: {link}"
+            seen += 1
+    assert seen > 100
+
+
+def test_tables_hold_no_paragraphs() -> None:
+    """A cell of a table is a name, a figure or a short phrase."""
+    cells = 0
+    for page in PAGES:
+        for line in text_of(page).splitlines():
+            for cell in line.strip("|").split(" | ") if line.startswith("| ") else ():
+                assert len(cell.split()) <= WORDS, f"{page.relative_to(ROOT)}: {cell}"
+                cells += 1
+    assert cells > 1000
+
+
+def test_lengths() -> None:
+    """The README is two pages of a screen, the map of the code one."""
+    lines = {p: len((ROOT / p).read_text(encoding="utf-8").splitlines()) for p in
+             ("README.md", "neurodriver/README.md")}  # fmt: skip
+    assert 100 < lines["README.md"] <= 150 and 50 < lines["neurodriver/README.md"] <= 120
+
+
+def test_the_index_has_every_design_page() -> None:
+    """Each design decision is in the index, and has a date or is a list."""
+    folder = ROOT / "docs" / "design"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    pages = [path for path in folder.glob("*.md") if path.name != "README.md"]
+    assert len(pages) > 20
+    for path in pages:
+        assert f"]({path.name})" in index, path.name
+        text = path.read_text(encoding="utf-8")
+        assert re.search(r"\(20\d\d-\d\d-\d\d\)", text) or path.name == "limits.md", path.name
+
+
+def test_paths_of_the_code_exist() -> None:
+    """Every file and folder that the map and the design pages name is there."""
+    seen = 0
+    for page in (ROOT / "neurodriver" / "README.md", *(ROOT / "docs" / "design").glob("*.md")):
+        for name in re.findall(r"`([\w./]+/[\w.]*)`", text_of(page)):
+            there = (ROOT / name).exists() or (ROOT / "neurodriver" / name).exists()
+            assert there or name.startswith("out/"), f"{page.relative_to(ROOT)}: {name}"
+            seen += 1
+    assert seen > 100
+
+
+def test_tables_are_current() -> None:
+    """The tables of models and speed are those that the script makes."""
+    command = [sys.executable, "scripts/fill_tables.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(": current") == 3
+
+
+def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long cells are cut to one entry; the rest stands below the table, and the README follows."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    fill_tables = import_module("fill_tables")
+    case = "brunel, 10,000 neurons, 5 connections, float64"
+    row = {"case": case, "us a step": 28.8123, "seconds": 0.288, "ratio": 11.4, "peer": "NEST"}
+    row |= {"floor": "states 1 MB: 2 us; 7 synaptic events", "activity": "E 3/3 Hz; I 4/4 Hz"}
+    plain = {"case": "long: " + 80 * "x", "us a step": 1.0, "floor": ""}
+    lines = fill_tables.speed_lines([row, plain])
+    assert lines[0] == "| case | us per step | time, s | peer | ratio | target | floor |"
+    assert lines[2] == f"| {case} | 28.8 | 0.288 | NEST | 11.4 |  | states 1 MB: 2 us |"
+    assert lines[3].startswith("| long | 1 |")
+    assert lines[-2] == f"- {case}: 7 synaptic events; ours/peer: E 3/3 Hz; I 4/4 Hz."
+    assert lines[-1] == f"- long: {80 * 'x'}."
+    row |= {"ms a second": 10.0, "us a step": 2.0, "wall us": 3.0, "peer": "GeNN 5.4.0: 1,213 ms"}
+    row["case"] = case.replace("float64", "float32")
+    tables = {
+        "spiking networks": lines,
+        "spiking networks on a GPU": fill_tables.speed_lines([row]),
+    }
+    page = "\n".join(
+        line for n, t in tables.items() for line in (f"<!-- {n}: x -->", *t, f"<!-- end of {n} -->")
+    )
+    assert fill_tables.summary(page)[2:] == ["| brunel | 10,000 | 0.288 | 11.4 | 15 | 1,213 |"]
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks", "expected"),
+    [
+        ("inputs.md", slice(None), r"-\d+\.\d+\n\[-\d+\.\d+\]\n"),
+        ("results.md", slice(-1, None), r"(\d\.\d{3} s: -\d+\.\d mV\n)+"),
+    ],
+)
+def test_a_page_runs(name: str, blocks: slice, expected: str, tmp_path: Path) -> None:
+    """The examples of a page run one after the other and print what they should."""
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    found = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)[blocks]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    script = "\n".join(["import neurodriver as nd", *found])
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(expected, done.stdout), done.stdout
