@@ -22,7 +22,7 @@ from ..parallel.directory import port_table
 from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
 from ..run.lpu import LPU, as_circuit, command_line
-from .load import Experiment
+from .contents import Contents
 from .pattern_files import Wiring
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
 from .schema import InputSection, Selection, key_of
@@ -35,7 +35,7 @@ MOST_KNOWN = 2000
 class ExperimentLPU(LPU):
     """One LPU of an experiment, whose patterns may state the types of its ports."""
 
-    def __init__(self, experiment: Experiment, id: str, wired: Sequence[Wiring] = ()) -> None:
+    def __init__(self, experiment: Contents, id: str, wired: Sequence[Wiring] = ()) -> None:
         section, path = experiment.section.lpu[id], ("lpu", id)
         with told(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
@@ -68,7 +68,7 @@ class ExperimentLPU(LPU):
 
 
 @contextmanager
-def told(experiment: Experiment, path: KeyPath) -> Iterator[None]:
+def told(experiment: Contents, path: KeyPath) -> Iterator[None]:
     """Let errors say which key of the file they come from."""
     try:
         yield
@@ -104,7 +104,7 @@ def own_models(file: Path) -> tuple[type[NDComponent], ...]:
     return tuple(load_models((file,)))
 
 
-def make_circuit(experiment: Experiment, lpu: str) -> Circuit:
+def make_circuit(experiment: Contents, lpu: str) -> Circuit:
     """Return the circuit of an LPU."""
     section, folder = experiment.section.lpu[lpu], experiment.folder
     files = [*experiment.section.models, *section.models]
@@ -121,7 +121,7 @@ def make_circuit(experiment: Experiment, lpu: str) -> Circuit:
 
 
 def make_input(
-    experiment: Experiment, circuit: Circuit, section: InputSection, path: KeyPath
+    experiment: Contents, circuit: Circuit, section: InputSection, path: KeyPath
 ) -> Input:
     """Return an input, checked against the circuit that it enters."""
     folder = experiment.folder
@@ -147,7 +147,7 @@ def make_input(
         return made
 
 
-def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[HDF5Recorder]:
+def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF5Recorder]:
     """Return the recorder of an LPU, none where it records nothing."""
     section, file = experiment.section.lpu[lpu], experiment.recording_of(lpu)
     if file is None:

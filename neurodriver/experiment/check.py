@@ -16,12 +16,12 @@ from ..plan.compile import compile_circuit
 from ..run.execution import recorded_columns
 from ..run.lpu import LPU, managed
 from .build import ExperimentLPU
-from .load import Experiment
+from .contents import Contents
 from .pattern_files import Wiring
 from .run import wirings
 
 
-def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
+def check(experiment: Contents, strict: bool = False) -> Iterator[str]:
     """Make all circuits, inputs and patterns in this process; yield lines that describe them.
 
     Everything that is wrong is raised together. ``strict`` turns warnings, of input ports that
@@ -53,7 +53,7 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
     yield f"records to {experiment.output}"
 
 
-def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
+def _make(experiment: Contents, wired: list[Wiring]) -> dict[str, LPU]:
     """Make all LPUs; what is wrong with any of them is told together."""
     lpus: dict[str, LPU] = {}
     faults: list[str] = []
@@ -69,7 +69,7 @@ def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
     return lpus
 
 
-def _compile(experiment: Experiment, name: str, lpu: LPU) -> None:
+def _compile(experiment: Contents, name: str, lpu: LPU) -> None:
     """Find faults of dt, delays and recorded variables."""
     section = experiment.section
     targets = [target for one in lpu.inputs for target in one.targets]
@@ -113,7 +113,7 @@ def _kinds(table: PortTable, crossing: Crossing) -> str:
     return ", ".join(f"{n:,} {kind}" for kind, n in count.items())
 
 
-def _describe(experiment: Experiment, name: str, lpu: LPU, table: PortTable) -> Iterator[str]:
+def _describe(experiment: Contents, name: str, lpu: LPU, table: PortTable) -> Iterator[str]:
     """Yield the lines about one LPU."""
     circuit = lpu.circuit
     ports = f"{int((~table.out).sum()):,} input and {int(table.out.sum()):,} output ports"

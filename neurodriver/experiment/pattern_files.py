@@ -13,7 +13,7 @@ import numpy as np
 from ..circuit.circuit import Column
 from ..errors import ExperimentError, near, quoted
 from ..ports import Pattern, Selector
-from .load import Experiment
+from .contents import Contents
 from .references import completed, file_of, function_of
 from .schema import PatternSection
 from .source import KeyPath
@@ -51,7 +51,7 @@ class Wiring:
         }
 
 
-def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath) -> list[Wiring]:
+def make_wirings(experiment: Contents, section: PatternSection, path: KeyPath) -> list[Wiring]:
     """Return what one section of an experiment file connects."""
     between = (section.between[0], section.between[1]) if section.between else None
     interfaces = section.interfaces[0], section.interfaces[1]
@@ -76,7 +76,7 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
 
 
 def _of_function(
-    given: Any, between: tuple[str, str] | None, experiment: Experiment
+    given: Any, between: tuple[str, str] | None, experiment: Contents
 ) -> dict[tuple[str, str], Any]:
     """Return what a function gave: one pattern, or several by pairs of LPUs."""
     if isinstance(given, Pattern) and between is not None:

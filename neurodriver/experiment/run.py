@@ -14,7 +14,7 @@ from ..profiling.phases import phased
 from ..results.master import write_master
 from ..run.lpu import command_line
 from .build import ExperimentLPU
-from .load import Experiment
+from .contents import Contents
 from .pattern_files import Wiring, make_wirings
 from .schema import FaultsOfFile
 
@@ -36,7 +36,7 @@ def agreed(work: Callable[[], T], here: World) -> T:
     return value  # type: ignore[return-value]
 
 
-def wirings(experiment: Experiment) -> list[Wiring]:
+def wirings(experiment: Contents) -> list[Wiring]:
     """Return all patterns of an experiment; raise all that is wrong with any of them."""
     out: list[Wiring] = []
     faults = FaultsOfFile(experiment.source)
@@ -54,7 +54,7 @@ def wirings(experiment: Experiment) -> list[Wiring]:
 
 
 @phased("make patterns")
-def make_manager(experiment: Experiment, here: World) -> Manager:
+def make_manager(experiment: Contents, here: World) -> Manager:
     """Return a manager that knows the LPUs and the patterns of an experiment."""
     wired = wirings(experiment)
     man = Manager(threads=experiment.section.threads, quiet=True)
@@ -66,7 +66,7 @@ def make_manager(experiment: Experiment, here: World) -> Manager:
     return man
 
 
-def spawn(man: Manager, experiment: Experiment, here: World) -> None:
+def spawn(man: Manager, experiment: Contents, here: World) -> None:
     """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made."""
     try:
         man.spawn()
@@ -83,7 +83,7 @@ def spawn(man: Manager, experiment: Experiment, here: World) -> None:
 
 
 def run(
-    experiment: Experiment,
+    experiment: Contents,
     ready: Callable[[Manager], None] = lambda man: None,
     progress: Callable[[int], None] | None = None,
 ) -> Path:
@@ -107,7 +107,7 @@ def run(
     return experiment.output
 
 
-def _write_master(experiment: Experiment, here: World) -> None:
+def _write_master(experiment: Contents, here: World) -> None:
     """Write the file that links all recordings, and remove those of an earlier run."""
     if here.rank:
         return
