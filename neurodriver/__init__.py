@@ -27,6 +27,7 @@ from .inputs import RampInput as RampInput
 from .inputs import RecordedInput as RecordedInput
 from .inputs import StepInput as StepInput
 from .inputs import UserInput as UserInput
+from .io import files as _files  # noqa: F401
 from .lazy import *  # noqa: F403
 from .lazy import LATER as _LATER
 from .model.component import Access as Access

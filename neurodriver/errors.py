@@ -9,7 +9,8 @@ import difflib
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
 
 SHOWN = 10
 """How many faults of one report are told in full."""
@@ -147,6 +148,11 @@ def quoted(text: object, longest: int = 60) -> str:
     return f"'{said}'" if said.isprintable() else repr(said)
 
 
+def shown(value: object) -> str:
+    """Return a value that a user gave as messages show it."""
+    return quoted(value) if isinstance(value, str) else f"{value!r:.60}"
+
+
 class Faults:
     """Collects the faults and the warnings of one circuit; raises them together.
 
@@ -180,6 +186,11 @@ class Faults:
                 break
             self.add(message)
         self.count = before + total
+
+    def add_for(self, items: Collection[Any], say: Callable[[Any], str]) -> None:
+        """Note a fault of each item; as many are put into words as there is room for."""
+        told = items.tolist() if hasattr(items, "tolist") else items
+        self.add_each(map(say, told), len(items))
 
     def warn(self, message: str, times: int = 1) -> None:
         """Note something legal but suspicious; equal texts are counted."""

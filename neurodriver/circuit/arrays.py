@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError, Faults, near, quoted
+from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
+from .builders import builds
 from .circuit import Circuit, Connections, Group
+from .numbers import whole
 from .projections import Drawn, Projection, bind
-from .rules import whole
 from .validate import checked, groups_of
-from .wiring import takes
+from .wiring import misfits
 
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
 
+@builds("from_arrays")
 def from_arrays(
     groups: Sequence[Given],
     connections: Sequence[Connections | Projection],
@@ -128,21 +130,8 @@ def _connections(given: object, faults: Faults) -> Connections:
 def check_wiring(circuit: Circuit, faults: Faults) -> None:
     """Note connections of a variable that the source or the access of the target does not know."""
     for links in circuit.connections:
-        if isinstance(links, Drawn):
-            continue
-        say = f"connections {quoted(links.variable)} -> {quoted(links.access)}:"
-        sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
-        for model in sources:
-            if links.variable not in model.updates and not model.is_port:
-                hint = near(links.variable, model.updates)
-                known = ", ".join(model.updates) or "nothing"
-                faults.add(f"{say} the source {model.__name__} updates {known}{hint}")
-        for model in targets:
-            # conductances and potentials may open onto a current: something comes between
-            kind = circuit.kinds.of(links.variable)
-            names = [a.name for a in model.accesses if takes(model, a, links.variable, kind)]
-            if links.access not in ([""] if model.is_port else names):
-                known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
-                faults.add(f"{say} the target {model.__name__} accesses {known}")
-        if not links.access and all(any(m.is_port for m in ends) for ends in (sources, targets)):
-            faults.add(f"{say} lead from ports to ports; put components between them")
+        if not isinstance(links, Drawn):
+            say = f"connections {quoted(links.variable)} -> {quoted(links.access)}"
+            sources, targets = (groups_of(circuit, e) for e in (links.source, links.target))
+            for text in misfits(circuit, links.variable, links.access, sources, targets):
+                faults.add(f"{say}: {text}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent
@@ -14,8 +13,9 @@ from ..model.library import models as known_models
 from . import forms
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
+from .numbers import column, real
 from .records import Records
-from .validate import LONGEST_SELECTOR, LONGEST_UID, check, node_name, storable
+from .validate import LONGEST_SELECTOR, check, node_name, unfit_uid
 
 PORT_LABELS = {"selector": LONGEST_SELECTOR, "port_type": 60, "port_io": 60}
 """Text attributes of ports, and how much of them is looked at."""
@@ -27,21 +27,9 @@ def assemble(
     strict: bool,
     lenient: bool = False,
 ) -> Circuit:
-    """Turn records into a checked circuit.
+    """Return the checked circuit of records, to whose ``faults`` is added.
 
-    Parameters
-    ----------
-    records : Records
-        Only its ``faults`` are added to.
-    models : anything that `library.models` takes
-        Models beside the shipped ones.
-    strict : bool
-        Turn warnings into errors.
-
-    Raises
-    ------
-    CircuitError
-        With all faults.
+    ``models`` are those beside the shipped ones. All faults are raised together, as CircuitError.
     """
     faults = records.faults
     if not records.nodes and not faults.count:
@@ -71,8 +59,7 @@ def _members(
             members.setdefault(models[name], []).append(row)
         else:
             unknown.append(row)
-    texts = (_unknown(records.uids[r], records.nodes[r], models) for r in unknown)
-    faults.add_each(texts, len(unknown))
+    faults.add_for(unknown, lambda r: _unknown(records.uids[r], records.nodes[r], models))
     return members
 
 
@@ -86,19 +73,11 @@ def _unknown(uid: str, data: dict[str, Any], models: dict[str, type[NDComponent]
 
 def _names(uids: list[str], faults: Faults) -> list[str]:
     """Return the uids with stand-ins for those that no column of text can hold."""
-    bad = {i for i, uid in enumerate(uids) if len(uid) > LONGEST_UID or not storable(uid)}
+    bad = {i: say for i, uid in enumerate(uids) if (say := unfit_uid(uid))}
     if not bad:
         return uids
-    texts = (f"{node_name(uids[i])}: {_unfit(uids[i])}" for i in sorted(bad))
-    faults.add_each(texts, len(bad))
+    faults.add_for([*bad], lambda i: f"{node_name(uids[i])}: {bad[i]}")
     return [f"{quoted(uid)} {i}" if i in bad else uid for i, uid in enumerate(uids)]
-
-
-def _unfit(uid: str) -> str:
-    if len(uid) > LONGEST_UID:
-        allowed = f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
-        return f"the uid has {len(uid):,} characters, {allowed}"
-    return "the uid holds a character that cannot be stored (NUL, or half of a pair); leave it out"
 
 
 def _group(
@@ -109,21 +88,21 @@ def _group(
     present: set[str] = set().union(*data)
     params: dict[str, Column] = {}
     for name, parameter in model.params.items():
+        # what is missing or wrong is told once: a harmless value keeps it from being told again
+        harmless = min(max(1.0, parameter.at_least, parameter.above + 1), parameter.at_most)
         values = [d.get(name) for d in data]
         missing = [i for i, value in enumerate(values) if value is None]
-        if parameter.default is not None:
-            values = [parameter.default if value is None else value for value in values]
-        elif missing:
+        if missing and parameter.default is None:
             free = present.difference(model.params)
-            texts = (_missing(model, uids[i], name, data[i], free) for i in missing)
-            faults.add_each(texts, len(missing))
-        # what is missing is told already: a harmless value keeps it from being told twice
-        harmless = min(max(1.0, parameter.at_least, parameter.above + 1), parameter.at_most)
-        params[name] = _numbers(values, model, name, uids, faults, harmless)
+            lacking = [(uids[i], free.intersection(data[i])) for i in missing]
+            faults.add_for(lacking, partial(_missing, model, name))
+        for i in missing:
+            values[i] = harmless if parameter.default is None else parameter.default
+        params[name] = column(values, faults, partial(_where, model, uids, name), harmless)
     for name in model.initial_names():
         if name in present:
             values = [d.get(name) for d in data]
-            params[name] = _numbers(values, model, name, uids, faults, np.nan)
+            params[name] = column(values, faults, partial(_where, model, uids, name))
     if model.runtime.opaque:
         params.update(_further_numbers(model, data, present))
     optional = [n for n, rule in model.params.items() if rule.default is not None]
@@ -151,59 +130,20 @@ def _further_numbers(
     for name in sorted(
         map(str, present.difference(model.params, model.initial_names(), ("class",)))
     ):
-        column = np.fromiter((_number(d.get(name)) for d in data), np.float64, len(data))
-        if np.isfinite(column).any() and not np.isinf(column).any():
-            out[name] = column
+        found = np.fromiter((real(d.get(name)) for d in data), np.float64, len(data))
+        if np.isfinite(found).any() and not np.isinf(found).any():
+            out[name] = found
     return out
 
 
-def _missing(
-    model: type[NDComponent], uid: str, name: str, data: dict[str, Any], free: set[str]
-) -> str:
-    unit = model.params[name].unit
-    hint = near(name, free.intersection(data))
-    return f"{node_name(uid)} ({model.__name__}): parameter '{name}' [{unit}] is missing{hint}"
+def _missing(model: type[NDComponent], name: str, lacking: tuple[str, set[str]]) -> str:
+    uid, others = lacking
+    say = f"parameter '{name}' [{model.params[name].unit}] is missing{near(name, others)}"
+    return f"{node_name(uid)} ({model.__name__}): {say}"
 
 
-def _numbers(
-    values: list[Any],
-    model: type[NDComponent],
-    name: str,
-    uids: list[str],
-    faults: Faults,
-    missing: float,
-) -> NDArray[np.float64]:
-    """Convert attribute values to float64; None becomes ``missing``."""
-    if set(map(type, values)) <= {float, int}:
-        try:
-            out = np.array(values, dtype=np.float64)
-            if not np.isnan(out).any():
-                return out
-        except OverflowError:
-            pass
-    out = np.fromiter(map(_number, values), np.float64, len(values))
-    bad = [i for i in np.flatnonzero(np.isnan(out)).tolist() if values[i] is not None]
-    faults.add_each(_wrong(values, bad, model, name, uids), len(bad))
-    out[np.isnan(out)] = missing
-    return out
-
-
-def _wrong(
-    values: list[Any], bad: list[int], model: type[NDComponent], name: str, uids: list[str]
-) -> Iterator[str]:
+def _where(model: type[NDComponent], uids: list[str], name: str, row: int) -> str:
+    """Return how messages call an attribute of a node."""
     rule = model.params.get(name)
     unit = rule.unit if rule else model.optional_unit(name)
-    for i in bad:
-        got = quoted(values[i]) if isinstance(values[i], str) else f"{values[i]!r:.60}"
-        where = f"{node_name(uids[i])} ({model.__name__}), attribute '{name}' [{unit}]"
-        yield f"{where}: must be a finite number (got {got})"
-
-
-def _number(value: Any) -> float:
-    """Return a number as float, NaN for anything else."""
-    if value is None or isinstance(value, str | bytes | bool | np.bool_):
-        return np.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
+    return f"{node_name(uids[row])} ({model.__name__}), attribute '{name}' [{unit}]"

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from ..model.component import NDComponent
-from ..model.kinds import CircuitKinds
+from ..model.kinds import CircuitKinds, VariableKind
 from ..profiling.phases import phased
+from .builders import BUILDERS
 
 if TYPE_CHECKING:
     from .projections import Projection
@@ -36,6 +37,11 @@ def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
         out[name] = np.asarray(column).view()
         out[name].flags.writeable = False
     return out
+
+
+def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str, Column]:
+    """Return some rows of columns; one number for all stays one."""
+    return {name: c[rows] if c.ndim else c for name, c in columns.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +108,15 @@ class Group:
         heads = np.array([f"{scope}/" for scope, _ in self.scopes])
         return np.strings.add(np.repeat(heads, [n for _, n in self.scopes]), self.uids)
 
+    def taken(self, rows: NDArray[np.integer]) -> Group:
+        """Return some of the components, with the names that they have here."""
+        columns = _taken(self.params, rows), _taken(self.labels, rows)
+        keys = None if self.keys is None else self.keys[rows]
+        uids = self.uids[rows]
+        return replace(
+            self, params=columns[0], count=len(rows), given_uids=uids, labels=columns[1], keys=keys
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Connections:
@@ -136,6 +151,12 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def taken(self, rows: NDArray[np.integer]) -> Connections:
+        """Return some of the connections."""
+        ends, data = (self.source[rows], self.target[rows]), _taken(self.data, rows)
+        delay = self.delay[rows] if self.delay.ndim else self.delay
+        return Connections(self.variable, self.access, *ends, delay, data)
 
     def expanded(self) -> Connections:
         """Return these connections as columns: themselves, unless a rule gives them."""
@@ -198,9 +219,8 @@ class Circuit:
         CircuitError
             With all faults of the file.
         """
-        from ..io.files import read_circuit
-
-        return read_circuit(Path(path), models, strict, lenient)
+        made: Circuit = BUILDERS["from_file"](Path(path), models, strict, lenient)
+        return made
 
     def save(self, path: str | Path, compress: bool = False) -> None:
         """Write the circuit to a file, which is there when it is complete.
@@ -218,9 +238,7 @@ class Circuit:
         NeurodriverError
             When it cannot be written.
         """
-        from ..io.files import save_circuit
-
-        save_circuit(self, Path(path), compress)
+        BUILDERS["save"](self, Path(path), compress)
 
     @classmethod
     @phased("read file")
@@ -232,9 +250,8 @@ class Circuit:
         `neurodriver.io.tables.read_tables` explains the arguments: ``model``, and which
         column means what: ``source``, ``target``, ``weight``, ``delay``, ...
         """
-        from ..io.tables import read_tables
-
-        return read_tables(edges, nodes, **columns)
+        made: Circuit = BUILDERS["from_tables"](edges, nodes, **columns)
+        return made
 
     @classmethod
     @phased("read file")
@@ -246,9 +263,8 @@ class Circuit:
         ``models`` says what a ``model_template`` becomes, where the known ones do not say it;
         `neurodriver.io.sonata.read_sonata` explains the rest.
         """
-        from ..io.sonata import read_sonata
-
-        return read_sonata(config, models, **more)
+        made: Circuit = BUILDERS["from_sonata"](config, models, **more)
+        return made
 
     @classmethod
     def from_graph(
@@ -271,12 +287,8 @@ class Circuit:
         name : str
             Name used in messages.
         """
-        from .assemble import assemble
-        from .forms import in_our_form
-        from .records import from_networkx, no_collection
-
-        with no_collection():
-            return assemble(in_our_form(from_networkx(graph, name)), models, strict, lenient)
+        made: Circuit = BUILDERS["from_graph"](graph, models, strict, name, lenient)
+        return made
 
     @classmethod
     def from_arrays(
@@ -308,9 +320,8 @@ class Circuit:
         CircuitError
             With all faults.
         """
-        from .arrays import from_arrays
-
-        return from_arrays(groups, connections, name, strict, seed)
+        made: Circuit = BUILDERS["from_arrays"](groups, connections, name, strict, seed)
+        return made
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -331,6 +342,12 @@ class Circuit:
     def edges(self) -> int:
         """Number of connections."""
         return sum(len(c) for c in self.connections)
+
+    @property
+    def usual_variables(self) -> list[str]:
+        """What is recorded when nobody says what: potentials and events, else all variables."""
+        usual = self.kinds.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
+        return usual or sorted({v for g in self.groups for v in g.model.updates})
 
     @cached_property
     def uids(self) -> Column:

@@ -7,21 +7,18 @@ component's inputs stays. A crossing takes one step more than the connection did
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError
 from ..model.kinds import VariableKind
+from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
 from .random_keys import own_keys
 from .wiring import into_current
-
-if TYPE_CHECKING:
-    from ..ports import Pattern
 
 Numbers = NDArray[np.int64]
 
@@ -43,8 +40,6 @@ class Parts:
 
     def patterns(self) -> dict[tuple[str, str], Pattern]:
         """Return a pattern for each pair of parts between which something flows."""
-        from ..ports import Pattern
-
         out = {}
         for (source, target), (sends, takes) in self.crossings.items():
             out[source, target] = Pattern.from_concat(
@@ -78,21 +73,37 @@ def cut(circuit: Circuit, part: ArrayLike, names: Sequence[str]) -> Parts:
     if of.shape != (circuit.count,) or (of < 0).any() or (of >= len(names)).any():
         want = f"one number from 0 to {len(names) - 1} for each of {circuit.count} components"
         raise CircuitError(f"cut: {want} is needed")
-    bridges = _bridges(circuit, of)
-    circuits = {name: _one(circuit, of, n, names, bridges) for n, name in enumerate(names)}
-    crossings = {}
-    for (a, b), found in bridges.items():
-        sends, takes = _selectors(names, a, b, found)
-        crossings[names[a], names[b]] = (",".join(sends), ",".join(takes))
+    bridges = _bridges(circuit, of, names)
+    circuits = {name: _part(circuit, of, n, name, bridges) for n, name in enumerate(names)}
+    crossings: dict[tuple[str, str], tuple[str, str]] = {}
+    for one in bridges:
+        ends = names[one.source], names[one.target]
+        ports = [f"{head}[0:{len(one.sources)}]" for head in (one.sends, one.takes)]
+        sends, takes = crossings.get(ends, ("", ""))
+        crossings[ends] = _listed(sends, ports[0]), _listed(takes, ports[1])
     return Parts(circuits, crossings)
 
 
-Bridges = dict[tuple[int, int], dict[str, Numbers]]
-"""(source part, target part) -> variable -> sources, ascending."""
+def _listed(selectors: str, another: str) -> str:
+    return f"{selectors},{another}" if selectors else another
 
 
-def _bridges(circuit: Circuit, of: Numbers) -> Bridges:
-    found: dict[tuple[int, int], dict[str, list[Numbers]]] = {}
+@dataclass(frozen=True, eq=False)
+class _Bridge:
+    """What flows from one part to another through a port for each source."""
+
+    source: int
+    target: int
+    variable: str
+    sources: Numbers
+    """Components of the whole, ascending."""
+    sends: str
+    takes: str
+    """Beginnings of the ports' selectors."""
+
+
+def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridge]:
+    found: dict[tuple[int, int, str], list[Numbers]] = {}
     for links in circuit.connections:
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
@@ -103,16 +114,18 @@ def _bridges(circuit: Circuit, of: Numbers) -> Bridges:
                 f"cut: edge '{uids[links.source[at]]}' -> '{uids[links.target[at]]}' carries a "
                 f"conductance from one part to another; put the synapse into the part of its target"
             )
-        pairs = a[across] * (int(of.max()) + 1) + b[across]
+        pairs = a[across] * len(names) + b[across]
         for pair in np.unique(pairs).tolist():
-            rows = across[pairs == pair]
-            key = divmod(pair, int(of.max()) + 1)
-            sources = links.source[rows].astype(np.int64)
-            found.setdefault(key, {}).setdefault(links.variable, []).append(sources)
-    return {
-        key: {v: np.unique(np.concatenate(parts)) for v, parts in sorted(table.items())}
-        for key, table in sorted(found.items())
-    }
+            sources = links.source[across[pairs == pair]].astype(np.int64)
+            first, second = divmod(pair, len(names))
+            found.setdefault((first, second, links.variable), []).append(sources)
+    out = []
+    for (first, second, variable), parts in sorted(found.items()):
+        sends = f"/{names[first]}/to_{names[second]}/{variable}"
+        takes = f"/{names[second]}/from_{names[first]}/{variable}"
+        sources = np.unique(np.concatenate(parts))
+        out.append(_Bridge(first, second, variable, sources, sends, takes))
+    return out
 
 
 def _for_a_current(circuit: Circuit, links: Connections) -> bool:
@@ -121,102 +134,61 @@ def _for_a_current(circuit: Circuit, links: Connections) -> bool:
     return conducts and (not links.access or into_current(circuit, links))
 
 
-def _selectors(
-    names: Sequence[str], a: int, b: int, found: Mapping[str, Numbers]
-) -> tuple[list[str], list[str]]:
-    sends = [f"/{names[a]}/to_{names[b]}/{v}[0:{len(n)}]" for v, n in found.items()]
-    takes = [f"/{names[b]}/from_{names[a]}/{v}[0:{len(n)}]" for v, n in found.items()]
-    return sends, takes
-
-
-def _ports(
-    head: str, variable: str, kind: str, count: int, io: str
-) -> tuple[list[Column], dict[str, Column]]:
-    selector = np.strings.add(f"{head}/{variable}/", np.arange(count).astype("U"))
-    labels = {
-        "selector": selector,
-        "port_type": np.full(count, kind),
-        "port_io": np.full(count, io),
-    }
-    return [np.strings.add("port ", selector)], labels
-
-
-def _one(
-    circuit: Circuit, of: Numbers, part: int, names: Sequence[str], bridges: Bridges
-) -> Circuit:
+def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Bridge]) -> Circuit:
     """Return the circuit of one part: its components in their order, then its ports."""
     groups: list[Group] = []
     number = np.full(circuit.count, -1, dtype=np.int64)
-    first = 0
+    number[of == part] = np.arange((of == part).sum())
     for g, group in enumerate(circuit.groups):
-        start = int(circuit.starts[g])
-        mine = np.flatnonzero(of[start : start + group.count] == part)
-        if not len(mine):
-            continue
-        number[start + mine] = first + np.arange(len(mine))
-        first += len(mine)
-        params = {k: c if c.ndim == 0 else c[mine] for k, c in group.params.items()}
-        labels = {k: c[mine] for k, c in group.labels.items()}
-        uids_here, keys = group.uids[mine], own_keys(circuit, g)[mine]
-        groups.append(
-            replace(
-                group,
-                params=params,
-                count=len(mine),
-                given_uids=uids_here,
-                labels=labels,
-                keys=keys if group.model.draws_random() else None,
-            )
-        )
-    uids: list[Column] = []
-    tables: list[dict[str, Column]] = []
+        mine = np.flatnonzero(of[circuit.starts[g] : circuit.starts[g + 1]] == part)
+        if len(mine):
+            keys = own_keys(circuit, g)[mine] if group.model.draws_random() else None
+            groups.append(replace(group.taken(mine), keys=keys))
+    first = int(number.max(initial=-1)) + 1
+    heads: list[Column] = []
+    labels: dict[str, list[Column]] = {"selector": heads, "port_type": [], "port_io": []}
     outgoing: list[Connections] = []
-    entry: dict[tuple[int, str], tuple[Numbers, int]] = {}
-    for (a, b), found in bridges.items():
-        for variable, sources in found.items():
-            if part not in (a, b):
-                continue
-            io = "out" if part == a else "in"
-            kind = "spike" if circuit.kinds.is_event(variable) else "gpot"
-            head = f"/{names[a]}/to_{names[b]}" if part == a else f"/{names[b]}/from_{names[a]}"
-            names_of, labels = _ports(head, variable, kind, len(sources), io)
-            uids += names_of
-            tables.append(labels)
-            if part == a:
-                here = number[sources].astype(np.int32)
-                there = first + np.arange(len(sources), dtype=np.int32)
-                outgoing.append(Connections(variable, "", here, there))
-            else:
-                entry[a, variable] = sources, first
-            first += len(sources)
-    if uids:
-        labels = {k: np.concatenate([t[k] for t in tables]) for k in tables[0]}
-        groups.append(Group(Port, {}, sum(map(len, uids)), np.concatenate(uids), labels))
-    links = [_own(links, of, part, number, entry) for links in circuit.connections]
+    entries: list[tuple[_Bridge, int]] = []
+    for one in bridges:
+        if part not in (one.source, one.target):
+            continue
+        count, sends = len(one.sources), part == one.source
+        head = f"{one.sends if sends else one.takes}/"
+        heads.append(np.strings.add(head, np.arange(count).astype("U")))
+        kind = "spike" if circuit.kinds.is_event(one.variable) else "gpot"
+        labels["port_type"].append(np.full(count, kind))
+        labels["port_io"].append(np.full(count, "out" if sends else "in"))
+        if sends:
+            here, there = number[one.sources], np.arange(first, first + count)
+            ends = here.astype(np.int32), there.astype(np.int32)
+            outgoing.append(Connections(one.variable, "", *ends))
+        else:
+            entries.append((one, first))
+        first += count
+    if heads:
+        columns = {key: np.concatenate(parts) for key, parts in labels.items()}
+        uids = np.strings.add("port ", columns["selector"])
+        groups.append(Group(Port, {}, len(uids), uids, columns))
+    links = [_into(links, of, part, number, entries) for links in circuit.connections]
     kept = tuple(one for one in links if len(one))
-    connections = kept + tuple(outgoing)
     namespace = circuit.random_namespace or ""
-    return Circuit(
-        names[part], tuple(groups), connections, circuit.source, random_namespace=namespace
-    )
+    connections = kept + tuple(outgoing)
+    return Circuit(name, tuple(groups), connections, circuit.source, random_namespace=namespace)
 
 
-def _own(
+def _into(
     links: Connections,
     of: Numbers,
     part: int,
     number: Numbers,
-    entry: Mapping[tuple[int, str], tuple[Numbers, int]],
+    entries: list[tuple[_Bridge, int]],
 ) -> Connections:
     """Return the connections into one part, in their order; those from elsewhere from ports."""
-    rows = np.flatnonzero(of[links.target] == part)
-    whole = links.source[rows].astype(np.int64)
-    source = number[whole]
-    for (a, variable), (sources, first) in entry.items():
-        if variable == links.variable:
-            mine = of[whole] == a
-            source[mine] = first + np.searchsorted(sources, whole[mine])
-    delay = links.delay if links.delay.ndim == 0 else links.delay[rows]
-    data = {k: c if c.ndim == 0 else c[rows] for k, c in links.data.items()}
-    target = number[links.target[rows]].astype(np.int32)
-    return Connections(links.variable, links.access, source.astype(np.int32), target, delay, data)
+    mine = links.taken(np.flatnonzero(of[links.target] == part))
+    source = number[mine.source]
+    for one, first in entries:
+        if one.variable == links.variable:
+            there = of[mine.source] == one.source
+            source[there] = first + np.searchsorted(one.sources, mine.source[there])
+    ends = source.astype(np.int32), number[mine.target].astype(np.int32)
+    return replace(mine, source=ends[0], target=ends[1])

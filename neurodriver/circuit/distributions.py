@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
+
+from .numbers import real
 
 FARTHEST = 8.66
 """No normal number that is drawn lies further from 0 (Box-Muller from 53 bits)."""
 
 LEAST_SHARE = 1e-3
 """Least share of a law that its bounds must leave where draws outside are drawn again."""
+
+_ANY = -math.inf
 
 
 @dataclass(frozen=True)
@@ -36,17 +41,49 @@ class Law:
         return max(self.factor * self.low, self.factor * self.high)
 
 
-@dataclass(frozen=True)
 class Distribution:
-    """Base of the laws below."""
+    """Base of the distributions below: what the law itself gives, cut to bounds."""
+
+    limits: ClassVar[Mapping[str, float]]
+    """Numbers that must be finite, and the least value of each."""
+    low: float
+    high: float
+    outside = "clip"
+    factor = 1.0
+
+    def shape(self) -> tuple[int, float, float, float, float]:
+        """Return kind and two numbers of the law, the least and the greatest that it gives."""
+        raise NotImplementedError
+
+    def below(self, x: float) -> float:
+        """Return the share of the law below x."""
+        raise NotImplementedError
 
     def law(self) -> Law:
-        """Return what is drawn."""
-        raise NotImplementedError
+        """Return what is drawn, with bounds as tight as the law itself makes them."""
+        kind, a, b, least, most = self.shape()
+        low = min(max(self.low, least), self.high)
+        high = max(min(self.high, most), self.low)
+        return Law(kind, self.outside == "clip", a, b, low, high, self.factor)
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the numbers given."""
-        raise NotImplementedError
+        for name, least in self.limits.items():
+            value = getattr(self, name)
+            if not math.isfinite(value) or value < least:
+                more = f" and at least {least:g}" if least > _ANY else ""
+                yield f"'{name}' must be finite{more} (got {value:g})"
+        if not self.low <= self.high:
+            yield f"'low' must not be above 'high' (got {self.low:g} and {self.high:g})"
+        elif self.outside not in ("redraw", "clip"):
+            yield f"'outside' must be 'redraw' or 'clip' (got {self.outside!r:.40})"
+        elif self.outside == "redraw":
+            share = self.below(self.high) - self.below(math.nextafter(self.low, _ANY))
+            if share < LEAST_SHARE:
+                yield (
+                    f"the bounds leave {share:.1g} of the distribution, too little to draw again "
+                    f"until a number fits; widen them or write outside='clip'"
+                )
 
 
 @dataclass(frozen=True)
@@ -63,26 +100,18 @@ class Normal(Distribution):
         What happens to a number outside: it is drawn again, or moved to the bound.
     """
 
+    limits = {"mean": _ANY, "sd": 0.0}
     mean: float
     sd: float
     low: float = -math.inf
     high: float = math.inf
     outside: str = "redraw"
 
-    def law(self) -> Law:
-        """Return what is drawn."""
+    def shape(self) -> tuple[int, float, float, float, float]:
         reach = FARTHEST * self.sd
-        low, high = _within(self.low, self.high, self.mean - reach, self.mean + reach)
-        return Law(1, self.outside == "clip", self.mean, self.sd, low, high, 1.0)
+        return 1, self.mean, self.sd, self.mean - reach, self.mean + reach
 
-    def faults(self) -> Iterator[str]:
-        """Yield what is wrong with the numbers given."""
-        yield from _not_finite(mean=self.mean)
-        yield from _not_finite(0.0, sd=self.sd)
-        yield from _bounds(self.low, self.high, self.outside, self._below)
-
-    def _below(self, x: float) -> float:
-        """Return the share below x."""
+    def below(self, x: float) -> float:
         return _normal_below(x - self.mean, self.sd)
 
 
@@ -90,17 +119,12 @@ class Normal(Distribution):
 class Uniform(Distribution):
     """Numbers that are equally likely from ``low`` to ``high``."""
 
+    limits = {"low": _ANY, "high": _ANY}
     low: float
     high: float
 
-    def law(self) -> Law:
-        """Return what is drawn."""
-        return Law(2, True, self.low, self.high, self.low, self.high, 1.0)
-
-    def faults(self) -> Iterator[str]:
-        """Yield what is wrong with the numbers given."""
-        yield from _not_finite(low=self.low, high=self.high)
-        yield from _bounds(self.low, self.high, "clip", None)
+    def shape(self) -> tuple[int, float, float, float, float]:
+        return 2, self.low, self.high, self.low, self.high
 
 
 @dataclass(frozen=True)
@@ -117,6 +141,7 @@ class LogNormal(Distribution):
         What the number is multiplied by; -1 for inhibition.
     """
 
+    limits = {"mu": _ANY, "factor": _ANY, "sigma": 0.0}
     mu: float
     sigma: float
     low: float = 0.0
@@ -124,23 +149,18 @@ class LogNormal(Distribution):
     outside: str = "redraw"
     factor: float = 1.0
 
-    def law(self) -> Law:
-        """Return what is drawn."""
-        reach = FARTHEST * self.sigma
+    def shape(self) -> tuple[int, float, float, float, float]:
         # a little wider: the exponential of compiled code differs in the last bit
-        ends = _exp(self.mu - reach) * (1 - 1e-12), _exp(self.mu + reach) * (1 + 1e-12)
-        low, high = _within(self.low, self.high, *ends)
-        return Law(3, self.outside == "clip", self.mu, self.sigma, low, high, self.factor)
+        least = _exp(self.mu - FARTHEST * self.sigma) * (1 - 1e-12)
+        most = _exp(self.mu + FARTHEST * self.sigma) * (1 + 1e-12)
+        return 3, self.mu, self.sigma, least, most
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong with the numbers given."""
-        yield from _not_finite(mu=self.mu, factor=self.factor)
-        yield from _not_finite(0.0, sigma=self.sigma)
+        yield from super().faults()
         if math.isinf(_exp(self.mu + FARTHEST * self.sigma)):
             yield f"exp({self.mu:g} + {FARTHEST} * {self.sigma:g}) is too large for a number"
-        yield from _bounds(self.low, self.high, self.outside, self._below)
 
-    def _below(self, x: float) -> float:
+    def below(self, x: float) -> float:
         return _normal_below(math.log(x) - self.mu, self.sigma) if x > 0 else 0.0
 
 
@@ -156,28 +176,23 @@ class Exponential(Distribution):
         As in `LogNormal`.
     """
 
+    limits = {"mean": 0.0, "factor": _ANY}
     mean: float
     low: float = 0.0
     high: float = math.inf
     outside: str = "redraw"
     factor: float = 1.0
 
-    def law(self) -> Law:
-        """Return what is drawn."""
-        low, high = _within(self.low, self.high, 0.0, 55 * math.log(2) * self.mean)
-        return Law(4, self.outside == "clip", self.mean, 0.0, low, high, self.factor)
+    def shape(self) -> tuple[int, float, float, float, float]:
+        return 4, self.mean, 0.0, 0.0, 55 * math.log(2) * self.mean
 
-    def faults(self) -> Iterator[str]:
-        """Yield what is wrong with the numbers given."""
-        yield from _not_finite(0.0, mean=self.mean)
-        yield from _not_finite(factor=self.factor)
-        yield from _bounds(self.low, self.high, self.outside, self._below)
-
-    def _below(self, x: float) -> float:
+    def below(self, x: float) -> float:
         if self.mean == 0:
             return float(x >= 0)
         return -math.expm1(-x / self.mean) if x > 0 else 0.0
 
+
+DISTRIBUTIONS = {one.__name__: one for one in (Normal, Uniform, LogNormal, Exponential)}
 
 Value = float | Distribution
 
@@ -191,53 +206,15 @@ def law_of(value: Value) -> Law:
 
 def faults_of(value: object) -> Iterator[str]:
     """Yield what is wrong with a weight or a delay."""
-    if isinstance(value, Distribution):
-        wrong = [n for n, x in vars(value).items() if n != "outside" and not _is_number(x)]
-        if wrong:
-            yield f"{value}: {', '.join(wrong)} must be numbers"
-            return
-        for text in value.faults():
-            yield f"{value}: {text}"
-    elif not _is_number(value) or not math.isfinite(value):  # type: ignore[arg-type]
-        yield f"must be a finite number or a distribution (got {value!r:.60})"
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value is one real number; numpy's count, too."""
-    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
-        return False
-    try:
-        return not math.isnan(float(value))
-    except (TypeError, ValueError):
-        return False
-
-
-def _not_finite(at_least: float = -math.inf, **given: float) -> Iterator[str]:
-    for name, value in given.items():
-        if not math.isfinite(value) or value < at_least:
-            more = f" and at least {at_least:g}" if at_least > -math.inf else ""
-            yield f"'{name}' must be finite{more} (got {value:g})"
-
-
-def _bounds(low: float, high: float, outside: str, below: object) -> Iterator[str]:
-    if not low <= high:
-        yield f"'low' must not be above 'high' (got {low:g} and {high:g})"
+    if not isinstance(value, Distribution):
+        if not math.isfinite(real(value)):
+            yield f"must be a finite number or a distribution (got {value!r:.60})"
         return
-    if outside not in ("redraw", "clip"):
-        yield f"'outside' must be 'redraw' or 'clip' (got {outside!r:.40})"
-        return
-    if outside == "redraw" and callable(below):
-        share = below(high) - below(math.nextafter(low, -math.inf))
-        if share < LEAST_SHARE:
-            yield (
-                f"the bounds leave {share:.1g} of the distribution, too little to draw again "
-                f"until a number fits; widen them or write outside='clip'"
-            )
-
-
-def _within(low: float, high: float, least: float, most: float) -> tuple[float, float]:
-    """Return the bounds as tight as the law itself makes them."""
-    return min(max(low, least), high), max(min(high, most), low)
+    wrong = [n for n, x in vars(value).items() if n != "outside" and math.isnan(real(x))]
+    if wrong:
+        yield f"{value}: {', '.join(wrong)} must be numbers"
+    else:
+        yield from (f"{value}: {text}" for text in value.faults())
 
 
 def _normal_below(distance: float, sd: float) -> float:

@@ -20,34 +20,35 @@ from ..profiling.phases import phased
 from .distributions import Law
 from .rules import Ends, Rule
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Multiples = NDArray[np.signedinteger[Any]] | None
+
 _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
-_WEIGHT, _DELAY = 1, 2
+
+
+def _fields(kind: Any, names: str) -> list[tuple[str, Any]]:
+    return [(name, kind) for name in names.split()]
 
 
 class _Law(ct.Structure):
-    _fields_ = [("kind", _integer), ("clip", _integer)]
-    _fields_ += [(name, _real) for name in ("a", "b", "low", "high", "factor")]
+    _fields_ = _fields(_integer, "kind clip") + _fields(_real, "a b low high factor")
 
 
 class _Lattice(ct.Structure):
-    _fields_ = [("dims", _integer), ("offsets", _integer)]
-    _fields_ += [
-        (name, _array) for name in ("cell", "offset", "low", "extent", "code", "order", "factor")
-    ]
+    _fields_ = _fields(_integer, "dims offsets")
+    _fields_ += _fields(_array, "cell offset low extent code order factor")
 
 
 class _Rule(ct.Structure):
     _fields_ = [("key", ct.c_ulonglong)]
-    _fields_ += [
-        (name, _integer)
-        for name in ("kind", "sources", "targets", "shift", "number", "autapses", "multapses")
-    ]
-    _fields_ += [("chance", _real), ("per_log", _real)]
+    _fields_ += _fields(_integer, "kind sources targets shift number autapses multapses")
+    _fields_ += _fields(_real, "chance per_log")
     _fields_ += [("weight", _Law), ("delay", _Law), ("lattice", _Lattice)]
 
 
 class _Rows(ct.Structure):
-    _fields_ = [("begin", _array), ("skip", _array), ("count", _array), ("threads", _integer)]
+    _fields_ = [*_fields(_array, "begin skip count"), ("threads", _integer)]
 
 
 @cache
@@ -57,10 +58,29 @@ def _library() -> ct.CDLL:
     return build([(head + "\n".join(map(header, names)), ())])[0]
 
 
+def _call(name: str, *given: Any) -> None:
+    """Call a function of the library; an array that is None stands for an empty one."""
+    arguments: list[Any] = []
+    for value in given:
+        if value is None:
+            arguments.append(_array(0))
+        elif isinstance(value, np.ndarray):
+            assert value.flags.c_contiguous
+            arguments.append(_array(value.ctypes.data))
+        elif isinstance(value, ct.Structure):
+            arguments.append(ct.byref(value))
+        else:
+            arguments.append((_real if isinstance(value, float) else _integer)(value))
+    function = getattr(_library(), name)
+    function.restype = None
+    function(*arguments)
+
+
 class Rows:
     """Connections of a projection into some targets: rows are sources, targets ascend in each.
 
-    Call `place` before all that follows it.
+    Call `place` before all that follows it. Totals over several projections are accounted for in
+    arrays of the caller, which hold what is known from the others.
 
     Parameters
     ----------
@@ -90,32 +110,33 @@ class Rows:
         window: range | None = None,
         threads: int | None = None,
     ) -> None:
-        self.ends, self.weight, self.delay = ends, weight, delay
+        self.ends = ends
         self.threads = threads or len(os.sched_getaffinity(0))
         given: dict[str, Any] = {"number": 0, "multapses": 1, "chance": 0.0, **rule.fields}
-        self._lattice, self._kept = _lattice(rule)
+        lattice, self._kept = _lattice(rule)
+        sources, targets = len(ends.source), len(ends.target)
         self._rule = _Rule(
             key=key,
-            sources=len(ends.source),
-            targets=len(ends.target),
+            sources=sources,
+            targets=targets,
             shift=ends.source.start - ends.target.start,
             weight=_Law(*vars(weight).values()),
             delay=_Law(*vars(delay).values()),
-            lattice=self._lattice,
+            lattice=lattice,
             **given,
         )
-        n = len(ends.source)
-        self._length, self.skip = (np.zeros(n, dtype=np.int64) for _ in range(2))
-        self._call("nd_lengths", self.threads, self._length)
-        self.count = self._length
-        first, last = 0, len(ends.target)
+        self._length, self.skip = (np.zeros(sources, dtype=np.int64) for _ in range(2))
+        _call("nd_lengths", self._rule, self.threads, self._length)
+        first, last = 0, targets
         if window is not None:
             first = min(max(window.start - ends.target.start, 0), last)
             last = max(min(window.stop - ends.target.start, last), first)
-        self._first, self._last = first, last
-        if (first, last) != (0, len(ends.target)):
-            self.count = np.empty(n, dtype=np.int64)
-            self._call("nd_window", self.threads, self._length, first, last, self.skip, self.count)
+        self._window = first, last
+        self.count = self._length
+        if self._window != (0, targets):
+            self.count = np.empty(sources, dtype=np.int64)
+            given_rows = (self._length, first, last, self.skip, self.count)
+            _call("nd_window", self._rule, self.threads, *given_rows)
         self._begin = np.concatenate([[0], np.cumsum(self.count)])[:-1].astype(np.int64)
 
     @property
@@ -125,176 +146,102 @@ class Rows:
 
     @phased("draw connections")
     def place(
-        self, target: NDArray[np.int32], begin: NDArray[np.int64] | None = None, origin: int = 0
+        self, target: NDArray[np.int32], begin: Integers | None = None, origin: int = 0
     ) -> None:
-        """Write the targets, ascending in each row.
+        """Write the targets: component numbers less ``origin``, ascending in each row.
 
-        Parameters
-        ----------
-        target : int32
-            Takes component numbers less ``origin``.
-        begin : (sources,) int64, optional
-            Where each row begins there, now and in what is called next; default: one row after
-            the other.
-        origin : int
+        ``begin``, (sources,), tells where each row begins, now and in what is called next; by
+        default one row comes after the other.
         """
         if begin is not None:
             self._begin = np.array(begin, dtype=np.int64)
         self._from = self.ends.target.start - origin
-        window = self._first, self._last
-        self._call("nd_place", self._rows, self._length, *window, self._from, target)
+        self._on_rows("nd_place", self._length, *self._window, self._from, target)
 
     @phased("draw connections")
-    def values(self, of: str, out: NDArray[np.float64]) -> None:
-        """Write the weights or the delays (s), in the places of the connections.
-
-        Parameters
-        ----------
-        of : {"weight", "delay"}
-        out : float64
-        """
-        self._call("nd_values", self._rows, _WEIGHT if of == "weight" else _DELAY, out)
+    def values(self, of: str, out: Floats) -> None:
+        """Write the weights or the delays (s) in the places of the connections."""
+        self._on_rows("nd_values", {"weight": 1, "delay": 2}[of], out)
 
     @phased("draw connections")
-    def span(self, dt: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the least and the greatest delay of each source in steps, (sources,) int64.
+    def span(self, dt: float) -> tuple[Integers, Integers]:
+        """Return the least and the greatest delay of each source in steps, (sources,).
 
-        0 for a source without a connection.
+        Both are 0 for a source without a connection.
         """
         out = np.empty((2, len(self.count)), dtype=np.int64)
-        self._call("nd_span", self._rows, float(dt), out[0], out[1])
+        self._on_rows("nd_span", float(dt), out[0], out[1])
         return out[0], out[1]
 
     @phased("draw connections")
     def bounds(
         self,
         target: NDArray[np.int32],
-        degree: NDArray[np.int64],
-        least: NDArray[np.float64],
-        greatest: NDArray[np.float64],
-        total: NDArray[np.float64],
+        degree: Integers,
+        least: Floats,
+        greatest: Floats,
+        total: Floats,
     ) -> None:
         """Account for the weights of each target, in the order of the sources.
 
-        Parameters
-        ----------
-        target : int32
-            As `place` wrote it.
-        degree : int64
-            Number of connections of each target, numbered as in ``target``.
-        least, greatest, total : float64
-            Least |weight| above 0, greatest and summed |weight|. They hold what is known from
-            other projections (inf, 0 and 0 at first).
+        ``target`` is what `place` wrote. The others are numbered like it: number of connections,
+        least |weight| above 0, greatest and summed |weight|; at first 0, inf, 0, 0.
         """
         columns = (degree, least, greatest, total)
-        self._call("nd_bounds", self._rows, target, *self._targets, *columns)
+        self._on_rows("nd_bounds", target, *self._targets, *columns)
 
     @phased("draw connections")
     def remainders(
-        self,
-        target: NDArray[np.int32],
-        unit: NDArray[np.float64],
-        alike: float,
-        rest: NDArray[np.float64],
-        most: NDArray[np.float64],
+        self, target: NDArray[np.int32], unit: Floats, alike: float, rest: Floats, most: Floats
     ) -> None:
         """Account for how far |weights| are from whole numbers of units.
 
-        Parameters
-        ----------
-        target : int32
-            As `place` wrote it.
-        unit : float64
-            Of each target; NaN where nothing is asked.
-        alike : float
-            Distances up to this, relative to the whole number, are none.
-        rest, most : float64
-            Least distance of |weight| / unit from a whole number, in units, and the greatest such
-            number. They hold what is known from other projections (inf and 0 at first).
+        ``unit`` is that of each target, NaN where nothing is asked. ``rest`` takes the least
+        distance of |weight| / unit from a whole number, ``most`` the greatest such number; at
+        first inf and 0. Distances up to ``alike``, relative to the whole number, are none.
         """
-        self._call("nd_remainders", self._rows, target, *self._targets, unit, alike, rest, most)
+        self._on_rows("nd_remainders", target, *self._targets, unit, alike, rest, most)
 
     @phased("draw connections")
     def encode(
         self,
         code: NDArray[np.int32],
-        multiple: NDArray[np.signedinteger[Any]] | None,
+        multiple: Multiples,
         dt: float,
         width: int,
-        lag: NDArray[np.int64],
-        unit: NDArray[np.float64],
+        lag: Integers,
+        unit: Floats,
     ) -> None:
         """Turn targets into codes, in their place, and write the weights as whole numbers.
 
-        Parameters
-        ----------
-        code : int32
-            Targets as `place` wrote them; then (steps - 1 - lag) * width + target.
-        multiple : int8, int16 or int32, optional
-            rint(weight / unit), in the places of the connections.
-        dt : float
-            Step in seconds.
-        width : int
-        lag : (sources,) int64
-        unit : (targets,) float64
+        ``code`` holds what `place` wrote, then (steps - 1 - lag) * width + target; ``lag`` is
+        that of each source. ``multiple`` (int8, int16 or int32) takes rint(weight / unit).
         """
         size = 0 if multiple is None else multiple.itemsize
-        out = np.empty(0, np.int8) if multiple is None else multiple
-        self._call("nd_encode", self._rows, float(dt), width, lag, unit, size, code, out)
-
-    @property
-    def _rows(self) -> _Rows:
-        columns = (self._begin, self.skip, self.count)
-        return _Rows(*(c.ctypes.data for c in columns), self.threads)
+        self._on_rows("nd_encode", float(dt), width, lag, unit, size, code, multiple)
 
     @property
     def _targets(self) -> tuple[int, int]:
         """First and last target as they stand in the rows."""
-        return self._from + self._first, self._from + self._last
+        return self._from + self._window[0], self._from + self._window[1]
 
-    def _call(self, name: str, *given: Any) -> None:
-        arguments: list[Any] = []
-        for value in given:
-            if isinstance(value, np.ndarray):
-                assert value.flags.c_contiguous
-                arguments.append(_array(value.ctypes.data))
-            elif isinstance(value, ct.Structure):
-                arguments.append(ct.byref(value))
-            else:
-                arguments.append((_real if isinstance(value, float) else _integer)(value))
-        function = getattr(_library(), name)
-        function.restype = None
-        function(ct.byref(self._rule), *arguments)
+    def _on_rows(self, name: str, *given: Any) -> None:
+        columns = (c.ctypes.data for c in (self._begin, self.skip, self.count))
+        _call(name, self._rule, _Rows(*columns, self.threads), *given)
 
 
 @phased("draw connections")
 def near_first(
-    first: NDArray[np.int64],
-    width: int,
-    code: NDArray[np.int32],
-    multiple: NDArray[np.signedinteger[Any]] | None,
-    count: NDArray[np.int64],
+    first: Integers, width: int, code: NDArray[np.int32], multiple: Multiples, count: Integers
 ) -> None:
     """Move the connections of each row whose codes are below ``width`` to its front.
 
-    Parameters
-    ----------
-    first : (rows + 1,) int64
-        Where each row begins.
-    width : int
-    code : int32
-    multiple : int8, int16 or int32, optional
-        Moves with the codes.
-    count : (rows,) int64
-        Takes how many connections of each row are at its front.
+    Row i is ``first[i]`` to ``first[i + 1]`` of ``code`` and of ``multiple``; ``count``, (rows,),
+    takes how many are at its front.
     """
     size = 0 if multiple is None else multiple.itemsize
-    other = np.empty(0, np.int8) if multiple is None else multiple
-    threads, rows = len(os.sched_getaffinity(0)), len(count)
-    numbers = (_integer(n) for n in (threads, rows, width, size))
-    _library().nd_near_first(
-        *numbers, *(_array(a.ctypes.data) for a in (first, code, other, count))
-    )
+    numbers = (len(os.sched_getaffinity(0)), len(count), width, size)
+    _call("nd_near_first", *numbers, first, code, multiple, count)
 
 
 def _lattice(rule: Rule) -> tuple[_Lattice, list[NDArray[Any]]]:

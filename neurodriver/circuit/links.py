@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -13,8 +14,9 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Connections, Group
+from .numbers import column, real
 from .records import Records
-from .validate import edge_name
+from .validate import edge_name, node_name
 from .wiring import INSERTED, resolve
 
 REVERSAL_NAMES = ("reverse", "Vr", "VR", "reverse_potential")
@@ -22,7 +24,6 @@ REVERSAL_NAMES = ("reverse", "Vr", "VR", "reverse_potential")
 
 _LABELS = frozenset({"id", "networkx_key", "label", "variable", "receptor", "tag"})
 _MEANT = ("delay", "variable", "weight", "receptor", *REVERSAL_NAMES)
-_NUMBERS = {float, int}
 
 Rows = NDArray[np.int64]
 
@@ -30,25 +31,17 @@ Rows = NDArray[np.int64]
 def make_connections(
     records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults, lenient: bool
 ) -> tuple[Connections, ...]:
-    """Turn edges into connections, one set for each variable and access.
+    """Return the edges as connections, one set for each variable and access.
 
-    Parameters
-    ----------
-    records : Records
-    groups : tuple of Group
-    number : (nodes,) int64
-        Component number of each node; -1 for a node whose own fault is told already.
-    faults : Faults
-        Takes what is found wrong.
-    lenient : bool
-        Whether edges between models without a common variable are only warned of.
+    ``number``, (nodes,), is the component of each node, -1 where a fault of its own is told
+    already. If ``lenient``, edges between models without a common variable are only warned of.
     """
     index = dict(zip(records.uids, number.tolist(), strict=True))
     lost = repeat(-2)
     source = np.fromiter(map(index.get, records.sources, lost), np.int64, len(records.edges))
     target = np.fromiter(map(index.get, records.targets, lost), np.int64, len(records.edges))
     dangling = np.flatnonzero((source == -2) | (target == -2))
-    faults.add_each((_dangling(records, index, i) for i in dangling.tolist()), len(dangling))
+    faults.add_for(dangling, lambda i: _dangling(records, index, i))
     kept = np.flatnonzero((source >= 0) & (target >= 0))
     edges = records.edges if len(kept) == len(source) else [records.edges[i] for i in kept]
     source, target = source[kept], target[kept]
@@ -134,6 +127,10 @@ class _Names:
         at = self.rows[row]
         return edge_name(self.records.sources[at], self.records.targets[at])
 
+    def attribute(self, key: str, row: int) -> str:
+        """Return how messages call an attribute of an edge."""
+        return f"{self[row]}, attribute '{key}'"
+
     def of(self, rows: Rows) -> _Names:
         """Return the names of some of these edges."""
         return _Names(self.records, self.rows[rows])
@@ -179,43 +176,16 @@ def _edge_numbers(
     out = {}
     for key in sorted(set().union(*links).difference(_LABELS)):
         values = [d.get(key) for d in links]
-        types = set(map(type, values))
-        if types <= {float}:
-            column = np.array(values, dtype=np.float64)
-        else:
-            if key == "delay":
-                values = [0.0 if v is None else v for v in values]
-            column = np.fromiter(map(_number, values), np.float64, len(values))
+        if key == "delay":
+            values = [0.0 if value is None else value for value in values]
         if key in meant:
-            bad = np.flatnonzero(np.isnan(column))
-            if not types <= _NUMBERS:  # a missing one is no fault
-                bad = np.array([i for i in bad.tolist() if values[i] is not None], dtype=np.int64)
-            texts = (
-                f"{names[i]}, attribute '{key}': must be a finite number (got {_said(values[i])})"
-                for i in bad.tolist()
-            )
-            faults.add_each(texts, len(bad))
-            if key == "delay":
-                column[bad] = 0.0  # told: not told again
-                if not column.any():
-                    continue
-        if not np.isnan(column).all():
-            out[key] = column
+            harmless = 0.0 if key == "delay" else np.nan
+            found = column(values, faults, partial(names.attribute, key), harmless)
+        else:
+            found = np.fromiter(map(real, values), np.float64, len(links))
+        if found.any() if key == "delay" else not np.isnan(found).all():
+            out[key] = found
     return out
-
-
-def _number(value: Any) -> float:
-    """Return a number as float, NaN for anything else."""
-    if isinstance(value, float | int | np.number) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except (OverflowError, TypeError):
-            pass
-    return np.nan
-
-
-def _said(value: Any) -> str:
-    return quoted(value) if isinstance(value, str) else f"{value!r:.60}"
 
 
 def _node_reversals(
@@ -224,20 +194,17 @@ def _node_reversals(
     """Return the reversal potential of each component that updates a conductance, or NaN."""
     kinds = [{*map(g.model.kind_of, g.model.updates)} for g in groups]
     gives = np.repeat([VariableKind.CONDUCTANCE in k for k in kinds], [g.count for g in groups])
+    found = [
+        (row, node_name(uid), name, data[name])
+        for row, uid, data in zip(number.tolist(), records.uids, records.nodes, strict=True)
+        if row >= 0 and gives[row]
+        for name in [next((n for n in REVERSAL_NAMES if data.get(n) is not None), None)]
+        if name is not None
+    ]
     out = np.full(len(gives), np.nan)
-    bad: list[tuple[str, str, Any]] = []
-    for row, uid, data in zip(number.tolist(), records.uids, records.nodes, strict=True):
-        name = next((n for n in REVERSAL_NAMES if data.get(n) is not None), None)
-        if name is not None and row >= 0 and gives[row]:
-            out[row] = _number(data[name])
-            if not np.isfinite(out[row]):
-                bad.append((uid, name, data[name]))
-                out[row] = 0.0
-    texts = (
-        f"node {quoted(uid)}, attribute '{name}': must be a finite number (got {_said(value)})"
-        for uid, name, value in bad
-    )
-    faults.add_each(texts, len(bad))
+    values = [value for *_, value in found]
+    where = lambda i: f"{found[i][1]}, attribute '{found[i][2]}'"  # noqa: E731
+    out[[row for row, *_ in found]] = column(values, faults, where, 0.0)
     return out
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
-from .rules import Ends, Lattice, Rule, whole
-from .wiring import INSERTED, takes
-
-if TYPE_CHECKING:
-    from .drawing import Rows
+from .drawing import Rows
+from .numbers import whole
+from .rules import Ends, Lattice, Rule
+from .wiring import misfits, numbers_of
 
 Components = range | tuple[int, int] | str | type[NDComponent]
 
@@ -69,12 +67,7 @@ class Projection:
 class Drawn(Connections):
     """Connections of a projection; its columns are drawn when one of them is first looked at.
 
-    Parameters
-    ----------
-    projection : Projection
-    ends : Ends
-    key : int
-        Of the random numbers, 64 bits.
+    Sources ascend, and the targets of each. ``key`` is that of the random numbers, 64 bits.
     """
 
     projection: Projection
@@ -94,8 +87,6 @@ class Drawn(Connections):
 
     def rows(self, window: range | None = None, threads: int | None = None) -> Rows:
         """Return the rows by source, for targets in a window of component numbers."""
-        from .drawing import Rows
-
         return Rows(
             self.projection.rule, self.ends, self.key, self.weight, self.latency, window, threads
         )
@@ -121,7 +112,6 @@ class Drawn(Connections):
 
     @cached_property
     def _columns(self) -> Connections:
-        """Sources ascend, and the targets of each."""
         rows = self.rows()
         first = self.ends.source.start
         every = np.arange(first, first + len(rows.count), dtype=np.int32)
@@ -143,25 +133,10 @@ class Drawn(Connections):
         """Return the connections as columns."""
         return self._columns
 
-    @property
-    def source(self) -> NDArray[np.int32]:
-        """Sources, ascending, (m,) int32."""
-        return self._columns.source
-
-    @property
-    def target(self) -> NDArray[np.int32]:
-        """Targets, ascending for each source, (m,) int32."""
-        return self._columns.target
-
-    @property
-    def delay(self) -> Column:
-        """Latencies in seconds, (m,) or ()."""
-        return self._columns.delay
-
-    @property
-    def data(self) -> Mapping[str, Column]:
-        """The weights, (m,) or ()."""
-        return self._columns.data
+    def __getattr__(self, name: str) -> Any:
+        if name in ("source", "target", "delay", "data"):
+            return getattr(self._columns, name)
+        raise AttributeError(f"connections have no attribute {name!r}")
 
     def told(self) -> Iterator[bytes]:
         """Yield what the digest takes in: the rule, not what it draws."""
@@ -174,10 +149,19 @@ class Drawn(Connections):
             yield told(name, column)
 
 
-def bind(given: Sequence[Projection], circuit: Circuit, seed: int, faults: Faults) -> list[Drawn]:
-    """Return projections bound to the components of a circuit; note all that does not fit."""
+def bind(
+    given: Sequence[Projection],
+    circuit: Circuit,
+    seed: int,
+    faults: Faults,
+    keys: Sequence[int] | None = None,
+) -> list[Drawn]:
+    """Return projections bound to the components of a circuit; note all that does not fit.
+
+    The keys of their random numbers come from the seed and their names where none are given.
+    """
     out, names = [], set()
-    for one in given:
+    for number, one in enumerate(given):
         here = Faults(circuit.name)
         if one.label in names:
             advice = "its random numbers come from its name; give each a 'name' of its own"
@@ -196,7 +180,8 @@ def bind(given: Sequence[Projection], circuit: Circuit, seed: int, faults: Fault
             for text in one.rule.faults(both):
                 here.add(f"{type(one.rule).__name__}: {text}")
             _wiring(one, both, circuit, here, not here.count)
-            out.append(Drawn(one, both, key_of(seed, one.label)))
+            key = key_of(seed, one.label) if keys is None else keys[number]
+            out.append(Drawn(one, both, key))
         say = f"projection {quoted(one.label)}"
         faults.add_each((f"{say}: {text}" for text in here.messages), here.count)
     return out
@@ -216,24 +201,10 @@ def warn_of_none(links: Drawn, faults: Faults) -> None:
 
 def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound: bool) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
-    for model in models_of(circuit, ends.source):
-        if one.variable not in model.updates:
-            known = ", ".join(model.updates) or "nothing"
-            hint = near(str(one.variable), model.updates)
-            got = f"variable {quoted(one.variable)}"
-            faults.add(f"{got}: the source {model.__name__} updates {known}{hint}")
-    rules: dict[str, Parameter] = {}
-    for model in models_of(circuit, ends.target):
-        named = [a for a in model.accesses if a.name == one.access]
-        fits = [a for a in named if takes(model, a, one.variable, circuit.kinds.of(one.variable))]
-        if not fits:
-            known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
-            got = f"access {quoted(one.access)}"
-            faults.add(f"{got}: the target {model.__name__} accesses {known}")
-        for access in fits:
-            rules.update(access.connection)
-            if access.variable != one.variable:
-                rules.update(INSERTED[circuit.kinds.of(one.variable)].rules())
+    sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
+    for text in misfits(circuit, one.variable, one.access, sources, targets):
+        faults.add(f"{quoted(one.variable)} -> {quoted(one.access)}: {text}")
+    rules = numbers_of(circuit, one.variable, one.access, targets)
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"

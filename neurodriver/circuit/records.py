@@ -15,17 +15,8 @@ from ..errors import CircuitError, Faults
 class Records:
     """Nodes and edges in the order of the file.
 
-    Attributes
-    ----------
-    source : str
-        File or graph, for messages.
-    uids : list of str
-    nodes, edges : list of dict
-        Attributes.
-    sources, targets : list of str
-        Uids of the ends of each edge.
-    faults : Faults
-        What was found wrong so far.
+    ``source`` is the file or graph, for messages; ``sources`` and ``targets`` are the uids of the
+    ends of each edge; ``faults`` holds what was found wrong so far.
     """
 
     source: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .numbers import real, whole
 
 MOST = 1 << 40
 """Connections of one projection are fewer."""
@@ -15,12 +17,7 @@ MOST = 1 << 40
 
 @dataclass(frozen=True)
 class Ends:
-    """Between what a rule connects: ranges of component numbers.
-
-    Attributes
-    ----------
-    source, target : range
-    """
+    """The component numbers that a rule connects."""
 
     source: range
     target: range
@@ -32,23 +29,22 @@ class Ends:
         return max(both, 0)
 
 
-@dataclass(frozen=True)
 class Rule:
     """Base of the rules below."""
 
     @property
     def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
-        return {"kind": 0, "autapses": 1, "multapses": 1}
+        """Numbers that compiled code has to know."""
+        raise NotImplementedError
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Return arrays that the rule consists of."""
+        """Arrays that the rule consists of."""
         return {}
 
     def edges(self, ends: Ends) -> int | None:
-        """Return the number of connections, None where it has to be drawn."""
-        raise NotImplementedError
+        """Return the number of connections, None where it has to be drawn or looked up."""
+        return None
 
     def faults(self, ends: Ends) -> Iterator[str]:
         """Yield what keeps the rule from connecting these ends."""
@@ -69,13 +65,10 @@ class AllToAll(Rule):
 
     @property
     def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
         return {"kind": 0, "autapses": self.autapses, "multapses": 0}
 
     def edges(self, ends: Ends) -> int:
-        """Return the number of connections."""
-        lost = 0 if self.autapses else ends.shared
-        return len(ends.source) * len(ends.target) - lost
+        return len(ends.source) * len(ends.target) - (0 if self.autapses else ends.shared)
 
 
 @dataclass(frozen=True)
@@ -94,23 +87,50 @@ class FixedProbability(Rule):
 
     @property
     def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
         log = np.log1p(-np.float64(self.p)) if self.p < 1 else -np.inf
         per_log = -np.inf if log == 0 else 1 / log
         return {"kind": 1, "autapses": self.autapses, "chance": self.p, "per_log": float(per_log)}
 
-    def edges(self, ends: Ends) -> None:
-        """Return None: the number is drawn."""
-        return None
-
     def faults(self, ends: Ends) -> Iterator[str]:
-        """Yield what keeps the rule from connecting these ends."""
-        if isinstance(self.p, bool | str) or not _holds(lambda: 0 <= self.p <= 1):
+        if not 0 <= real(self.p) <= 1:
             yield f"p must be a probability, 0 to 1 (got {self.p!r:.40})"
 
 
 @dataclass(frozen=True)
-class FixedInDegree(Rule):
+class _FixedDegree(Rule):
+    """Each component at one end with ``k`` of those at the other."""
+
+    kind: ClassVar[int]
+    each: ClassVar[str]
+    among: ClassVar[str]
+    k: int
+    multapses: bool = True
+    autapses: bool = True
+
+    @property
+    def fields(self) -> dict[str, float]:
+        both = {"autapses": self.autapses, "multapses": self.multapses}
+        return {"kind": self.kind, "number": self.k, **both}
+
+    def edges(self, ends: Ends) -> int:
+        return int(self.k) * len(getattr(ends, self.each))
+
+    def faults(self, ends: Ends) -> Iterator[str]:
+        if not whole(self.k) or not 0 <= self.k < MOST:
+            yield f"k must be a whole number, at least 0 (got {self.k!r:.40})"
+            return
+        there = len(getattr(ends, self.among))
+        free = there - (1 if ends.shared and not self.autapses else 0)
+        if self.k > (MOST if self.multapses and free else free):
+            less = " other than itself" if free < there else ""
+            hint = "" if self.multapses else ", or allow multapses"
+            yield (
+                f"k = {self.k} is more than the {free} {self.among}s{less} that a {self.each} "
+                f"can have{hint}; take a smaller k"
+            )
+
+
+class FixedInDegree(_FixedDegree):
     """Each target with ``k`` sources, all equally likely.
 
     Parameters
@@ -122,27 +142,10 @@ class FixedInDegree(Rule):
         Whether a component may be connected with itself.
     """
 
-    k: int
-    multapses: bool = True
-    autapses: bool = True
-
-    @property
-    def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
-        both = {"autapses": self.autapses, "multapses": self.multapses}
-        return {"kind": 2, "number": self.k, **both}
-
-    def edges(self, ends: Ends) -> int:
-        """Return the number of connections."""
-        return int(self.k) * len(ends.target)
-
-    def faults(self, ends: Ends) -> Iterator[str]:
-        """Yield what keeps the rule from connecting these ends."""
-        yield from _degree(self, ends, ends.source, "source", "target")
+    kind, each, among = 2, "target", "source"
 
 
-@dataclass(frozen=True)
-class FixedOutDegree(Rule):
+class FixedOutDegree(_FixedDegree):
     """Each source with ``k`` targets, all equally likely.
 
     Parameters
@@ -154,23 +157,7 @@ class FixedOutDegree(Rule):
         Whether a component may be connected with itself.
     """
 
-    k: int
-    multapses: bool = True
-    autapses: bool = True
-
-    @property
-    def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
-        both = {"autapses": self.autapses, "multapses": self.multapses}
-        return {"kind": 3, "number": self.k, **both}
-
-    def edges(self, ends: Ends) -> int:
-        """Return the number of connections."""
-        return int(self.k) * len(ends.source)
-
-    def faults(self, ends: Ends) -> Iterator[str]:
-        """Yield what keeps the rule from connecting these ends."""
-        yield from _degree(self, ends, ends.target, "target", "source")
+    kind, each, among = 3, "source", "target"
 
 
 @dataclass(frozen=True)
@@ -186,15 +173,12 @@ class FixedTotal(Rule):
 
     @property
     def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
         return {"kind": 4, "number": self.n, "autapses": 1, "multapses": 1}
 
     def edges(self, ends: Ends) -> int:
-        """Return the number of connections."""
         return int(self.n)
 
     def faults(self, ends: Ends) -> Iterator[str]:
-        """Yield what keeps the rule from connecting these ends."""
         if not whole(self.n) or not 0 <= self.n < MOST:
             yield f"n must be a whole number, 0 to 2^40 - 1 (got {self.n!r:.40})"
 
@@ -205,15 +189,12 @@ class OneToOne(Rule):
 
     @property
     def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
         return {"kind": 5, "autapses": 1}
 
     def edges(self, ends: Ends) -> int:
-        """Return the number of connections."""
         return len(ends.source)
 
     def faults(self, ends: Ends) -> Iterator[str]:
-        """Yield what keeps the rule from connecting these ends."""
         if len(ends.source) != len(ends.target):
             got = f"{len(ends.source)} sources and {len(ends.target)} targets"
             yield f"as many targets as sources are needed (got {got})"
@@ -239,12 +220,10 @@ class Lattice(Rule):
 
     @property
     def fields(self) -> dict[str, float]:
-        """Return what compiled code has to know."""
         return {"kind": 6, "autapses": 1}
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Return arrays that the rule consists of."""
         offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
         weights = np.asarray(self.weights, dtype=np.float64)
         return {
@@ -254,12 +233,7 @@ class Lattice(Rule):
             "target": np.ascontiguousarray(self.target, dtype=np.int64),
         }
 
-    def edges(self, ends: Ends) -> None:
-        """Return None: the cells have to be looked up."""
-        return None
-
     def faults(self, ends: Ends) -> Iterator[str]:
-        """Yield what keeps the rule from connecting these ends."""
         tables: dict[str, NDArray[Any]] = {}
         for name in ("offsets", "source", "target"):
             table = _array(getattr(self, name))
@@ -282,31 +256,23 @@ class Lattice(Rule):
             yield f"'weights' must be finite numbers (got {self.weights!r:.60})"
         elif shape and weights.shape not in ((), shape):
             yield f"'weights': expected a number or {shape[0]} of them, got shape {weights.shape}"
-        extent = [np.ptp(t, axis=0) + 1 for n, t in tables.items() if n == "target" and len(t)]
-        if extent and np.prod(extent[0].astype(np.float64)) >= 2.0**62:
-            yield "'target': the box of all cells is too large"
+        if len(target := tables.get("target", ())):
+            if np.prod(np.ptp(target, axis=0) + 1.0) >= 2.0**62:
+                yield "'target': the box of all cells is too large"
 
 
-def whole(value: object) -> bool:
-    """Whether a value is a whole number, numpy's included."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _degree(
-    rule: FixedInDegree | FixedOutDegree, ends: Ends, among: range, drawn: str, each: str
-) -> Iterator[str]:
-    if not whole(rule.k) or not 0 <= rule.k < MOST:
-        yield f"k must be a whole number, at least 0 (got {rule.k!r:.40})"
-        return
-    free = len(among) - (1 if ends.shared and not rule.autapses else 0)
-    most = MOST if rule.multapses and free else free
-    if rule.k > most:
-        less = " other than itself" if free < len(among) else ""
-        hint = "" if rule.multapses else ", or allow multapses"
-        yield (
-            f"k = {rule.k} is more than the {free} {drawn}s{less} that a {each} can have"
-            f"{hint}; take a smaller k"
-        )
+RULES = {
+    one.__name__: one
+    for one in (
+        AllToAll,
+        FixedProbability,
+        FixedInDegree,
+        FixedOutDegree,
+        FixedTotal,
+        OneToOne,
+        Lattice,
+    )
+}
 
 
 def _array(value: ArrayLike) -> NDArray[Any]:
@@ -314,10 +280,3 @@ def _array(value: ArrayLike) -> NDArray[Any]:
         return np.asarray(value)
     except ValueError:  # rows of different lengths
         return np.empty(0, dtype=object)
-
-
-def _holds(test: Any) -> bool:
-    try:
-        return bool(test())
-    except (TypeError, ValueError):
-        return False

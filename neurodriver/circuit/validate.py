@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
 from .projections import Drawn, warn_of_none
-from .wiring import INSERTED, takes
+from .wiring import numbers_of
 
 LONGEST_UID = 256
 """Longest uid in characters: names are fixed-width columns."""
@@ -43,6 +44,16 @@ def storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in text
+
+
+def unfit_uid(uid: str) -> str:
+    """Return what is wrong with a uid, "" where nothing is."""
+    if len(uid) > LONGEST_UID:
+        allowed = f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
+        return f"the uid has {len(uid):,} characters, {allowed}"
+    if not storable(uid):
+        return "the uid holds a character that cannot be stored (NUL, half of a pair); leave it out"
+    return ""
 
 
 def checked(circuit: Circuit, strict: bool) -> Circuit:
@@ -90,62 +101,80 @@ def _shapes(group: Group, faults: Faults) -> None:
             want = f"a number or {group.count} of them"
             faults.add(f"{group.name}.{name}: expected {want}, got shape {column.shape}")
     for name, parameter in model.params.items():
-        if name not in group.params:
-            if parameter.default is None:
-                faults.add(f"{group.name}: parameter '{name}' [{parameter.unit}] is missing")
+        if name not in group.params and parameter.default is None:
+            faults.add(f"{group.name}: parameter '{name}' [{parameter.unit}] is missing")
     if group.given_uids is not None and group.given_uids.shape != (group.count,):
         faults.add(f"{group.name}: expected {group.count} uids, got {group.given_uids.shape}")
 
 
-def _parameters(group: Group, faults: Faults) -> None:
-    for name, column in group.params.items():
-        rule = group.model.params.get(name)
-        optional = rule is None
-        rule = rule or Parameter(group.model.optional_unit(name))
-        # NaN in an initial value: not given
-        bad = np.isinf(column) if optional else ~np.isfinite(column)
-        bad |= (column <= rule.above) & (rule.above > -np.inf)
-        bad |= (column < rule.at_least) | (column > rule.at_most)
-        bad |= rule.whole & (column != np.floor(column))
-        where = np.flatnonzero(np.broadcast_to(bad, (group.count,)))
+def _numbers(
+    rule: Parameter,
+    column: NDArray[np.float64],
+    count: int,
+    faults: Faults,
+    name: Callable[[int], str],
+    unit: str,
+    optional: bool,
+) -> None:
+    """Note numbers that a rule refuses; NaN stands for one that is not given where optional."""
+    bad = np.isinf(column) if optional else ~np.isfinite(column)
+    for limit, beyond in (
+        (rule.at_least, np.less),
+        (rule.at_most, np.greater),
+        (rule.above, np.less_equal),
+    ):
+        if np.isfinite(limit):
+            bad = bad | beyond(column, limit)
+    if rule.whole:
+        bad = bad | (column != np.floor(column))
+    if bad.any():  # one number for all is looked at once
         allowed = " and ".join(dict.fromkeys(("finite", rule.allowed())))
-        values = np.broadcast_to(column, (group.count,))
-        texts = (
-            f"{node_name(group.uids[i])} ({group.name}), attribute '{name}': must be "
-            f"{allowed} (got {values[i]:g} {rule.unit})"
-            for i in where
+        values = np.broadcast_to(column, (count,))
+        faults.add_for(
+            np.flatnonzero(np.broadcast_to(bad, (count,))),
+            lambda i: f"{name(i)}: must be {allowed} (got {values[i]:g}{unit})",
         )
-        faults.add_each(texts, len(where))
+
+
+def _node_attribute(group: Group, key: str, row: int) -> str:
+    return f"{node_name(group.uids[row])} ({group.name}), attribute '{key}'"
+
+
+def _parameters(group: Group, faults: Faults) -> None:
+    for key, column in group.params.items():
+        known = group.model.params.get(key)
+        rule = known or Parameter(group.model.optional_unit(key))
+        name = partial(_node_attribute, group, key)
+        _numbers(rule, column, group.count, faults, name, f" {rule.unit}", known is None)
 
 
 def _ports(group: Group, faults: Faults) -> None:
-    def note(where: NDArray[np.intp], text: Callable[[int], str]) -> None:
-        texts = (f"{node_name(group.uids[i])} (Port), {text(i)}" for i in where.tolist())
-        faults.add_each(texts, len(where))
-
-    allowed = {"port_type": ("spike", "gpot"), "port_io": ("in", "out")}
-    selectors = group.labels["selector"]
-    for name, values in allowed.items():
-        column = group.labels[name]
-        say = f"attribute '{name}': must be '{values[0]}' or '{values[1]}'"
-        hints = {value: near(value, values) for value in set(column.tolist())}
-        note(
-            np.flatnonzero(~np.isin(column, values)),
-            lambda i, c=column, s=say, h=hints: (  # type: ignore[misc]
-                f"{s} (got {quoted(c[i]) if c[i] else 'none'}){h[str(c[i])]}"
-            ),
-        )
+    for key, allowed in (("port_type", ("spike", "gpot")), ("port_io", ("in", "out"))):
+        _port_choices(group, key, allowed, faults)
+    selectors, name = group.labels["selector"], partial(_node_attribute, group, "selector")
     lengths = np.strings.str_len(selectors)
-    note(np.flatnonzero(lengths == 0), lambda i: "attribute 'selector' is missing")
+    faults.add_for(np.flatnonzero(lengths == 0), lambda i: f"{name(i)} is missing")
     allow = f"{LONGEST_SELECTOR:,} characters are allowed"
-    note(
+    faults.add_for(
         np.flatnonzero(lengths > LONGEST_SELECTOR),
-        lambda i: f"attribute 'selector': {allow} (got more: {quoted(selectors[i])})",
+        lambda i: f"{name(i)}: {allow} (got more: {quoted(selectors[i])})",
     )
     given = np.flatnonzero(lengths > 0)
     for value, first, second in repeats(selectors[given]):
         names = f"{quoted(group.uids[given[first]])} and {quoted(group.uids[given[second]])}"
         faults.add(f"nodes {names} (Port), attribute 'selector': both have {quoted(value)}")
+
+
+def _port_choices(group: Group, key: str, allowed: tuple[str, str], faults: Faults) -> None:
+    column = group.labels[key]
+    hints = {value: near(value, allowed) for value in set(column.tolist())}
+
+    def say(i: int) -> str:
+        got = quoted(column[i]) if column[i] else "none"
+        want = f"must be '{allowed[0]}' or '{allowed[1]}'"
+        return f"{_node_attribute(group, key, i)}: {want} (got {got}){hints[str(column[i])]}"
+
+    faults.add_for(np.flatnonzero(~np.isin(column, allowed)), say)
 
 
 def repeats(values: NDArray[np.str_]) -> Iterator[tuple[str, int, int]]:
@@ -162,97 +191,53 @@ def _uids(circuit: Circuit, faults: Faults) -> None:
     uids = circuit.uids
     lengths = np.strings.str_len(uids)
     empty = np.flatnonzero(lengths == 0)
-    faults.add_each((f"component number {i} has an empty uid; name it" for i in empty), len(empty))
-    long = np.flatnonzero(lengths > LONGEST_UID)
-    texts = (
-        f"{node_name(uids[i])}: the uid has {lengths[i]:,} characters, "
-        f"{LONGEST_UID} are allowed; use a shorter one and keep the text in 'label'"
-        for i in long
-    )
-    faults.add_each(texts, len(long))
-    if not storable("".join(uids.tolist())):
-        odd = [uid for uid in uids.tolist() if not storable(uid)]
-        say = "the uid holds a character that cannot be stored; leave it out"
-        faults.add_each((f"{node_name(uid)}: {say}" for uid in odd), len(odd))
+    faults.add_for(empty, lambda i: f"component number {i} has an empty uid; name it")
+    if lengths.max(initial=0) > LONGEST_UID or not storable("".join(uids.tolist())):
+        odd = [uid for uid in uids.tolist() if unfit_uid(uid)]
+        faults.add_for(odd, lambda uid: f"{node_name(uid)}: {unfit_uid(uid)}")
     twice = list(repeats(uids[lengths > 0]))
     say = "two components have this uid; uids must be unique"
-    faults.add_each((f"{node_name(uid)}: {say}" for uid, _, _ in twice), len(twice))
+    faults.add_for(twice, lambda found: f"{node_name(found[0])}: {say}")
 
 
 def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     uids = circuit.uids if faults.room() else None
 
-    def name(i: int) -> str:
+    def name(key: str, row: int) -> str:
         if uids is None:
-            return f"connection {i}"
-        return edge_name(uids[links.source[i]], uids[links.target[i]])
-
-    def note(bad: NDArray[np.bool_], text: Callable[[int], str]) -> None:
-        if not bad.any():
-            return
-        where = np.flatnonzero(np.broadcast_to(bad, (len(links),)))
-        faults.add_each((f"{name(i)}, {text(i)}" for i in where.tolist()), len(where))
+            return f"connection {row}, attribute '{key}'"
+        ends = uids[links.source[row]], uids[links.target[row]]
+        return f"{edge_name(*ends)}, attribute '{key}'"
 
     before = faults.count
     for which in ("source", "target"):
         ends = getattr(links, which)
-        if ends.min(initial=0) >= 0 and ends.max(initial=0) < circuit.count:
-            continue
-        out = np.flatnonzero((ends < 0) | (ends >= circuit.count))
-        allowed = f"0 to {circuit.count - 1}"
-        texts = (f"connection {i}: {which} is {ends[i]}, allowed are {allowed}" for i in out)
-        faults.add_each(texts, len(out))
+        if ends.min(initial=0) < 0 or ends.max(initial=0) >= circuit.count:
+            out = np.flatnonzero((ends < 0) | (ends >= circuit.count))
+            say = f"allowed are 0 to {circuit.count - 1}"
+            texts = (f"connection {i}: {which} is {ends[i]}, {say}" for i in out)
+            faults.add_each(texts, len(out))
     if faults.count > before:
         return
-    delay = np.broadcast_to(links.delay, (len(links),))
-    note(
-        ~(np.isfinite(links.delay) & (links.delay >= 0)),
-        lambda i: f"attribute 'delay': must be finite and not negative (got {delay[i]:g} s)",
-    )
-    for key, rule in _connection_rules(circuit, links).items():
-        if key not in links.data and rule.default is None and len(links):
+    rules = {"delay": Parameter("s", at_least=0.0)}
+    if circuit.kinds.of(links.variable) is VariableKind.CONDUCTANCE:
+        rules["reverse"] = Parameter("mV", default=0.0)
+    rules |= numbers_of(circuit, links.variable, links.access, groups_of(circuit, links.target))
+    columns = {"delay": links.delay, **links.data}
+    for key, rule in rules.items():
+        if key in columns:
+            optional, unit = rule.default is not None, " s" if key == "delay" else ""
+            _numbers(rule, columns[key], len(links), faults, partial(name, key), unit, optional)
+        elif rule.default is None and len(links):
             where = f"connections '{links.variable}' into '{links.access}'"
             what = f" ({rule.doc})" if rule.doc else ""
             faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]{what}")
-        if key in links.data:
-            column = np.broadcast_to(links.data[key], (len(links),))
-            given = links.data[key]  # one number is looked at once
-            bad = ~np.isfinite(given) if rule.default is None else np.isinf(given)
-            for limit, beyond in (
-                (rule.at_least, np.less),
-                (rule.at_most, np.greater),
-                (rule.above, np.less_equal),
-            ):
-                if np.isfinite(limit):
-                    bad = bad | beyond(given, limit)
-            say = f"attribute '{key}': must be " + " and ".join(
-                dict.fromkeys(("finite", rule.allowed()))
-            )
-            note(bad, lambda i, c=column, s=say: f"{s} (got {c[i]:g})")  # type: ignore[misc]
-
-
-def _connection_rules(circuit: Circuit, links: Connections) -> dict[str, Parameter]:
-    rules: dict[str, Parameter] = {}
-    kind = circuit.kinds.of(links.variable)
-    if kind is VariableKind.CONDUCTANCE:
-        rules["reverse"] = Parameter("mV", default=0.0)
-    if len(links):
-        for model in groups_of(circuit, links.target):
-            for access in model.accesses:
-                if access.name != links.access:
-                    continue
-                if access.variable == links.variable:
-                    rules.update(access.connection)
-                elif takes(model, access, links.variable, kind):
-                    rules.update(INSERTED[kind].rules())
-    return rules
 
 
 def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponent]]:
     """Return the models among some components, in the circuit's order; numbers beyond are none."""
-    seen = np.zeros(
-        len(circuit.groups) + 2, dtype=bool
-    )  # before the first, groups, behind the last
+    # before the first, groups, behind the last
+    seen = np.zeros(len(circuit.groups) + 2, dtype=bool)
     for begin in range(0, len(ends), BLOCK):
         part = ends[begin : begin + BLOCK]
         seen[np.searchsorted(circuit.starts, part, side="right")] = True
@@ -261,23 +246,30 @@ def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponen
     return [g.model for g, there in zip(circuit.groups, seen[1:-1], strict=True) if there]
 
 
+def _degrees(
+    circuit: Circuit, number: int, end: str, access: str | None = None
+) -> NDArray[np.int64]:
+    """Return how many connections begin or end at each component of a group."""
+    first, last = circuit.starts[number : number + 2].tolist()
+    out = np.zeros(last - first, dtype=np.int64)
+    for links in circuit.connections:
+        if access is None or links.access == access:
+            ends = getattr(links, end)
+            mine = ends[(ends >= first) & (ends < last)] - first
+            out += np.bincount(mine, minlength=len(out))
+    return out
+
+
 def _port_edges(circuit: Circuit, faults: Faults) -> None:
     """Warn of ports that no edge touches, and of edges against a port's direction."""
     for g, group in enumerate(circuit.groups):
         if not group.is_port:
             continue
-        start = int(circuit.starts[g])
-        as_source, as_target = (np.zeros(group.count, dtype=np.int64) for _ in range(2))
-        for links in circuit.connections:
-            for ends, seen in ((links.source, as_source), (links.target, as_target)):
-                mine = ends[(ends >= start) & (ends < start + group.count)] - start
-                np.add.at(seen, mine, 1)
-        lost = int(((as_source == 0) & (as_target == 0)).sum())
-        if lost:
+        sent, got = (_degrees(circuit, g, end) for end in ("source", "target"))
+        if lost := int(((sent == 0) & (got == 0)).sum()):
             faults.warn("ports that no edge touches", lost)
-        against = {"in": (as_target, "lead to"), "out": (as_source, "start at")}
-        for io, (seen, verb) in against.items():
-            if times := int(seen[group.labels["port_io"] == io].sum()):
+        for io, degree, verb in (("in", got, "lead to"), ("out", sent, "start at")):
+            if times := int(degree[group.labels["port_io"] == io].sum()):
                 faults.warn(f"edges that {verb} a port with port_io '{io}'", times)
 
 
@@ -290,19 +282,12 @@ def _single_accesses(circuit: Circuit, faults: Faults) -> None:
         single = [a for a in group.model.accesses if a.single]
         if not single:
             continue
-        start = int(circuit.starts[g])
-        names = [a.name for a in group.model.accesses]
-        count = {name: np.zeros(group.count, dtype=np.int64) for name in names}
-        for links in circuit.connections:
-            if links.access in count:
-                mine = links.target[(links.target >= start) & (links.target < start + group.count)]
-                np.add.at(count[links.access], mine - start, 1)
-        connected = np.sum(list(count.values()), axis=0) > 0
+        degrees = {a.name: _degrees(circuit, g, "target", a.name) for a in group.model.accesses}
+        connected = np.sum(list(degrees.values()), axis=0) > 0
         for access in single:
-            found = count[access.name]
+            found = degrees[access.name]
             bad = np.flatnonzero(connected & (found != 1))
             say = f"({group.name}): needs one edge that carries '{access.variable}' "
             say += f"into '{access.name}'" if access.receptor else "from the component it drives"
-            told = bad[: faults.room()]
-            texts = [f"{node_name(group.uids[i])} {say} (got {found[i]})" for i in told]
+            texts = (f"{node_name(group.uids[i])} {say} (got {found[i]})" for i in bad)
             faults.add_each(texts, len(bad))

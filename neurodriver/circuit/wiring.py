@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,12 +22,7 @@ Model = type[NDComponent]
 class Inserted:
     """What comes between a variable of one kind and an access of a current.
 
-    Attributes
-    ----------
-    kind : VariableKind
-        Of the variable that an edge carries.
-    prefix : str
-        Names of the components are ``<prefix>_<n>``.
+    Its components are called ``<prefix>_<n>``.
     """
 
     kind: VariableKind
@@ -85,21 +80,55 @@ def into_current(circuit: Circuit, links: Connections) -> bool:
     return access.variable != links.variable and takes(model, access, links.variable, kind)
 
 
+def fitting(circuit: Circuit, target: Model, variable: str, access: str) -> list[Access]:
+    """Return the accesses of a target that take a variable under a name."""
+    kind = circuit.kinds.of(variable)
+    named = [a for a in target.accesses if a.name == access]
+    return [a for a in named if takes(target, a, variable, kind)]
+
+
+def numbers_of(
+    circuit: Circuit, variable: str, access: str, targets: Iterable[Model]
+) -> dict[str, Parameter]:
+    """Return the numbers that connections of a variable into an access carry."""
+    rules: dict[str, Parameter] = {}
+    for model in targets:
+        for found in fitting(circuit, model, variable, access):
+            rules.update(found.connection)
+            if found.variable != variable:
+                rules.update(INSERTED[circuit.kinds.of(variable)].rules())
+    return rules
+
+
+def misfits(
+    circuit: Circuit,
+    variable: str,
+    access: str,
+    sources: Sequence[Model],
+    targets: Sequence[Model],
+) -> Iterator[str]:
+    """Yield what sources and targets do not know of a variable and an access."""
+    for model in sources:
+        if variable not in model.updates and not model.is_port:
+            known = ", ".join(model.updates) or "nothing"
+            hint = near(str(variable), model.updates)
+            yield f"the source {model.__name__} updates {known}{hint}"
+    for model in targets:
+        fits = access == "" if model.is_port else fitting(circuit, model, variable, access)
+        if not fits:
+            known = ", ".join(f"{a.variable} -> {a.name}" for a in model.accesses) or "nothing"
+            yield f"the target {model.__name__} accesses {known}"
+    if not access and all(any(m.is_port for m in ends) for ends in (sources, targets)):
+        yield "they lead from ports to ports; put components between them"
+
+
 @dataclass(frozen=True)
 class Wire:
-    """Meaning of all edges of one kind.
+    """What all edges of one kind carry, and into which access of the target.
 
-    Attributes
-    ----------
-    variable : str
-        What flows; empty when there is a fault.
-    access : str
-        Access of the target; empty for an output port. One of a current with another variable asks
-        for what ``INSERTED`` says.
-    fault, warning : str
-        What is wrong, or only suspicious.
-    unmatched : bool
-        Whether the fault is that the two models have no variable in common.
+    ``variable`` is empty when there is a fault; ``access`` is empty for an output port. An access
+    of a current with another variable asks for what ``INSERTED`` says. ``unmatched``: the fault is
+    that the two models have no variable in common.
     """
 
     variable: str = ""
@@ -110,16 +139,8 @@ class Wire:
 
 
 def resolve(source: Model, target: Model, variable: str = "", receptor: str = "") -> Wire:
-    """Decide what an edge between two models carries.
+    """Decide what an edge between two models carries; ``variable`` and ``receptor`` are its own.
 
-    Parameters
-    ----------
-    source, target : NDComponent subclasses
-    variable, receptor : str
-        The edge's attributes; empty where missing.
-
-    Notes
-    -----
     Without ``variable`` the first of the target's accesses that the source updates is taken. A
     conductance into a target that accesses a current but not this goes through an Aggregator; a
     potential, where the edge says so, through GapJunctions.

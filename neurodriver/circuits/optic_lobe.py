@@ -16,13 +16,12 @@ References
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -138,8 +137,7 @@ class OpticLobe:
         return oblique * (np.sqrt(3.0) / 2.0), -(np.asarray(u, dtype=np.float64) + oblique / 2.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Filters:
+class _Filters(NamedTuple):
     """The rows of the filters that end on one type, sorted by source type, -du, -dv."""
 
     source_type: NDArray[np.int32]
@@ -221,30 +219,14 @@ def expand(extent: int, folder: Path | None = None) -> OpticLobe:
     """
     folder = data_folder() if folder is None else folder
     types = _read(folder / "types.csv")
-    names = np.array(types["type"])
-    kinds = zip(types["lattice"], _integers(types["a"]), _integers(types["b"]), strict=True)
+    kinds = zip(types["lattice"], types["a"], types["b"], strict=True)
     places = [lattice(extent, kind, int(a), int(b)) for kind, a, b in kinds]
-    cell_type = np.repeat(np.arange(names.size, dtype=np.int32), [u.size for u, _ in places])
-    u = np.concatenate([u for u, _ in places])
-    v = np.concatenate([v for _, v in places])
-    source, target, weight, inhibitory = _edges(
-        _read_filters(folder, types["type"]), extent, cell_type, u, v
-    )
-    return OpticLobe(
-        extent=extent,
-        type_names=names,
-        is_input=_integers(types["input"]) == 1,
-        is_output=_integers(types["output"]) == 1,
-        cell_type=cell_type,
-        u=u,
-        v=v,
-        time_constant=1e3 * _floats(types["time_constant_s"])[cell_type],
-        bias=_floats(types["bias"])[cell_type],
-        source=source,
-        target=target,
-        weight=weight,
-        inhibitory=inhibitory,
-    )
+    cell_type = np.repeat(np.arange(types.size, dtype=np.int32), [u.size for u, _ in places])
+    u, v = (np.concatenate(columns) for columns in zip(*places, strict=True))
+    edges = _edges(_read_filters(folder, types["type"].tolist()), extent, cell_type, u, v)
+    constant, bias = 1e3 * types["time_constant_s"][cell_type], types["bias"][cell_type]
+    takes, gives = types["input"] == 1, types["output"] == 1
+    return OpticLobe(extent, types["type"], takes, gives, cell_type, u, v, constant, bias, *edges)
 
 
 def circuit(extent: int) -> Circuit:
@@ -350,14 +332,14 @@ def _edges(
 
 def _read_filters(folder: Path, types: Sequence[str]) -> list[_Filters]:
     """Read pairs and filters, one entry per target type."""
-    number = {name: index for index, name in enumerate(types)}
-    pairs = _read(folder / "pairs.csv")
-    filters = _read(folder / "filters.csv")
-    pair, du, dv = (_integers(filters[key]) for key in ("pair", "du", "dv"))
-    source_type = np.array([number[name] for name in pairs["source"]], dtype=np.int32)[pair]
-    target_type = np.array([number[name] for name in pairs["target"]], dtype=np.int32)[pair]
-    sign = _floats(pairs["sign"])[pair]
-    weight = sign * _floats(filters["n_syn"]) * _floats(pairs["strength"])[pair]
+    pairs, filters = _read(folder / "pairs.csv"), _read(folder / "filters.csv")
+    pair, du, dv = (filters[name].astype(np.int32) for name in ("pair", "du", "dv"))
+    source_type, target_type = (
+        np.array([types.index(name) for name in pairs[end].tolist()], np.int32)[pair]
+        for end in ("source", "target")
+    )
+    sign = pairs["sign"][pair].astype(np.float64)
+    weight = sign * filters["n_syn"] * pairs["strength"][pair]
     order = np.lexsort((-dv, -du, source_type, target_type))
     bounds = np.searchsorted(target_type[order], np.arange(1, len(types)))
     columns = (source_type, du, dv, weight, sign < 0)
@@ -365,16 +347,8 @@ def _read_filters(folder: Path, types: Sequence[str]) -> list[_Filters]:
     return [_Filters(*rows) for rows in zip(*split, strict=True)]
 
 
-def _read(path: Path) -> dict[str, tuple[str, ...]]:
-    """Read a table with a header as columns of text."""
-    with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    return dict(zip(header, zip(*rows, strict=True), strict=True))
-
-
-def _integers(column: Sequence[str]) -> NDArray[np.int32]:
-    return np.array(column, dtype=np.int32)
-
-
-def _floats(column: Sequence[str]) -> NDArray[np.float64]:
-    return np.array(column, dtype=np.float64)
+def _read(path: Path) -> NDArray[Any]:
+    """Read a table with a header; its columns are fields."""
+    return np.genfromtxt(
+        path, delimiter=",", names=True, dtype=None, encoding="utf-8", deletechars=""
+    )

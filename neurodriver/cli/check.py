@@ -23,7 +23,7 @@ from . import experiments, options
 def command(**given: Any) -> int:
     """Validate a circuit or an experiment; print a summary, of a circuit also its memory."""
     if experiments.is_experiment(given["file"]):
-        experiments.refuse_options(["strict"])
+        options.refuse_options(["strict"])
         return experiments.check(given["file"], given["strict"])
     from ..plan.arrays import Kind
     from ..plan.compile import compile_circuit
@@ -35,20 +35,15 @@ def command(**given: Any) -> int:
     for group in circuit.groups:
         click.echo(f"  {group.count:>10,}  {group.name}")
     program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
-    rows = []
-    for variable, size in program.layout.nbytes().items():
-        ring = program.layout.rings[variable]
+    layout, rows = program.layout, []
+    for variable, size in layout.nbytes().items():
+        ring = layout.rings[variable]
         rows.append((variable, f"{ring.depth} rows of {ring.width:,}", size))
     for (number, access), gather in program.gathers.items():
-        what = f"{program.circuit.groups[number].name} <- {access}"
         if gather.edges:
-            rows.append(
-                (
-                    what,
-                    f"{gather.edges:,} connections, {gather.form}",
-                    gather.nbytes(program.dtype.itemsize),
-                )
-            )
+            what = f"{program.circuit.groups[number].name} <- {access}"
+            form = f"{gather.edges:,} connections, {gather.form}"
+            rows.append((what, form, gather.nbytes(program.dtype.itemsize)))
     kinds = (Kind.STATE, Kind.PARAMETER, Kind.CONSTANT)
     other = sum(r.nbytes for r in program.arrays.values() if r.shape and r.key.kind in kinds)
     rows.append(("parameters and states", "", other))

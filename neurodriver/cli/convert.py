@@ -26,12 +26,12 @@ def command(**given: Any) -> int:
     OLD is any circuit that can be read: GEXF, HDF5 or a SONATA circuit_config.json. A graph in the
     form of an older version gets the form of today.
     """
-    from ..io.files import is_hdf5, is_json, same_file
+    from ..io.files import is_hdf5, is_json
 
     begin = time.perf_counter()
     old, new = given["old"], given["new"]
     graph = not (is_hdf5(old) or is_json(old))
-    if same_file(old, new):
+    if old.exists() and new.exists() and old.samefile(new):
         raise NeurodriverError(f"{new}: this would replace the file that is read; name another one")
     models = load_models(given["model_files"])
     circuit = _of_graph(given, models) if graph else _of_columns(given, models)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import LPUExecutionError, NeurodriverError
-from .profiled import check_trace, profiled, tell
+from .reports import Pace, check_trace, profiled, tell
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -24,38 +23,6 @@ ENDINGS = (".toml", ".yaml", ".yml")
 def is_experiment(path: Path) -> bool:
     """Whether a file is called like an experiment."""
     return path.suffix.lower() in ENDINGS
-
-
-def refuse_options(allowed: Iterable[str]) -> None:
-    """Refuse options that an experiment file tells itself.
-
-    Raises
-    ------
-    UsageError
-    """
-    context = click.get_current_context()
-    given = {
-        name
-        for name in context.params
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    }
-    for parameter in context.command.params:
-        if parameter.name in given - {*allowed, "file"}:
-            message = f"{parameter.opts[-1]} is for circuits; an experiment tells it in its file"
-            raise click.UsageError(message)
-
-
-def need_options(given: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Refuse a circuit without the options that it needs.
-
-    Raises
-    ------
-    MissingParameter
-    """
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        if parameter.name in names and given[parameter.name] is None:
-            raise click.MissingParameter(ctx=context, param=parameter)
 
 
 def check(path: Path, strict: bool) -> int:
@@ -73,15 +40,7 @@ def run(
 ) -> int:
     """Run an experiment, some of its keys replaced; under ``mpiexec`` rank 0 speaks for all.
 
-    Parameters
-    ----------
-    path : Path
-    replaced : mapping of str to Any
-        Keys of its section ``experiment``.
-    show : bool
-        Whether to print a profile.
-    trace : Path, optional
-        File for a Chrome trace.
+    ``show`` prints a profile, ``trace`` names the file of a Chrome trace.
     """
     from ..experiment import load_experiment
     from ..experiment.run import agreed
@@ -118,35 +77,20 @@ def _run(experiment: Experiment, begin: float, speaks: bool) -> None:
     from ..experiment.run import run as run_experiment
 
     steps, dt = experiment.steps, experiment.section.dt
-    start = begin
-    bar: Any = None
+    pace = Pace(steps, dt)
 
     def ready(man: Manager) -> None:
-        nonlocal start, bar
-        start = time.perf_counter()
         if speaks:
             ranks = f" on {man.size} ranks" if man.size > 1 else ""
             what = f"{len(man)} LPUs{ranks}; {steps:,} steps of {dt:g} s"
-            click.echo(f"{what}; ready in {start - begin:.2f} s")
-            if sys.stderr.isatty() and man.lpus:
-                from tqdm import tqdm
-
-                bar = tqdm(total=steps, unit=" steps", unit_scale=True)
-
-    def progress(done: int) -> None:
-        if bar is not None:
-            bar.update(done)
+            click.echo(f"{what}; ready in {time.perf_counter() - begin:.2f} s")
+        pace.start(speaks and bool(man.lpus))
 
     try:
-        output = run_experiment(experiment, ready, progress)
+        output = run_experiment(experiment, ready, pace)
     except KeyboardInterrupt:
         raise NeurodriverError("interrupted; the recordings hold what was done") from None
     finally:
-        if bar is not None:
-            bar.close()
+        pace.close()
     if speaks:
-        spent = time.perf_counter() - start
-        simulated = steps * dt
-        factor = simulated / spent if spent else float("inf")
-        click.echo(f"{simulated:g} s simulated in {spent:.2f} s ({factor:.3g} x real time)")
-        click.echo(str(output))
+        pace.tell(output)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,3 +28,25 @@ def positive(unit: str) -> Callable[[click.Context, click.Parameter, float | Non
         return value
 
     return check
+
+
+def refuse_options(allowed: Iterable[str]) -> None:
+    """Refuse options that an experiment file tells itself."""
+    context = click.get_current_context()
+    given = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
+    for parameter in context.command.params:
+        if parameter.name in given - {*allowed, "file"}:
+            message = f"{parameter.opts[-1]} is for circuits; an experiment tells it in its file"
+            raise click.UsageError(message)
+
+
+def need_options(given: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Refuse a circuit without the options that it needs."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and given[parameter.name] is None:
+            raise click.MissingParameter(ctx=context, param=parameter)

@@ -13,11 +13,10 @@ import click
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
-from ..model.kinds import VariableKind
 from ..model.loading import load_models
 from ..plan.target import TARGETS
 from . import experiments, options
-from .profiled import check_trace, profiled, tell
+from .reports import Pace, check_trace, profiled, tell
 
 LONGEST_RUN = 2**53
 """Steps whose times are exact."""
@@ -65,10 +64,10 @@ def command(**given: Any) -> int:
     """
     if experiments.is_experiment(given["file"]):
         replaced = ("output", "backend", "device", "executor")
-        experiments.refuse_options([*replaced, "profile", "trace"])
+        options.refuse_options([*replaced, "profile", "trace"])
         keys = {name: given[name] for name in replaced}
         return experiments.run(given["file"], keys, given["profile"], given["trace"])
-    experiments.need_options(given, ["dt", "duration", "output"])
+    options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])
     with profiled(given["profile"], given["trace"]) as profile:
@@ -118,10 +117,16 @@ def _run_circuit(given: dict[str, Any]) -> None:
     with lpu:
         ready = time.perf_counter() - begin
         click.echo(f"{circuit}; {steps:,} steps of {given['dt']:g} s; ready in {ready:.2f} s")
-        spent = _run(lpu, steps)
-    factor = lpu.time / spent if spent else float("inf")
-    click.echo(f"{lpu.time:g} s simulated in {spent:.2f} s ({factor:.3g} x real time)")
-    click.echo(str(output))
+        pace = Pace(steps, given["dt"])
+        pace.start()
+        try:
+            lpu.run(steps, progress=pace)
+        except KeyboardInterrupt:
+            message = f"interrupted after {lpu.step:,} of {steps:,} steps"
+            raise NeurodriverError(f"{message}; the recording holds them") from None
+        finally:
+            pace.close()
+    pace.tell(output)
 
 
 def _steps(duration: float, dt: float, interval: int) -> int:
@@ -134,41 +139,10 @@ def _steps(duration: float, dt: float, interval: int) -> int:
     return steps
 
 
-def _run(lpu: Any, steps: int) -> float:
-    """Run with a bar on a terminal, quietly otherwise; return the seconds spent."""
-    begin = time.perf_counter()
-    try:
-        if sys.stderr.isatty():
-            _run_with_bar(lpu, steps)
-        else:
-            lpu.run(steps)
-    except KeyboardInterrupt:
-        message = f"interrupted after {lpu.step:,} of {steps:,} steps; the recording holds them"
-        raise NeurodriverError(message) from None
-    return time.perf_counter() - begin
-
-
-def _run_with_bar(lpu: Any, steps: int) -> None:
-    from tqdm import tqdm
-
-    begin = time.perf_counter()
-    shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix} [{elapsed}<{remaining}]"
-    with tqdm(total=steps, bar_format=shape, unit_scale=True) as bar:
-
-        def progress(done: int) -> None:
-            spent = time.perf_counter() - begin
-            bar.set_postfix_str(f"{lpu.time:.3g} s, {lpu.time / spent:.2g} x real time", False)
-            bar.update(done)
-
-        lpu.run(steps, progress=progress)
-
-
 def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[str] | None]]:
     """Return what to record: pairs of variable and uids (None: all)."""
     if not texts:
-        known = {v for g in circuit.groups for v in g.model.updates}
-        usual = circuit.kinds.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
-        return [(v, None) for v in usual or sorted(known)]
+        return [(variable, None) for variable in circuit.usual_variables]
     requests: dict[str, list[str] | None] = {}
     for text in texts:
         variable, mark, names = text.partition(":")

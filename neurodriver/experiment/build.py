@@ -17,42 +17,33 @@ from ..circuit import Circuit
 from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
 from ..model.component import NDComponent
-from ..model.kinds import VariableKind
 from ..model.loading import load_models
+from ..parallel.directory import port_table
 from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
 from ..run.lpu import LPU, as_circuit, command_line
-from .load import Experiment
-from .pattern_files import TypedPorts, check_types
-from .positions import Path as KeyPath
+from .contents import Contents
+from .pattern_files import Wiring
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
 from .schema import InputSection, Selection, key_of
+from .source import KeyPath
 
 MOST_KNOWN = 2000
 """Near misses are looked for among so many names."""
 
 
 class ExperimentLPU(LPU):
-    """One LPU of an experiment.
+    """One LPU of an experiment, whose patterns may state the types of its ports."""
 
-    Parameters
-    ----------
-    experiment : Experiment
-    id : str
-        Its name there.
-    typed : sequence of TypedPorts
-        What patterns say of the types of its ports.
-    """
-
-    def __init__(self, experiment: Experiment, id: str, typed: Sequence[TypedPorts] = ()) -> None:
+    def __init__(self, experiment: Contents, id: str, wired: Sequence[Wiring] = ()) -> None:
         section, path = experiment.section.lpu[id], ("lpu", id)
         with told(experiment, (*path, "circuit" if section.circuit else "function")):
             circuit = make_circuit(experiment, id)
             if section.random_namespace is not None:
                 circuit = circuit.in_random_namespace(section.random_namespace)
-        for one in typed:
+        for one in wired:
             with told(experiment, one.path):
-                check_types(circuit, id, one)
+                _check_types(circuit, id, one)
         inputs = [
             make_input(experiment, circuit, one, (*path, "input", i))
             for i, one in enumerate(section.input)
@@ -77,23 +68,34 @@ class ExperimentLPU(LPU):
 
 
 @contextmanager
-def told(experiment: Experiment, path: KeyPath) -> Iterator[None]:
+def told(experiment: Contents, path: KeyPath) -> Iterator[None]:
     """Let errors say which key of the file they come from."""
-    where = f"{experiment.source.path}: line {experiment.source.positions.line(path)}"
-    where = f"{where}: {key_of(path)}"
     try:
         yield
-    except ExperimentError as error:
-        if str(error).startswith(str(experiment.source.path)):
-            raise
-        raise ExperimentError(f"{where}{error}") from error
-    except NeurodriverError as error:
-        raise ExperimentError(f"{where}{error}") from error
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(last.filename).name}, line {last.lineno}"
-        said = f"{type(error).__name__}: {error}"
-        raise ExperimentError(f"{where}{said} ({place})") from error
+        file, text = str(experiment.source.path), str(error)
+        if isinstance(error, ExperimentError) and text.startswith(file):
+            raise
+        if not isinstance(error, NeurodriverError):
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(last.filename).name}, line {last.lineno}"
+            text = f"{type(error).__name__}: {error} ({place})"
+        line = experiment.source.line(path)
+        raise ExperimentError(f"{file}: line {line}: {key_of(path)}{text}") from error
+
+
+def _check_types(circuit: Circuit, lpu: str, one: Wiring) -> None:
+    """Refuse ports of another type than a pattern states."""
+    table = port_table(circuit, 1.0)
+    sides = [side for side in (0, 1) if one.between[side] == lpu]
+    for kind, ports in [item for side in sides for item in one.typed(side).items()]:
+        rows = table.find(ports)
+        wrong = np.flatnonzero((rows >= 0) & (table.spike[rows] != (kind == "spike")))
+        if len(wrong):
+            other = "gpot" if kind == "spike" else "spike"
+            more = f", and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
+            message = f"port '{ports[wrong[0]]}' of {lpu}{more} of type {other}"
+            raise ExperimentError(f"{message}, the pattern says {kind}")
 
 
 @cache
@@ -102,7 +104,7 @@ def own_models(file: Path) -> tuple[type[NDComponent], ...]:
     return tuple(load_models((file,)))
 
 
-def make_circuit(experiment: Experiment, lpu: str) -> Circuit:
+def make_circuit(experiment: Contents, lpu: str) -> Circuit:
     """Return the circuit of an LPU."""
     section, folder = experiment.section.lpu[lpu], experiment.folder
     files = [*experiment.section.models, *section.models]
@@ -119,7 +121,7 @@ def make_circuit(experiment: Experiment, lpu: str) -> Circuit:
 
 
 def make_input(
-    experiment: Experiment, circuit: Circuit, section: InputSection, path: KeyPath
+    experiment: Contents, circuit: Circuit, section: InputSection, path: KeyPath
 ) -> Input:
     """Return an input, checked against the circuit that it enters."""
     folder = experiment.folder
@@ -145,16 +147,15 @@ def make_input(
         return made
 
 
-def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[HDF5Recorder]:
+def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF5Recorder]:
     """Return the recorder of an LPU, none where it records nothing."""
     section, file = experiment.section.lpu[lpu], experiment.recording_of(lpu)
     if file is None:
         return []
     known = {v for g in circuit.groups for v in g.model.updates}
     if section.record is None:
-        usual = circuit.kinds.updated(VariableKind.POTENTIAL, VariableKind.EVENT)
-        return [HDF5Recorder(file, [(v, None) for v in usual or sorted(known)],
-                             section.sample_interval)]  # fmt: skip
+        every = [(variable, None) for variable in circuit.usual_variables]
+        return [HDF5Recorder(file, every, section.sample_interval)]
     requests: list[tuple[str, Sequence[str] | None]] = []
     for variable, what in section.record.items():
         path: KeyPath = ("lpu", lpu, "record", variable)
@@ -173,17 +174,8 @@ def make_recorders(experiment: Experiment, circuit: Circuit, lpu: str) -> list[H
 def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[str]:
     """Return the uids that a selection means, in the order of the circuit.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    selection : Selection
-    updates : str, optional
-        Leave out components that do not update this variable.
-
-    Raises
-    ------
-    ExperimentError
-        When it means none.
+    With ``updates``, components that do not update this variable are left out. A selection that
+    means none raises ExperimentError.
     """
     names = [g.name for g in circuit.groups if not g.is_port and not g.hidden]
     if selection.model != "*" and selection.model not in names:

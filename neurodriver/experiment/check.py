@@ -16,24 +16,16 @@ from ..plan.compile import compile_circuit
 from ..run.lpu import LPU, managed
 from ..run.requests import recorded_columns
 from .build import ExperimentLPU
-from .load import Experiment
-from .pattern_files import Wiring, typed_ports
+from .contents import Contents
+from .pattern_files import Wiring
 from .run import wirings
 
 
-def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
+def check(experiment: Contents, strict: bool = False) -> Iterator[str]:
     """Make all circuits, inputs and patterns in this process; yield lines that describe them.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    strict : bool
-        Turn warnings, of input ports that nothing feeds for instance, into errors.
-
-    Raises
-    ------
-    ExperimentError, CircuitError
-        With everything that is wrong.
+    Everything that is wrong is raised together. ``strict`` turns warnings, of input ports that
+    nothing feeds for instance, into errors.
     """
     section, name = experiment.section, str(experiment.source.path)
     steps, dt = experiment.steps, section.dt
@@ -61,15 +53,14 @@ def check(experiment: Experiment, strict: bool = False) -> Iterator[str]:
     yield f"records to {experiment.output}"
 
 
-def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
+def _make(experiment: Contents, wired: list[Wiring]) -> dict[str, LPU]:
     """Make all LPUs; what is wrong with any of them is told together."""
     lpus: dict[str, LPU] = {}
     faults: list[str] = []
     for name in experiment.section.lpu:
-        typed = typed_ports(wired, name)
         try:
             with managed(name):
-                lpus[name] = ExperimentLPU(experiment, name, typed)
+                lpus[name] = ExperimentLPU(experiment, name, wired)
             _compile(experiment, name, lpus[name])
         except NeurodriverError as error:
             faults.append(str(error))
@@ -78,7 +69,7 @@ def _make(experiment: Experiment, wired: list[Wiring]) -> dict[str, LPU]:
     return lpus
 
 
-def _compile(experiment: Experiment, name: str, lpu: LPU) -> None:
+def _compile(experiment: Contents, name: str, lpu: LPU) -> None:
     """Find faults of dt, delays and recorded variables."""
     section = experiment.section
     targets = [target for one in lpu.inputs for target in one.targets]
@@ -122,7 +113,7 @@ def _kinds(table: PortTable, crossing: Crossing) -> str:
     return ", ".join(f"{n:,} {kind}" for kind, n in count.items())
 
 
-def _describe(experiment: Experiment, name: str, lpu: LPU, table: PortTable) -> Iterator[str]:
+def _describe(experiment: Contents, name: str, lpu: LPU, table: PortTable) -> Iterator[str]:
     """Yield the lines about one LPU."""
     circuit = lpu.circuit
     ports = f"{int((~table.out).sum()):,} input and {int(table.out.sum()):,} output ports"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..errors import ExperimentError
-from .references import check_references, file_of
-from .schema import ExperimentSection, FaultsOfFile, validate
-from .source import Source, read_source
+from .contents import Contents
+from .references import Check, file_of
+from .run import run as run_experiment
+from .schema import FaultsOfFile, validate
+from .source import read_source
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
+class Experiment(Contents):
     """LPUs, patterns between them, and how long they run.
 
     Attributes
@@ -34,41 +35,6 @@ class Experiment:
     >>> experiment.run()  # doctest: +SKIP
     """
 
-    source: Source
-    section: ExperimentSection
-    command: tuple[str, ...] = ()
-
-    @property
-    def folder(self) -> Path:
-        """Where relative paths begin."""
-        return self.source.folder
-
-    @property
-    def steps(self) -> int:
-        """Length of the run."""
-        if self.section.steps is not None:
-            return self.section.steps
-        assert self.section.duration is not None
-        return round(self.section.duration / self.section.dt)
-
-    @cached_property
-    def output(self) -> Path:
-        """The master file: the experiment's name with the ending ``.h5`` when none is named."""
-        name = self.section.output
-        return file_of(name, self.folder) if name else self.source.path.with_suffix(".h5")
-
-    def recording_of(self, lpu: str) -> Path | None:
-        """Return the file that an LPU records to, None where it records nothing."""
-        if self.section.lpu[lpu].record == {}:
-            return None
-        return self.output.with_name(f"{self.output.stem}.{lpu}{self.output.suffix}")
-
-    @property
-    def recordings(self) -> dict[str, Path]:
-        """LPU -> file of its recording."""
-        found = {name: self.recording_of(name) for name in self.section.lpu}
-        return {name: path for name, path in found.items() if path is not None}
-
     def run(self) -> Path:
         """Run it in this process, or on all ranks of a job; return the master file.
 
@@ -77,9 +43,7 @@ class Experiment:
         NeurodriverError
             On every rank, when an LPU of any rank fails.
         """
-        from .run import run
-
-        return run(self)
+        return run_experiment(self)
 
 
 def load_experiment(
@@ -109,15 +73,15 @@ def load_experiment(
     source = read_source(Path(path))
     faults = FaultsOfFile(source)
     section = validate(source, faults)
-    valid = not faults.count
-    check_references(section, source.folder, faults)
+    Check(section, source.folder, faults)
+    if faults.count:
+        raise ExperimentError(faults.report())
     if output is not None:
-        section = section.model_copy(update={"output": str(Path(output).resolve())})
+        replaced["output"] = str(Path(output).resolve())
     known = {name: value for name, value in replaced.items() if value is not None}
     section = section.model_copy(update=known)
     experiment = Experiment(source, section, tuple(sys.argv if command is None else command))
-    if valid:
-        _check_output(experiment, faults)
+    _check_output(experiment, faults)
     if faults.count:
         raise ExperimentError(faults.report())
     return experiment

@@ -3,56 +3,28 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..circuit import Circuit
 from ..circuit.circuit import Column
 from ..errors import ExperimentError, near, quoted
-from ..parallel.directory import port_table
 from ..ports import Pattern, Selector
-from .load import Experiment
-from .positions import Path as KeyPath
+from .contents import Contents
 from .references import completed, file_of, function_of
 from .schema import PatternSection
-
-Rows = list[dict[str, str]]
-
-
-@dataclass(frozen=True, eq=False)
-class TypedPorts:
-    """Ports of one LPU whose type a pattern states.
-
-    Attributes
-    ----------
-    path : path
-        The key that states it.
-    ports : (n,) str
-    type : {"gpot", "spike"}
-    """
-
-    path: KeyPath
-    ports: Column
-    type: str
+from .source import KeyPath
 
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
     """A pattern between two LPUs.
 
-    Attributes
-    ----------
-    path : path
-        The key of the experiment file that tells of it, and of the types of its ports.
-    between : (str, str)
-    pattern : Pattern
-    interfaces : (int, int)
-    delay : float
-        Seconds on top of the one step of a crossing.
+    ``path`` is the key of the file that tells of it and of the types of its ports; ``delay`` are
+    seconds on top of the one step of a crossing.
     """
 
     path: KeyPath
@@ -66,51 +38,21 @@ class Wiring:
         """How many ports it joins."""
         return int(np.count_nonzero(self.pattern.sorted_links().column("conn") != 0))
 
-    def typed(self, side: int) -> list[TypedPorts]:
-        """Return the ports of one LPU whose type is stated."""
+    def typed(self, side: int) -> dict[str, Column]:
+        """Return the ports of one LPU whose type (gpot or spike) is stated, by type."""
         interface = self.pattern.interface
         mine = np.asarray(interface.labels["interface"].values()) == self.interfaces[side]
         types = np.asarray(interface.labels["type"].values())
-        out = []
-        for kind in ("gpot", "spike"):
-            rows = np.flatnonzero(mine & (types == kind))
-            if len(rows):
-                names = np.asarray(interface.ids.take(rows).texts(), dtype=np.str_)
-                out.append(TypedPorts(self.path, names, kind))
-        return out
+        rows = {kind: np.flatnonzero(mine & (types == kind)) for kind in ("gpot", "spike")}
+        return {
+            kind: np.asarray(interface.ids.take(found).texts(), dtype=np.str_)
+            for kind, found in rows.items()
+            if len(found)
+        }
 
 
-def check_types(circuit: Circuit, lpu: str, typed: TypedPorts) -> None:
-    """Refuse ports of another type than a pattern states.
-
-    Raises
-    ------
-    ExperimentError
-    """
-    table = port_table(circuit, 1.0)
-    rows = table.find(typed.ports)
-    wrong = np.flatnonzero((rows >= 0) & (table.spike[rows] != (typed.type == "spike")))
-    if len(wrong):
-        other = "gpot" if typed.type == "spike" else "spike"
-        more = f", and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
-        message = f"port '{typed.ports[wrong[0]]}' of {lpu}{more} of type {other}"
-        raise ExperimentError(f"{message}, the pattern says {typed.type}")
-
-
-def typed_ports(wired: Sequence[Wiring], lpu: str) -> list[TypedPorts]:
-    """Return what all patterns state of the ports of an LPU."""
-    sides = [(one, side) for one in wired for side in (0, 1) if one.between[side] == lpu]
-    return [typed for one, side in sides for typed in one.typed(side)]
-
-
-def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath) -> list[Wiring]:
-    """Return what one section of an experiment file connects.
-
-    Raises
-    ------
-    NeurodriverError
-        When it is no pattern.
-    """
+def make_wirings(experiment: Contents, section: PatternSection, path: KeyPath) -> list[Wiring]:
+    """Return what one section of an experiment file connects."""
     between = (section.between[0], section.between[1]) if section.between else None
     interfaces = section.interfaces[0], section.interfaces[1]
     made: dict[tuple[str, str], Any] = {}
@@ -134,7 +76,7 @@ def make_wirings(experiment: Experiment, section: PatternSection, path: KeyPath)
 
 
 def _of_function(
-    given: Any, between: tuple[str, str] | None, experiment: Experiment
+    given: Any, between: tuple[str, str] | None, experiment: Contents
 ) -> dict[tuple[str, str], Any]:
     """Return what a function gave: one pattern, or several by pairs of LPUs."""
     if isinstance(given, Pattern) and between is not None:
@@ -168,17 +110,10 @@ def _inline(from_: str, to: str, kind: str | None) -> Pattern:
 
 
 def read_pattern(path: Path) -> Pattern:
-    """Read a pattern from a file.
+    """Read a pattern, from interface 0 to interface 1.
 
-    Parameters
-    ----------
-    path : Path
-        GEXF as `Pattern.to_graph` makes it, or CSV: columns ``from`` and ``to``, or those of
-        `Pattern.from_csv` under a header, from interface 0 to interface 1.
-
-    Raises
-    ------
-    ExperimentError
+    GEXF is as `Pattern.to_graph` makes it. CSV has the columns ``from`` and ``to``, or those of
+    `Pattern.from_csv` under a header.
     """
     if path.suffix.lower() == ".csv":
         return _read_csv(path)

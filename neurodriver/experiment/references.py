@@ -5,16 +5,26 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExperimentError, near, quoted
-from .positions import Path as KeyPath
-from .schema import ExperimentSection, FaultsOfFile, InputSection
-
-KNOWN_TO_INPUTS = ("dt", "circuit")
-"""Arguments of inputs that need not be given."""
+from ..errors import ExperimentError, SelectorError, near, quoted
+from .schema import (
+    BROKEN_LPU,
+    BROKEN_PATTERN,
+    LONGEST_RUN,
+    RESERVED,
+    SELECTED,
+    ExperimentSection,
+    FaultsOfFile,
+    InputSection,
+    LPUSection,
+    PatternSection,
+    is_selection,
+    said,
+)
+from .source import KeyPath
 
 PATTERN_FILES = (".gexf", ".gexf.gz", ".csv")
 """Endings of files of patterns."""
@@ -26,13 +36,7 @@ def file_of(name: str, folder: Path) -> Path:
 
 
 def function_of(text: str, folder: Path) -> Callable[..., Any]:
-    """Return the function ``module:name``; the folder of the experiment is searched first.
-
-    Raises
-    ------
-    ExperimentError
-        When there is none.
-    """
+    """Return the function ``module:name``; the folder of the experiment is searched first."""
     module_name, mark, name = text.partition(":")
     if not (mark and name and module_name.replace(".", "").isidentifier()):
         raise ExperimentError(f"must be module:function, got {quoted(text)}")
@@ -94,133 +98,158 @@ def completed(
     return {**{name: value for name, value in known.items() if name in taken}, **arguments}
 
 
-def check_references(found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
-    """Note what a file names and is not there, or does not take what it is given."""
-    check = _Check(found, folder, faults)
-    check.models(found.models, ("models",))
-    for name, lpu in found.lpu.items():
-        path: KeyPath = ("lpu", name)
-        check.models(lpu.models, (*path, "models"))
-        if lpu.circuit is not None:
-            check.file(lpu.circuit, (*path, "circuit"))
-        if lpu.function is not None:
-            check.function(lpu.function, lpu.arguments, path)
-        for i, one in enumerate(lpu.input):
-            check.input(one, (*path, "input", i))
-    for i, pattern in enumerate(found.pattern):
-        path = ("pattern", i)
-        for j, name in enumerate(pattern.between or []):
-            if name not in found.lpu:
-                message = f"there is no LPU {quoted(name)}{near(name, found.lpu)}; "
-                faults.at((*path, "between", j), f"{message}there are {', '.join(found.lpu)}")
-        if pattern.file is not None:
-            check.file(pattern.file, (*path, "file"))
-            if not pattern.file.lower().endswith(PATTERN_FILES):
-                want = f"a pattern is a file {', '.join(PATTERN_FILES)}"
-                faults.at((*path, "file"), f"{want}, got {quoted(pattern.file)}")
-        if pattern.function is not None:
-            check.function(pattern.function, pattern.arguments, path)
-        for key, selector in (("from", pattern.from_), ("to", pattern.to)):
-            if selector is not None:
-                check.selector(selector, (*path, key))
-
-
-class _Check:
-    """Checks of single keys."""
+class Check:
+    """Notes what sections, each good in itself, leave open or name wrongly."""
 
     def __init__(self, found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
-        self.found, self.folder, self.faults = found, folder, faults
+        self.found, self.folder, self.note = found, folder, faults.at
+        whole = not faults.count
+        self.files(found.models, ("models",))
+        for name, lpu in found.lpu.items():
+            if lpu is not BROKEN_LPU:
+                self.lpu(name, lpu, ("lpu", name))
+        for i, pattern in enumerate(found.pattern):
+            if pattern is not BROKEN_PATTERN:
+                self.pattern(pattern, ("pattern", i))
+        if whole:
+            self.length()
+
+    def length(self) -> None:
+        """Check how long the experiment is."""
+        duration, dt = self.found.duration, self.found.dt
+        if (duration is None) == (self.found.steps is None):
+            self.note((), "give either 'duration' (s) or 'steps'")
+        elif duration is not None and not 1 <= duration / dt <= LONGEST_RUN:
+            steps = f"{duration / dt:.3g} steps of {dt:g} s"
+            self.note(("duration",), f"these are {steps}, allowed are 1 to {LONGEST_RUN:,}")
+
+    def lpu(self, name: str, lpu: LPUSection, path: KeyPath) -> None:
+        """Check an LPU and its inputs."""
+        if name in RESERVED:
+            taken = " and ".join(RESERVED)
+            self.note(path, f"an LPU cannot be called so; {taken} are taken")
+        if (lpu.circuit is None) == (lpu.function is None):
+            self.note(path, "give either 'circuit' (a file) or 'function' (module:name)")
+        if lpu.circuit is not None:
+            self.file(lpu.circuit, (*path, "circuit"))
+        self.files(lpu.models, (*path, "models"))
+        self.called(lpu, path)
+        for i, one in enumerate(lpu.input):
+            self.input(one, (*path, "input", i))
+
+    def pattern(self, pattern: PatternSection, path: KeyPath) -> None:
+        """Check a pattern."""
+        inline = pattern.from_ is not None or pattern.to is not None
+        ways = (pattern.file is not None) + (pattern.function is not None) + inline
+        if ways != 1 or (inline and (pattern.from_ is None or pattern.to is None)):
+            self.note(path, "give one of 'file', 'function', and 'from' with 'to'")
+        elif pattern.between is None and pattern.function is None:
+            self.note(path, "'between' is missing: the names of two LPUs")
+        if pattern.type is not None and not inline:
+            self.note((*path, "type"), "belongs to 'from' and 'to', which are not given")
+        if "interfaces" in pattern.model_fields_set and inline:
+            self.note((*path, "interfaces"), "belong to a 'file' or 'function'")
+        known = self.found.lpu
+        for j, name in enumerate(pattern.between or []):
+            if name not in known:
+                message = f"there is no LPU {quoted(name)}{near(name, known)}; there are "
+                self.note((*path, "between", j), message + ", ".join(known))
+        if pattern.file is not None:
+            self.file(pattern.file, (*path, "file"))
+            if not pattern.file.lower().endswith(PATTERN_FILES):
+                want = f"a pattern is a file {', '.join(PATTERN_FILES)}"
+                self.note((*path, "file"), f"{want}, got {quoted(pattern.file)}")
+        self.called(pattern, path)
+        self.selector(pattern.from_, (*path, "from"))
+        self.selector(pattern.to, (*path, "to"))
+
+    def input(self, one: InputSection, path: KeyPath) -> None:
+        """Check an input."""
+        known, filled = input_classes(), ("dt", "circuit")
+        if (one.class_ is None) == (one.function is None):
+            self.note(path, "give either 'class' or 'function' (module:name)")
+        elif one.function is not None:
+            function = self.function(one.function, (*path, "function"))
+            self.arguments(function, one.function, one.arguments, path, "function", filled)
+        elif one.class_ not in known:
+            message = f"no class of inputs {quoted(one.class_)}{near(str(one.class_), known)}"
+            self.note((*path, "class"), f"{message}; there are {', '.join(known)}")
+        else:
+            kind = known[one.class_]
+            self.arguments(kind, one.class_, one.arguments, path, "class", filled)
+            for name, parameter in parameters_of(kind).items():
+                self.value(one.arguments.get(name), parameter, (*path, name))
+
+    def value(self, value: Any, parameter: inspect.Parameter, path: KeyPath) -> None:
+        """Check an argument of an input, which may name a file, a function or components."""
+        if isinstance(value, str) and takes_a(parameter, "Path"):
+            self.file(value, path)
+        elif isinstance(value, str) and takes_a(parameter, "Callable"):
+            self.function(value, path)
+        elif parameter.name == "uids" and isinstance(value, dict) and not is_selection(value):
+            self.note(path, f"must be {SELECTED}, got {said(value)}")
 
     def file(self, name: str, path: KeyPath, folders: bool = False) -> None:
+        """Check that a file is there."""
         found = file_of(name, self.folder)
         if not (found.is_file() or (folders and found.is_dir())):
             where = "" if Path(name).is_absolute() else f" (looked for in {self.folder})"
             alike = [f.name for f in self.folder.iterdir() if f.suffix == Path(name).suffix]
-            hint = near(name, alike)
-            self.faults.at(path, f"no such file: {quoted(name)}{hint}{where}")
+            self.note(path, f"no such file: {quoted(name)}{near(name, alike)}{where}")
 
-    def models(self, names: list[str], path: KeyPath) -> None:
+    def files(self, names: list[str], path: KeyPath) -> None:
+        """Check that files or folders of models are there."""
         for i, name in enumerate(names):
             self.file(name, (*path, i), folders=True)
 
-    def selector(self, text: str, path: KeyPath) -> None:
-        from ..errors import SelectorError
+    def selector(self, text: str | None, path: KeyPath) -> None:
+        """Check that a selector names ports."""
         from ..ports import Selector
 
         try:
-            if not len(Selector(text).ids):
-                self.faults.at(path, f"{quoted(text)} names no port")
+            if text is not None and not len(Selector(text).ids):
+                self.note(path, f"{quoted(text)} names no port")
         except SelectorError as error:
-            self.faults.at(path, str(error))
+            self.note(path, str(error))
 
-    def function(self, text: str, arguments: Mapping[str, Any], path: KeyPath) -> None:
+    def function(self, name: str, path: KeyPath) -> Callable[..., Any] | None:
+        """Return a function that is named; None after noting that it is not there."""
         try:
-            function = function_of(text, self.folder)
+            return function_of(name, self.folder)
         except ExperimentError as error:
-            self.faults.at((*path, "function"), str(error))
-            return
-        at = lambda name: (*path, "arguments", name)  # noqa: E731
-        self.arguments(text, function, arguments, (*path, "function"), at)
+            self.note(path, str(error))
+            return None
 
-    def input(self, one: InputSection, path: KeyPath) -> None:
-        at = lambda name: (*path, name)  # noqa: E731
-        if one.function is not None:
-            try:
-                function = function_of(one.function, self.folder)
-            except ExperimentError as error:
-                self.faults.at((*path, "function"), str(error))
-                return
-            own = one.arguments
-            self.arguments(one.function, function, own, (*path, "function"), at, KNOWN_TO_INPUTS)
-        elif one.class_ is not None:
-            known = input_classes()
-            if one.class_ not in known:
-                hint = near(one.class_, known)
-                message = f"no class of inputs {quoted(one.class_)}{hint}; there are "
-                self.faults.at((*path, "class"), message + ", ".join(known))
-                return
-            kind, own = known[one.class_], one.arguments
-            self.arguments(one.class_, kind, own, (*path, "class"), at, KNOWN_TO_INPUTS)
-            self.values(kind, own, path)
-
-    def values(self, function: Callable[..., Any], given: Mapping[str, Any], path: KeyPath) -> None:
-        """Check arguments that name files, functions and components."""
-        from .schema import Selection, said
-
-        for name, parameter in parameters_of(function).items():
-            value = given.get(name)
-            if isinstance(value, str) and takes_a(parameter, "Path"):
-                self.file(value, (*path, name))
-            elif isinstance(value, str) and takes_a(parameter, "Callable"):
-                try:
-                    function_of(value, self.folder)
-                except ExperimentError as error:
-                    self.faults.at((*path, name), str(error))
-            elif name == "uids" and isinstance(value, dict):
-                keys = set(Selection.model_fields)
-                texts = all(isinstance(item, str) for item in value.values())
-                if not value or set(value) - keys or not texts:
-                    want = 'must be a list of uids, {model = "..."} or {match = "R?/*"}'
-                    self.faults.at((*path, name), f"{want}, got {said(value)}")
+    def called(self, section: LPUSection | PatternSection, path: KeyPath) -> None:
+        """Check the function of an LPU or a pattern, and what it is given."""
+        name, given = section.function, section.arguments
+        if name is not None:
+            function = self.function(name, (*path, "function"))
+            self.arguments(function, name, given, path, "function", ("dt",), ("arguments",))
+        elif given:
+            message = "belong to a 'function', which is not given"
+            self.note((*path, "arguments"), message)
 
     def arguments(
         self,
+        function: Callable[..., Any] | None,
         text: str,
-        function: Callable[..., Any],
         given: Mapping[str, Any],
         path: KeyPath,
-        at: Callable[[str], KeyPath],
-        filled: Sequence[str] = ("dt",),
+        key: str,
+        filled: Collection[str],
+        under: KeyPath = (),
     ) -> None:
-        """Check that a function takes what it is given."""
+        """Check that a function or class, named by a key, takes what it is given."""
+        if function is None:
+            return
         known = parameters_of(function)
-        any_name = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
         names = [n for n, p in known.items() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         for name in given:
-            if name not in names and not any_name:
+            if name not in names and len(names) == len(known):
                 takes = f"{text} takes {', '.join(names) or 'nothing'}"
-                self.faults.at(at(name), f"unknown argument{near(name, names)}; {takes}")
-        empty = inspect.Parameter.empty
+                self.note((*path, *under, name), f"unknown argument{near(name, names)}; {takes}")
         for name in names:
-            if known[name].default is empty and name not in {*given, *filled}:
-                self.faults.at(path, f"{text} needs the argument '{name}'")
+            needed = known[name].default is inspect.Parameter.empty
+            if needed and name not in {*given, *filled}:
+                self.note((*path, key), f"{text} needs the argument '{name}'")

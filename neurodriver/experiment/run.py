@@ -14,8 +14,8 @@ from ..profiling.phases import phased
 from ..results.joint import write_master
 from ..run.lpu import command_line
 from .build import ExperimentLPU
-from .load import Experiment
-from .pattern_files import Wiring, make_wirings, typed_ports
+from .contents import Contents
+from .pattern_files import Wiring, make_wirings
 from .schema import FaultsOfFile
 
 _AGREE_SECONDS = 60.0
@@ -24,12 +24,7 @@ T = TypeVar("T")
 
 
 def agreed(work: Callable[[], T], here: World) -> T:
-    """Do something on every rank; an error of one is an error of all, in the same words.
-
-    Raises
-    ------
-    ExperimentError
-    """
+    """Do something on every rank; an error of one is an error of all, in the same words."""
     told, value = "", None
     try:
         value = work()
@@ -41,14 +36,8 @@ def agreed(work: Callable[[], T], here: World) -> T:
     return value  # type: ignore[return-value]
 
 
-def wirings(experiment: Experiment) -> list[Wiring]:
-    """Return all patterns of an experiment.
-
-    Raises
-    ------
-    ExperimentError
-        With everything that is wrong with any of them.
-    """
+def wirings(experiment: Contents) -> list[Wiring]:
+    """Return all patterns of an experiment; raise all that is wrong with any of them."""
     out: list[Wiring] = []
     faults = FaultsOfFile(experiment.source)
     for i, section in enumerate(experiment.section.pattern):
@@ -65,26 +54,20 @@ def wirings(experiment: Experiment) -> list[Wiring]:
 
 
 @phased("make patterns")
-def make_manager(experiment: Experiment, here: World) -> Manager:
+def make_manager(experiment: Contents, here: World) -> Manager:
     """Return a manager that knows the LPUs and the patterns of an experiment."""
     wired = wirings(experiment)
     man = Manager(threads=experiment.section.threads, quiet=True)
     for name, section in experiment.section.lpu.items():
-        typed = typed_ports(wired, name)
         rank = None if section.rank is None else section.rank % here.size
-        man.add(ExperimentLPU, name, experiment, typed=typed, rank=rank)
+        man.add(ExperimentLPU, name, experiment, wired=wired, rank=rank)
     for one in wired:
         man.connect(*one.between, one.pattern, *one.interfaces, delay=one.delay)
     return man
 
 
-def spawn(man: Manager, experiment: Experiment, here: World) -> None:
-    """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made.
-
-    Raises
-    ------
-    NeurodriverError
-    """
+def spawn(man: Manager, experiment: Contents, here: World) -> None:
+    """Construct and wire the LPUs; tell on every rank in plain words why one cannot be made."""
     try:
         man.spawn()
     except LPUExecutionError as error:
@@ -100,24 +83,15 @@ def spawn(man: Manager, experiment: Experiment, here: World) -> None:
 
 
 def run(
-    experiment: Experiment,
+    experiment: Contents,
     ready: Callable[[Manager], None] = lambda man: None,
     progress: Callable[[int], None] | None = None,
 ) -> Path:
     """Run an experiment; return the master file of its recordings.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    ready : callable, optional
-        Told when all LPUs are made and wired, before step 0.
-    progress : callable, optional
-        Told the number of steps done by each call into compiled code.
-
-    Raises
-    ------
-    NeurodriverError
-        On every rank, when an LPU of any rank fails.
+    ``ready`` is called when all LPUs are made and wired, before step 0; ``progress`` with the
+    number of steps done by each call into compiled code. When an LPU fails, every rank raises
+    NeurodriverError.
     """
     here = world()
     man = agreed(lambda: make_manager(experiment, here), here)
@@ -133,7 +107,7 @@ def run(
     return experiment.output
 
 
-def _write_master(experiment: Experiment, here: World) -> None:
+def _write_master(experiment: Contents, here: World) -> None:
     """Write the file that links all recordings, and remove those of an earlier run."""
     if here.rank:
         return

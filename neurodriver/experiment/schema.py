@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from ..errors import Faults, near, quoted
-from .positions import Path
-from .source import Source
+from .source import KeyPath, Source
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -30,37 +29,33 @@ class Section(BaseModel):
 
 
 class Selection(Section):
-    """Components by model, by a pattern of their uids, or both.
-
-    Attributes
-    ----------
-    model : str
-        Name of a model.
-    match : str
-        As file names are matched: ``R?/*``.
-    """
+    """Components by model, by a pattern of their uids (``R?/*``, as for file names), or both."""
 
     model: str = "*"
     match: str = "*"
 
 
-def _selection(value: Any, all_of: bool) -> Any:
-    """Check what says which components are meant."""
-    if isinstance(value, dict) and value and not set(value) - {"model", "match"}:
-        if all(isinstance(item, str) for item in value.values()):
-            return Selection(**value)
-    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+SELECTED = 'a list of uids, {model = "..."} or {match = "R?/*"}'
+
+
+def is_selection(value: Any) -> bool:
+    """Whether a value says what a `Selection` does."""
+    known = isinstance(value, dict) and value and not set(value) - {"model", "match"}
+    return bool(known) and all(isinstance(item, str) for item in value.values())
+
+
+def _recorded(value: Any) -> Any:
+    """Return which components are meant; None for all."""
+    if is_selection(value):
+        return Selection(**value)
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return tuple(value)
-    elif all_of and value == "all":
-        return None
-    every = '"all", ' if all_of else ""
-    message = f'must be {every}a list of uids, {{model = "..."}} or {{match = "R?/*"}}'
-    raise ValueError(message)
+    if value != "all":
+        raise ValueError(f'must be "all", {SELECTED}')
+    return None
 
 
-Recorded = Annotated[
-    tuple[str, ...] | Selection | None, PlainValidator(lambda v: _selection(v, True))
-]
+Recorded = Annotated[tuple[str, ...] | Selection | None, PlainValidator(_recorded)]
 
 
 class InputSection(BaseModel):
@@ -127,8 +122,7 @@ class ExperimentSection(Section):
     pattern: list[PatternSection] = []
 
 
-BROKEN_LPU = LPUSection.model_construct()
-BROKEN_PATTERN = PatternSection.model_construct()
+BROKEN_LPU, BROKEN_PATTERN = LPUSection.model_construct(), PatternSection.model_construct()
 """Stand for sections that are wrong in themselves, while the others are looked at."""
 
 SHOWN = 50
@@ -140,12 +134,12 @@ class FaultsOfFile(Faults):
 
     def __init__(self, source: Source) -> None:
         super().__init__(str(source.path))
-        self._positions = source.positions
+        self._source = source
         self._found: list[tuple[int, str]] = []
 
-    def at(self, path: Path, message: str) -> None:
+    def at(self, path: KeyPath, message: str) -> None:
         """Note a fault of a key."""
-        line = self._positions.line(path)
+        line = self._source.line(path)
         self._found.append((line, f"line {line}: {key_of(path)}{message}"))
         self.count = len(self._found)
         self.messages = [text for _, text in sorted(self._found, key=lambda f: f[0])][:SHOWN]
@@ -154,49 +148,27 @@ class FaultsOfFile(Faults):
 def validate(source: Source, faults: FaultsOfFile) -> ExperimentSection:
     """Return the contents of a file; where faults are noted, only what is good in itself."""
     try:
-        found = ExperimentSection.model_validate(source.data)
+        return ExperimentSection.model_validate(source.data)
     except pydantic.ValidationError as error:
         for one in error.errors(include_url=False):
             _told(one, faults)
-        found = _good_parts(source.data)
-    else:
-        _alternatives(found, faults)
-    for name, lpu in found.lpu.items():
-        if lpu is not BROKEN_LPU:
-            _alternatives_of_lpu(name, lpu, faults)
-    for i, pattern in enumerate(found.pattern):
-        if pattern is not BROKEN_PATTERN:
-            _alternatives_of_pattern(pattern, ("pattern", i), faults)
-    return found
-
-
-def _good_parts(data: Mapping[str, Any]) -> ExperimentSection:
-    """Return the sections that are good in themselves, so that all faults are told at once."""
-    lpus, patterns = data.get("lpu"), data.get("pattern")
+    lpus, patterns = source.data.get("lpu"), source.data.get("pattern")
     return ExperimentSection.model_construct(
-        dt=1.0,
-        lpu={
-            name: _section(LPUSection, BROKEN_LPU, item)
-            for name, item in (lpus.items() if isinstance(lpus, dict) else ())
-        },
+        lpu={k: _good(v, BROKEN_LPU) for k, v in (lpus if isinstance(lpus, dict) else {}).items()},
         pattern=[
-            _section(PatternSection, BROKEN_PATTERN, item)
-            for item in (patterns if isinstance(patterns, list) else ())
+            _good(v, BROKEN_PATTERN) for v in (patterns if isinstance(patterns, list) else [])
         ],
     )
 
 
-S = TypeVar("S", bound=Section)
-
-
-def _section(kind: type[S], broken: S, data: Any) -> S:
+def _good(data: Any, broken: Section) -> Section:
     try:
-        return kind.model_validate(data)
+        return type(broken).model_validate(data)
     except pydantic.ValidationError:
         return broken
 
 
-def key_of(path: Path) -> str:
+def key_of(path: KeyPath) -> str:
     """Return a path as messages show it: ``lpu.retina.input[0].class: ``."""
     text = ""
     for part in path:
@@ -206,7 +178,7 @@ def key_of(path: Path) -> str:
 
 def _told(error: Any, faults: FaultsOfFile) -> None:
     """Note what the schema found, in our words."""
-    path: Path = tuple(p for p in error["loc"] if p != "[key]")
+    path: KeyPath = tuple(p for p in error["loc"] if p != "[key]")
     kind, got = error["type"], error.get("input")
     context: Mapping[str, Any] = error.get("ctx", {})
     if kind == "extra_forbidden":
@@ -218,17 +190,11 @@ def _told(error: Any, faults: FaultsOfFile) -> None:
     elif error["loc"] and error["loc"][-1] == "[key]":
         want = "a name of letters, digits, '_' and '-' that begins with a letter"
         faults.at(path, f"{want} is needed, got {quoted(got)}")
-    elif kind == "value_error":
-        faults.at(path, f"{context['error']}, got {said(got)}")
-    elif kind == "literal_error":
-        hint = (
-            near(got, context["expected"].replace("'", "").split(" or "))
-            if (isinstance(got, str))
-            else ""
-        )
-        faults.at(path, f"must be {context['expected']}, got {said(got)}{hint}")
     else:
-        faults.at(path, f"{_want(kind, context, error['msg'])}, got {said(got)}")
+        want = _WANTED[kind].format(**context) if kind in _WANTED else error["msg"]
+        among = str(context.get("expected", "")).replace("'", "").split(" or ")
+        hint = near(got, among) if kind == "literal_error" and isinstance(got, str) else ""
+        faults.at(path, f"{want}, got {said(got)}{hint}")
 
 
 _WANTED = {
@@ -246,11 +212,9 @@ _WANTED = {
     "less_than_equal": "must be at most {le:,}",
     "too_short": "needs at least {min_length}",
     "too_long": "takes at most {max_length}",
+    "literal_error": "must be {expected}",
+    "value_error": "{error}",
 }
-
-
-def _want(kind: str, context: Mapping[str, Any], message: str) -> str:
-    return _WANTED[kind].format(**context) if kind in _WANTED else message
 
 
 def said(value: Any) -> str:
@@ -265,50 +229,8 @@ def said(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def keys_of(path: Path) -> list[str]:
+def keys_of(path: KeyPath) -> list[str]:
     """Return the keys that a section may have."""
-    match path:
-        case ("lpu", _):
-            model: type[BaseModel] = LPUSection
-        case ("pattern", _):
-            model = PatternSection
-        case _:
-            model = ExperimentSection
+    models: dict[Any, type[BaseModel]] = {"lpu": LPUSection, "pattern": PatternSection}
+    model = models[path[0]] if len(path) == 2 else ExperimentSection
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _alternatives(found: ExperimentSection, faults: FaultsOfFile) -> None:
-    """Note keys of which one has to be chosen, or that belong to another."""
-    if (found.duration is None) == (found.steps is None):
-        faults.at((), "give either 'duration' (s) or 'steps'")
-    elif found.duration is not None and not 1 <= found.duration / found.dt <= LONGEST_RUN:
-        steps = f"{found.duration / found.dt:.3g} steps of {found.dt:g} s"
-        faults.at(("duration",), f"these are {steps}, allowed are 1 to {LONGEST_RUN:,}")
-
-
-def _alternatives_of_lpu(name: str, lpu: LPUSection, faults: FaultsOfFile) -> None:
-    path: Path = ("lpu", name)
-    if name in RESERVED:
-        faults.at(path, f"an LPU cannot be called so; {' and '.join(RESERVED)} are taken")
-    if (lpu.circuit is None) == (lpu.function is None):
-        faults.at(path, "give either 'circuit' (a file) or 'function' (module:name)")
-    if lpu.arguments and lpu.function is None:
-        faults.at((*path, "arguments"), "belong to a 'function', which is not given")
-    for i, one in enumerate(lpu.input):
-        if (one.class_ is None) == (one.function is None):
-            faults.at((*path, "input", i), "give either 'class' or 'function' (module:name)")
-
-
-def _alternatives_of_pattern(pattern: PatternSection, path: Path, faults: FaultsOfFile) -> None:
-    inline = pattern.from_ is not None or pattern.to is not None
-    ways = (pattern.file is not None) + (pattern.function is not None) + inline
-    if ways != 1 or (inline and (pattern.from_ is None or pattern.to is None)):
-        faults.at(path, "give one of 'file', 'function', and 'from' with 'to'")
-    elif pattern.between is None and pattern.function is None:
-        faults.at(path, "'between' is missing: the names of two LPUs")
-    if pattern.arguments and pattern.function is None:
-        faults.at((*path, "arguments"), "belong to a 'function', which is not given")
-    if pattern.type is not None and not inline:
-        faults.at((*path, "type"), "belongs to 'from' and 'to', which are not given")
-    if "interfaces" in pattern.model_fields_set and inline:
-        faults.at((*path, "interfaces"), "belong to a 'file' or 'function'")

@@ -1,1 +1,3 @@
-"""Files and tables to circuits, and back."""
+"""Files into circuits, and circuits into files."""
+
+from . import files as files

@@ -1,31 +1,39 @@
-"""Tables in Parquet, CSV or Feather files, read batch by batch and only the columns asked for."""
+"""Columns of Parquet, CSV or Feather files; every value that does not fit is named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import CircuitError, Faults, near, quoted
 
-BATCH = 2**20
-"""Rows read in one go."""
+Column = NDArray[Any]
 
 MARKS = {b"PAR1": "parquet", b"ARROW1": "feather"}
 """First bytes of the formats that have some; anything else is taken for CSV."""
 
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+"""First bytes of compressed files."""
+
+EXACT = 2.0**53
+"""Below it, floating-point numbers hold every whole number."""
+
 
 def arrow() -> Any:
-    """Return pyarrow.
-
-    Raises
-    ------
-    CircuitError
-        With what to install, where it is not there.
-    """
+    """Return pyarrow; say what to install where it is not there."""
     try:
         import pyarrow
+        import pyarrow.compute
 
         return pyarrow
     except ImportError:
@@ -36,132 +44,170 @@ def arrow() -> Any:
 
 
 class Table:
-    """A file with columns.
+    """The columns of a file that are asked for.
 
-    Parameters
-    ----------
-    path : str or Path
-        Parquet, Feather or Arrow IPC, else CSV; CSV may be compressed (gzip, bz2, zstd, lz4).
-
-    Attributes
-    ----------
-    path : Path
-    names : list of str
-        Columns in the order of the file.
-
-    Raises
-    ------
-    CircuitError
-        When the file cannot be read.
+    The file is Parquet, Feather (Arrow IPC) or else CSV, which may be compressed (gzip, bz2, zstd,
+    lz4). ``names`` are its columns in their order. What is wrong goes to ``faults``, with file,
+    column, row (from 1, the header not counted) and value; a file that cannot be read raises
+    CircuitError.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path, faults: Faults) -> None:
+        self.path, self.faults = Path(path), faults
         self.arrow = arrow()
+        self.where = "" if faults.source == str(self.path) else f"{self.path}, "
         with self._errors():
             with open(self.path, "rb") as file:
-                head = file.read(8)
-            self.form = next((form for mark, form in MARKS.items() if head.startswith(mark)), "csv")
-            if head.startswith(b"\x89HDF"):
+                self.head = file.read(8)
+            if self.head.startswith(b"\x89HDF"):
                 raise CircuitError(f"{path}: this is an HDF5 file; a table is expected")
-            self.names, self.rows = self._schema()
+            self.names = list(self._schema().names)
 
-    def _schema(self) -> tuple[list[str], int | None]:
-        """Return the names of the columns, and the number of rows where the file tells it."""
+    @property
+    def form(self) -> str:
+        """``parquet``, ``feather`` or ``csv``."""
+        return next((form for mark, form in MARKS.items() if self.head.startswith(mark)), "csv")
+
+    def _schema(self) -> Any:
         if self.form == "parquet":
             from pyarrow import parquet
 
-            with parquet.ParquetFile(self.path) as file:
-                return list(file.schema_arrow.names), int(file.metadata.num_rows)
+            return parquet.read_schema(self.path)
         if self.form == "feather":
-            with self.arrow.ipc.open_file(self.path) as file:
-                return list(file.schema.names), None
+            with self.arrow.ipc.open_file(str(self.path)) as file:
+                return file.schema
         with self._csv(None) as reader:
-            return list(reader.schema.names), None
+            return reader.schema
 
-    def column(self, name: str, faults: Faults) -> str:
-        """Return how messages call a column, whose file they may name already."""
-        file = "" if faults.source == str(self.path) else f"{self.path}, "
-        return f"{file}column {quoted(name)}"
-
-    def missing(self, columns: Sequence[str], faults: Faults) -> None:
-        """Note columns that the table does not have, or has twice."""
-        for name in dict.fromkeys(columns):
+    def need(self, columns: Iterable[str]) -> None:
+        """Say which columns will be read; note those that the table does not have, or has twice."""
+        self.wanted = list(dict.fromkeys(columns))
+        for name in self.wanted:
             times = self.names.count(name)
-            if times != 1:
-                say = f"has {times} columns {quoted(name)}" if times else self._lost(name)
-                faults.add(say if faults.source == str(self.path) else f"{self.path}: {say}")
+            if times > 1:
+                self.faults.add(f"{self.where}has {times} columns {quoted(name)}")
+            elif not times:
+                known = ", ".join(quoted(n) for n in self.names[:8])
+                more = f" and {len(self.names) - 8} more" if len(self.names) > 8 else ""
+                say = f"has no column {quoted(name)}{near(name, self.names)}; it has {known}{more}"
+                self.faults.add(f"{self.where}{say}")
 
-    def _lost(self, name: str) -> str:
-        known = ", ".join(quoted(n) for n in self.names[:8])
-        more = f" and {len(self.names) - 8} more" if len(self.names) > 8 else ""
-        return f"has no column {quoted(name)}{near(name, self.names)}; it has {known}{more}"
-
-    def batches(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield name -> pyarrow array for some columns, some rows at a time.
-
-        Raises
-        ------
-        CircuitError
-            When the file cannot be read to its end.
-        """
-        wanted = list(dict.fromkeys(columns))
+    def read(self) -> None:
+        """Read the columns."""
         with self._errors():
             if self.form == "parquet":
                 from pyarrow import parquet
 
                 with parquet.ParquetFile(self.path) as file:
-                    batches = file.iter_batches(BATCH, columns=wanted)
-                    yield from (self._named(batch, wanted) for batch in batches)
+                    found = file.read(columns=self.wanted)
             elif self.form == "feather":
-                at = [self.names.index(name) for name in wanted]
-                options = self.arrow.ipc.IpcReadOptions(included_fields=at)
-                with (
-                    self.arrow.memory_map(str(self.path)) as mapped,
-                    self.arrow.ipc.open_file(mapped, options=options) as file,
-                ):
-                    parts = (file.get_batch(n) for n in range(file.num_record_batches))
-                    yield from (self._named(batch, wanted) for batch in self._joined(parts))
+                from pyarrow import feather
+
+                found = feather.read_table(self.path, columns=self.wanted)
             else:
-                with self._csv(wanted) as reader:
-                    yield from (self._named(batch, wanted) for batch in self._joined(reader))
+                with self._csv(self.wanted) as reader:
+                    found = reader.read_all()
+            whole = found.unify_dictionaries().combine_chunks()
+            self.arrays = {name: self._plain(whole.column(name)) for name in self.wanted}
+            self.rows = len(whole)
 
-    def _joined(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield fewer and larger batches: each costs a look at all ids."""
-        parts: list[Any] = []
-        for batch in batches:
-            parts.append(batch)
-            if sum(len(part) for part in parts) >= BATCH:
-                yield self._one(parts)
-                parts = []
-        if parts:
-            yield self._one(parts)
+    def _plain(self, column: Any) -> Any:
+        """Return a column as one array with its values in their places."""
+        kind = column.type
+        array = column.chunk(0) if column.num_chunks else self.arrow.array([], kind)
+        return array.dictionary_decode() if self.arrow.types.is_dictionary(kind) else array
 
-    def _one(self, parts: list[Any]) -> Any:
-        table = self.arrow.Table.from_batches(parts).unify_dictionaries().combine_chunks()
-        return next(iter(table.to_batches()), parts[0])
+    def note(self, name: str, bad: Column, values: Any, say: Callable[[Any], str]) -> None:
+        """Note the rows where ``bad`` is true; ``say`` is told the value there."""
+        where = f"{self.where}column {quoted(name)}, row"
+        rows = np.flatnonzero(bad)
+        self.faults.add_for(rows, lambda i: f"{where} {i + 1:,}: {say(values[i])}")
 
-    @staticmethod
-    def _named(batch: Any, wanted: list[str]) -> dict[str, Any]:
-        return {name: batch.column(batch.schema.get_field_index(name)) for name in wanted}
+    def unfit(self, name: str, say: str) -> None:
+        """Note what is wrong with a whole column."""
+        self.faults.add(f"{self.where}column {quoted(name)}: {say}")
+
+    def _type(self, name: str, array: Any, want: str) -> None:
+        some = next((v for v in array[:1000].to_pylist() if v is not None), None)
+        got = f"{array.type}" + ("" if some is None else f", for instance {quoted(some)}")
+        self.unfit(name, f"must hold {want} (got {got})")
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a column of finite numbers, (rows,) float64."""
+        types, array = self.arrow.types, self.arrays[name]
+        kind = array.type
+        if not any(
+            fits(kind)
+            for fits in (types.is_null, types.is_integer, types.is_floating, types.is_decimal)
+        ):
+            self._type(name, array, "numbers")
+            return np.zeros(self.rows)
+        array = array.cast(self.arrow.float64(), safe=False)
+        out: NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
+
+        def say(value: Any) -> str:
+            got = f"got {value.as_py():g}" if value.is_valid else "it is empty"
+            return f"must be a finite number ({got})"
+
+        self.note(name, ~np.isfinite(out), array, say)
+        return out
+
+    def ids(self, name: str) -> Any:
+        """Return a column of ids as an arrow array of int64 or text, exactly; null where bad."""
+        types, int64, array = self.arrow.types, self.arrow.int64(), self.arrays[name]
+        kind = array.type
+        if types.is_floating(kind):
+            return self._whole(name, array)
+        if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+            array = array.cast(self.arrow.string())
+        elif types.is_null(kind) or types.is_integer(kind) or types.is_decimal(kind):
+            try:
+                array = array.cast(int64)
+            except self.arrow.ArrowInvalid:
+                self._type(name, array, "whole numbers of 64 bits with a sign, or text")
+                return self.arrow.nulls(self.rows, int64)
+        else:
+            self._type(name, array, "whole numbers or text")
+            return self.arrow.nulls(self.rows, int64)
+        if array.null_count:
+            empty = array.is_null().to_numpy(zero_copy_only=False)
+            self.note(name, empty, array, lambda _: "the id is empty")
+        return array
+
+    def _whole(self, name: str, array: Any) -> Any:
+        """Return floating-point ids as int64, where that is what they were."""
+        values = array.to_numpy(zero_copy_only=False)
+        fits = np.isfinite(values) & (np.abs(values) < EXACT)
+        bad = ~fits | (np.floor(np.where(fits, values, 0)) != np.where(fits, values, 0))
+
+        def say(value: float) -> str:
+            if np.isnan(value):
+                return "the id is empty"
+            if abs(value) >= EXACT:
+                lost = "a floating-point number does not hold it exactly; store ids as integers"
+                return f"the id {value:.0f} is too large: {lost} or text"
+            return f"an id must be a whole number (got {value:g})"
+
+        self.note(name, bad, values, say)
+        return self.arrow.array(np.where(bad, 0, values).astype(np.int64), mask=bad)
+
+    def texts(self, name: str) -> tuple[list[str], Column]:
+        """Return the different values of a column as text, and for each row which one it has."""
+        coded = self.arrays[name].dictionary_encode()
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self.note(name, codes < 0, codes, lambda _: "it is empty")
+        return [str(v) for v in coded.dictionary.to_pylist()], codes
 
     @contextmanager
     def _csv(self, columns: list[str] | None) -> Iterator[Any]:
         from pyarrow import csv
 
+        packed = next((how for mark, how in PACKED.items() if self.head.startswith(mark)), None)
         read = csv.ReadOptions(block_size=2**24)
         convert = csv.ConvertOptions(include_columns=columns, strings_can_be_null=True)
-        with self.arrow.input_stream(str(self.path), compression=self._packed()) as stream:
-            reader = csv.open_csv(stream, read_options=read, convert_options=convert)
-            with reader:
+        with self.arrow.input_stream(str(self.path), compression=packed) as stream:
+            with csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
                 yield reader
-
-    def _packed(self) -> str | None:
-        """Return how a file is compressed, by its first bytes."""
-        marks = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
-        with open(self.path, "rb") as file:
-            head = file.read(4)
-        return next((how for mark, how in marks.items() if head.startswith(mark)), None)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -15,25 +15,10 @@ from ..errors import CircuitWarning, NeurodriverError, quoted
 def as_records(circuit: Circuit) -> Records:
     """Return nodes and edges with their attributes, as `assemble` takes them.
 
-    Parameters
-    ----------
-    circuit : Circuit
-
-    Returns
-    -------
-    Records
-        Edges set by set, each with its ``variable``, ``receptor`` and numbers; what a component
-        or an edge does not have (NaN, an empty text) is left out.
-
-    Raises
-    ------
-    NeurodriverError
-        For a circuit joined from several, which a graph cannot tell apart.
-
-    Warns
-    -----
-    CircuitWarning
-        For a namespace of random numbers, which a graph does not hold.
+    Edges come set by set, each with its ``variable``, ``receptor`` and numbers. What a component or
+    an edge does not have (NaN, an empty text) is left out. A graph cannot tell joined circuits
+    apart, so these raise NeurodriverError; a namespace of random numbers, which a graph does not
+    hold, is warned of.
     """
     if circuit.replaced or circuit.held or any(g.scopes or g.hidden for g in circuit.groups):
         say = "is joined from several circuits, which no graph holds; save the parts, or as HDF5"

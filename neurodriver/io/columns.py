@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -10,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Faults, NeurodriverError, quoted
+from ..errors import CircuitError, Faults, NeurodriverError, quoted
 
 Column = NDArray[Any]
 
@@ -39,21 +40,10 @@ def told_name(stored: str) -> str:
 
 
 def put(parent: h5py.Group, name: object, column: Column, compress: bool = False) -> None:
-    """Write a column.
+    """Write a column of numbers, truth values or text, of any shape, under any name.
 
-    Parameters
-    ----------
-    parent : h5py.Group
-    name : object
-        Any text; what HDF5 has no room for is escaped.
-    column : array of numbers, bool or text, of any shape
-    compress : bool
-        Text is compressed always; numbers only where this says so.
-
-    Raises
-    ------
-    NeurodriverError
-        For a text that cannot be stored.
+    What HDF5 has no room for in a name is escaped. Text is compressed always, numbers on demand. A
+    text that cannot be stored raises NeurodriverError.
     """
     text = column.dtype.kind == "U"
     try:
@@ -82,13 +72,19 @@ def _encoded(column: Column) -> Column:
     return out if out.dtype.itemsize else out.astype("S1")
 
 
-class ColumnReader:
-    """Takes columns from a file; what is wrong goes to the faults.
+def open_hdf5(path: Path) -> h5py.File:
+    """Open a file for reading; raise CircuitError where it is not there or not whole."""
+    if not path.exists():
+        raise CircuitError(f"{path}: no such file")
+    try:
+        return h5py.File(path, "r", locking=False)
+    except BROKEN as error:
+        said = " ".join(str(error).split())[:200]
+        raise CircuitError(f"{path}: not a whole HDF5 file ({said})") from None
 
-    Parameters
-    ----------
-    faults : Faults
-    """
+
+class ColumnReader:
+    """Takes columns from a file; what is wrong goes to the faults."""
 
     def __init__(self, faults: Faults) -> None:
         self.faults = faults
@@ -117,12 +113,10 @@ class ColumnReader:
         self.faults.add(f"{where}: must be {want} (got {got})")
         return None
 
-    def members(self, parent: Any, name: str, needed: bool = True) -> dict[str, Any]:
+    def members(self, parent: Any, name: str) -> dict[str, Any]:
         """Return the members of a group in their order, {} after noting that it is not there."""
         where = f"{parent.name.rstrip('/')}/{name}"
         found = self.attempt(where, lambda: parent.get(name), "cannot be read")
-        if found is None and not needed:
-            return {}
         if not isinstance(found, h5py.Group):
             self.faults.add(f"{where}: a group of this name is expected")
             return {}
@@ -132,14 +126,8 @@ class ColumnReader:
     def column(self, parent: Any, name: str, kinds: str, *shapes: tuple[int, ...]) -> Column | None:
         """Return a column of a group; None after noting what is wrong with it.
 
-        Parameters
-        ----------
-        parent : h5py.Group
-        name : str
-        kinds : str
-            Admissible ``dtype.kind``; ``U`` for text.
-        shapes : tuples of int
-            Admissible shapes.
+        ``kinds`` are the admissible ``dtype.kind``, ``U`` for text; ``shapes`` the admissible
+        shapes.
         """
         where = f"{parent.name}/{name}"
         found = self.attempt(where, lambda: parent.get(name), "cannot be read")

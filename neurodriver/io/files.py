@@ -1,19 +1,23 @@
-"""Circuit files by what is in them: GEXF, HDF5, SONATA; saved by the ending of the name."""
+"""Circuit files by what is in them: GEXF, HDF5, SONATA; saved by the ending of the name.
+
+What reads a format is imported when a file has it: all others start without it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..circuit.builders import builds
+from ..circuit.circuit import Circuit
+from ..circuit.records import Records, from_networkx, no_collection
 from ..errors import NeurodriverError, quoted
-
-if TYPE_CHECKING:
-    from ..circuit.circuit import Circuit
 
 GEXF, HDF5 = (".gexf", ".gexf.gz"), (".h5", ".hdf5")
 ENDINGS = "'.h5', '.hdf5', '.gexf' or '.gexf.gz'"
 
 
+@builds("from_file")
 def read_circuit(path: Path, models: Any, strict: bool, lenient: bool) -> Circuit:
     """Return the circuit of a file; see `Circuit.from_file`."""
     if is_hdf5(path):
@@ -21,34 +25,57 @@ def read_circuit(path: Path, models: Any, strict: bool, lenient: bool) -> Circui
 
         return read_hdf5(path, models, strict)
     if is_json(path):
-        from .sonata import read_sonata
-
         return read_sonata(path, own=models, strict=strict)
-    from ..circuit.assemble import assemble
-    from ..circuit.forms import in_our_form
-    from ..circuit.records import no_collection
     from .gexf import read_gexf
 
     with no_collection():
-        return assemble(in_our_form(read_gexf(path)), models, strict, lenient)
+        return _assembled(read_gexf(path), models, strict, lenient)
 
 
+@builds("from_graph")
+def read_graph(graph: Any, models: Any, strict: bool, name: str, lenient: bool) -> Circuit:
+    """Return the circuit of a networkx graph; see `Circuit.from_graph`."""
+    with no_collection():
+        return _assembled(from_networkx(graph, name), models, strict, lenient)
+
+
+def _assembled(records: Records, models: Any, strict: bool, lenient: bool) -> Circuit:
+    from ..circuit.assemble import assemble
+    from ..circuit.forms import in_our_form
+
+    return assemble(in_our_form(records), models, strict, lenient)
+
+
+@builds("from_sonata")
+def read_sonata(*given: Any, **more: Any) -> Circuit:
+    """Return the circuit of a SONATA configuration; see `sonata.read_sonata`."""
+    from . import sonata
+
+    return sonata.read_sonata(*given, **more)
+
+
+@builds("from_tables")
+def read_tables(*given: Any, **more: Any) -> Circuit:
+    """Return the circuit of tables; see `tables.read_tables`."""
+    from . import tables
+
+    return tables.read_tables(*given, **more)
+
+
+@builds("save")
 def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
     """Write a circuit in the format that the ending asks for; see `Circuit.save`."""
-    name = path.name.lower()
-    if name.endswith(HDF5):
+    check_ending(path)
+    if path.name.lower().endswith(HDF5):
         from .hdf5 import write_hdf5
 
         write_hdf5(circuit, path, compress)
-    elif name.endswith(GEXF):
-        from ..circuit.records import no_collection
-        from .as_records import as_records
-        from .write import write_gexf
+        return
+    from .as_records import as_records
+    from .write import write_gexf
 
-        with no_collection():
-            write_gexf(as_records(circuit), path)
-    else:
-        raise NeurodriverError(f"{path}: the ending of the name must be {ENDINGS}")
+    with no_collection():
+        write_gexf(as_records(circuit), path)
 
 
 def is_hdf5(path: Path) -> bool:
@@ -67,11 +94,6 @@ def _begin(path: Path) -> bytes:
             return file.read(64)
     except OSError:  # whoever reads it says what is wrong
         return b""
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Whether two names lead to one file that exists."""
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def check_ending(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""GEXF file -> records: networkx decodes, the order of the file and every fault are kept here."""
+"""GEXF file -> records, in the order of the file; every fault is kept."""
 
 from __future__ import annotations
 
@@ -7,279 +7,284 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
-from xml.etree.ElementTree import Element, ParseError, XMLParser
 from xml.parsers import expat
-
-from networkx import NetworkXError
-from networkx.readwrite.gexf import GEXFReader
 
 from ..circuit.records import Records
 from ..circuit.validate import edge_name, node_name
-from ..errors import CircuitError, quoted
-from .attributes import TYPES, Declared, convert_each
+from ..errors import CircuitError, Faults, quoted
 
 BLOCK = 1 << 20
 """Bytes handed to the parser at once."""
 
 _NAMESPACE = re.compile(r"https?://(www\.)?gexf\.net/1\.[123](draft)?/?")
 _KNOWN = "known are http://www.gexf.net/1.1draft, http://www.gexf.net/1.2draft, http://gexf.net/1.3"
-_ROOT = re.compile(r"(?:\{(.*)\})?(.*)", re.DOTALL)
 
-
-class _Reader(GEXFReader):  # type: ignore[misc]
-    """networkx's reader, with records in the order of the file in the place of a graph.
-
-    networkx's graphs keep neither the order of the edges nor ids that stand twice, and make nodes
-    of edges that lead nowhere.
-    """
-
-    def __init__(self, records: Records, namespace: str) -> None:
-        super().__init__(node_type=str)
-        self.NS_GEXF = namespace
-        self.records, self.faults = records, records.faults
-        # networkx calls a column `long` when its first value is one: TYPES takes any number there
-        self.python_type = TYPES
-        self.convert_bool = _Lookup(TYPES["boolean"])
-        self.declared = {"node": Declared(), "edge": Declared({"weight": "weight"})}
-        self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
-        self._values = f"{{{namespace}}}attvalues"
-        self._node = f"{{{namespace}}}node"
-
-    def find_gexf_attributes(self, element: Element) -> Any:
-        """Take the declarations of one <attributes>, noting what is wrong with them."""
-        kind = element.get("class", "")
-        found: dict[str, dict[str, str]] = {}
-        declared = self.declared[kind]
-        for xml in element.iterfind(f"{{{self.NS_GEXF}}}attribute"):
-            key, title, type_ = (xml.get(name, "") for name in ("id", "title", "type"))
-            where = f"the declaration of {kind} attribute {quoted(title or key)}"
-            if not key or not title:
-                self.faults.add(f"{where} has no '{'title' if key else 'id'}'")
-            free = type_.startswith("list") or title == "networkx_key"
-            if not free and type_ not in TYPES:
-                use = "use 'double' or 'string'"
-                self.faults.add(f"{where} has an unknown type {quoted(type_)}; {use}")
-            if key != "weight" and (key in declared.title or title in declared.title.values()):
-                self.faults.add(f"{where} is repeated; 'id' and 'title' must be unique")
-            type_ = type_ if type_ in TYPES and not free else "string"
-            declared.title[key], declared.type[key] = title, xml.get("type", "")
-            declared.convert[key] = TYPES[type_]
-            found[key] = {"title": title, "type": type_, "mode": "static"}
-            text = xml.findtext(f"{{{self.NS_GEXF}}}default")
-            if text is not None:
-                name = f"the default of a {kind} attribute"
-                value = convert_each({key: text}, declared, lambda n=name: n, self.faults)  # type: ignore[misc]
-                self.defaults[kind].update(value)
-        return found, {}
-
-    def add_node(self, graph: Any, xml: Element, attributes: Any, parent: Any = None) -> None:
-        """Take a node and the nodes within it."""
-        for element in xml.iter(self._node):
-            uid = element.get("id")
-            if uid is None:
-                self.faults.add("a node without 'id'")
-                continue
-            self.records.uids.append(uid)
-            data = self._decode(attributes, element, "node", lambda uid=uid: node_name(uid))  # type: ignore[misc]
-            self.records.nodes.append(data)
-
-    def add_edge(self, graph: Any, xml: Element, attributes: Any) -> None:
-        """Take an edge."""
-        source, target = xml.get("source"), xml.get("target")
-        if source is None or target is None:
-            lost = "source" if source is None else "target"
-            name = quoted(xml.get("id", ""))
-            self.faults.add(f"edge {name}: attribute '{lost}' is missing")
-            return
-        kind = xml.get("type", "directed")
-        if kind != "directed":
-            message = f"must be 'directed' (got {quoted(kind)})"
-            self.faults.add(f"{edge_name(source, target)}, attribute 'type': {message}")
-        data = self._decode(attributes, xml, "edge", lambda: edge_name(source, target))
-        weight = xml.get("weight")
-        if weight is not None and "weight" not in data:
-            try:
-                data["weight"] = float(weight)
-            except ValueError:
-                where = f"{edge_name(source, target)}, attribute 'weight'"
-                self.faults.add(f"{where}: must be of type 'double' (got {quoted(weight)})")
-        self.records.sources.append(source)
-        self.records.targets.append(target)
-        self.records.edges.append(data)
-
-    def _decode(
-        self, attributes: Any, xml: Element, kind: str, name: Callable[[], str]
-    ) -> dict[str, Any]:
-        given = xml.find(self._values)
-        defaults = self.defaults[kind]
-        if given is None:
-            return dict(defaults)
-        try:
-            data: dict[str, Any] = self.decode_attr_elements(attributes, xml)
-            whole = len(data) == len(given)
-        except (ValueError, KeyError, TypeError, AttributeError, NetworkXError):
-            whole = False
-        if not whole:  # value by value, so that each bad one is named and the others are kept
-            data = convert_each(self._texts(given, name), self.declared[kind], name, self.faults)
-        return {**defaults, **data} if defaults else data
-
-    def _texts(self, given: Element, name: Callable[[], str]) -> dict[str, str]:
-        """Return the texts of an element's values, noting what is odd about them."""
-        texts: dict[str, str] = {}
-        for value in given:
-            key, text = value.get("for"), value.get("value")
-            if value.tag != f"{{{self.NS_GEXF}}}attvalue":
-                continue
-            if key is None or text is None:
-                lost = "for" if key is None else "value"
-                self.faults.add(f"{name()}: an <attvalue> without '{lost}'")
-            elif key in texts:
-                self.faults.add(f"{name()}: attribute '{key:.60}' has two values")
-            else:
-                texts[key] = text
-        return texts
-
-
-class _Lookup:
-    """A function in the place of networkx's table of booleans."""
-
-    def __init__(self, function: Callable[[str], Any]) -> None:
-        self.function = function
-
-    def __getitem__(self, text: str) -> Any:
-        return self.function(text)
+Attributes = dict[str, str]
 
 
 def read_gexf(path: Path) -> Records:
-    """Read a GEXF file, plain or gzipped.
+    """Return the records of a GEXF file, plain or gzipped, with the faults found so far.
 
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    Records
-        Nodes and edges in file order, with the faults found so far.
-
-    Raises
-    ------
-    CircuitError
-        When the file cannot be read as GEXF at all.
+    Nodes and edges keep the order of the file. What cannot be read as GEXF at all raises
+    CircuitError.
     """
+    reader = _Reader(path)
     try:
-        root = _tree(path)
+        with open(path, "rb") as file:
+            head = file.peek(8)[:8]
+            if head.startswith(b"\x89HDF"):
+                raise CircuitError(f"{path}: this is an HDF5 file; a GEXF file is expected")
+            # by content: a wrong ending does no harm
+            zipped = head.startswith(b"\x1f\x8b")
+            stream: IO[bytes] = gzip.GzipFile(fileobj=file) if zipped else file  # type: ignore[assignment]
+            while block := stream.read(BLOCK):
+                reader.parser.Parse(block, False)
+            reader.parser.Parse(b"", True)
     except FileNotFoundError:
         raise CircuitError(f"{path}: no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise CircuitError(f"{path}: the gzip data are damaged or cut short ({error})") from None
-    except (expat.ExpatError, ParseError) as error:
-        message = f"not well-formed XML ({error}); a GEXF file is expected"
-        raise CircuitError(f"{path}: {message}") from None
+    except expat.ExpatError as error:
+        say = f"not well-formed XML ({error}); a GEXF file is expected"
+        raise CircuitError(f"{path}: {say}") from None
     except OSError as error:
         raise CircuitError(f"{path}: cannot be read ({error.strerror or error})") from None
-    return _records(path, root)
+    except (LookupError, ValueError) as error:
+        if isinstance(error, CircuitError):
+            raise
+        # what Python says of an encoding that it does not know
+        raise CircuitError(f"{path}: not readable XML ({error}); use UTF-8") from None
+    return reader.records_of_file()
 
 
-def _tree(path: Path) -> Element:
-    """Return the root of the file's tree; raise where it declares entities."""
-    guard = _Guard(path)
-    parser = XMLParser()
-    with open(path, "rb") as file:
-        head = file.peek(8)[:8]
-        if head.startswith(b"\x89HDF"):
-            raise CircuitError(f"{path}: this is an HDF5 file; a GEXF file is expected")
-        # by content: a wrong ending does no harm
-        zipped = head.startswith(b"\x1f\x8b")
-        stream: IO[bytes] = gzip.GzipFile(fileobj=file) if zipped else file  # type: ignore[assignment]
-        try:
-            while block := stream.read(BLOCK):
-                guard.feed(block)
-                parser.feed(block)
-            guard.close()
-            return parser.close()
-        except (LookupError, ValueError) as error:
-            if isinstance(error, CircuitError):
-                raise
-            # what Python says of an encoding that it does not know
-            raise CircuitError(f"{path}: not readable XML ({error}); use UTF-8") from None
+class _Reader:
+    """Takes the elements of a file as the parser meets them.
 
-
-class _Guard:
-    """Watches what comes before the root element: only there can entities be declared."""
+    Declarations may stand behind what they declare, so values are text until the end.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.watching = True
-        self.parser = expat.ParserCreate()
-        self.parser.EntityDeclHandler = self._entity
+        self.path, self.records = path, Records(str(path))
+        self.faults = self.records.faults
+        self.declared = {kind: _Declared(kind, self.faults) for kind in ("node", "edge")}
+        self.graphs = 0
+        self.ids: Counter[str] = Counter()
+        self.texts: dict[str, list[Attributes]] = {"node": [], "edge": []}
+        """Values of each node and edge, by the ids of their declarations."""
+        self.weights: dict[int, float] = {}
+        """What edges say of their weights outside of these values."""
+        self.open: list[tuple[str, int, Attributes]] = []
+        """Kind, row and values of the nodes and edges around the place in the file."""
+        self.kind, self.key, self.default = "", "", ""
+        self.starts: dict[str, Callable[[Attributes], None]] = {}
+        self.ends: dict[str, Callable[[], object]] = {}
+        self.parser = expat.ParserCreate(namespace_separator="}")
+        self.parser.EntityDeclHandler = self._refuse
         self.parser.StartElementHandler = self._root
 
-    def _entity(self, name: str, *rest: Any) -> None:
-        message = f"declares the XML entity {quoted(name)}, which is refused; write the text itself"
-        raise CircuitError(f"{self.path}: {message}")  # entities can expand without bound
+    def _refuse(self, name: str, *rest: Any) -> None:  # entities can expand without bound
+        say = f"declares the XML entity {quoted(name)}, which is refused; write the text itself"
+        raise CircuitError(f"{self.path}: {say}")
 
-    def _root(self, *rest: Any) -> None:
-        self.watching = False
+    def _root(self, tag: str, given: Attributes) -> None:
+        space, _, name = tag.rpartition("}")
+        if name != "gexf" or not _NAMESPACE.fullmatch(space):
+            got = f"<{name:.60}> with the namespace {quoted(space)}" if space else f"<{name:.60}>"
+            raise CircuitError(
+                f"{self.path}: not a GEXF file of version 1.1 to 1.3: the root element must be "
+                f"<gexf> with its namespace ({_KNOWN}), got {got}"
+            )
+        names = ("graph", "attributes", "attribute", "default", "node", "edge", "attvalue")
+        self.starts = {f"{space}}}{name}": getattr(self, f"_{name}") for name in names}
+        ends: dict[str, Callable[[], object]]
+        ends = {"node": self.open.pop, "edge": self.open.pop, "default": self._end_of_default}
+        self.ends = {f"{space}}}{name}": end for name, end in ends.items()}
+        self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
 
-    def feed(self, block: bytes) -> None:
-        """Look at the next part of the file."""
-        if self.watching:
-            self.parser.Parse(block, False)
+    def _start(self, tag: str, given: Attributes) -> None:
+        if tag in self.starts:
+            self.starts[tag](given)
 
-    def close(self) -> None:
-        """Look at what is left: from 2.6 on, Expat keeps part of a long token until the end."""
-        if self.watching:
-            self.parser.Parse(b"", True)
+    def _end(self, tag: str) -> None:
+        if tag in self.ends:
+            self.ends[tag]()
 
+    def _graph(self, given: Attributes) -> None:
+        self.graphs += 1
+        if self.graphs == 2:
+            self.faults.add("a second <graph>; one file holds one circuit")
+        if (kind := given.get("defaultedgetype")) != "directed":
+            got = "none" if kind is None else quoted(kind)
+            say = "attribute 'defaultedgetype' of <graph> must be 'directed'"
+            self.faults.add(f"{say} (got {got})")
 
-def _records(path: Path, root: Element) -> Records:
-    match = _ROOT.fullmatch(str(root.tag))
-    space, name = (match.group(1) or "", match.group(2)) if match else ("", "")
-    if name != "gexf" or not _NAMESPACE.fullmatch(space):
-        got = f"<{name:.60}> with the namespace {quoted(space)}" if space else f"<{name:.60}>"
-        raise CircuitError(
-            f"{path}: not a GEXF file of version 1.1 to 1.3: the root element must be "
-            f"<gexf> with its namespace ({_KNOWN}), got {got}"
-        )
-    records = Records(str(path))
-    graphs = root.findall(f"{{{space}}}graph")
-    if not graphs:
-        raise CircuitError(f"{path}: no <graph> element in this GEXF file")
-    if len(graphs) > 1:
-        records.faults.add("a second <graph>; one file holds one circuit")
-    graph = graphs[0]
-    _check_graph(records, graph, space)
-    _note_repeats(records, graph, space)
-    _Reader(records, space).make_graph(graph)
-    return records
+    def _attributes(self, given: Attributes) -> None:
+        self.kind = given.get("class", "")
+        if self.kind not in self.declared:
+            say = "attribute 'class' of <attributes> must be 'node' or 'edge'"
+            self.faults.add(f"{say} (got {quoted(self.kind)})")
+        if given.get("mode") == "dynamic":
+            say = "attribute 'mode' of <attributes> must be 'static'"
+            self.faults.add(f"{say} (got 'dynamic': values do not change in time)")
 
+    def _attribute(self, given: Attributes) -> None:
+        if self.kind in self.declared:
+            self.key = given.get("id", "")
+            self.declared[self.kind].take(given)
 
-def _check_graph(records: Records, graph: Element, space: str) -> None:
-    """Note what a circuit does not have, and take it from the tree."""
-    kind = graph.get("defaultedgetype")
-    if kind != "directed":
-        said = "none" if kind is None else quoted(kind)
-        message = "attribute 'defaultedgetype' of <graph> must be 'directed'"
-        records.faults.add(f"{message} (got {said})")
-    for element in graph.findall(f"{{{space}}}attributes"):
-        name = element.get("class", "")
-        if name not in ("node", "edge"):
-            message = "attribute 'class' of <attributes> must be 'node' or 'edge'"
-            records.faults.add(f"{message} (got {quoted(name)})")
-            graph.remove(element)
-        if element.get("mode") == "dynamic":
-            message = "attribute 'mode' of <attributes> must be 'static'"
-            records.faults.add(f"{message} (got 'dynamic': values do not change in time)")
+    def _default(self, given: Attributes) -> None:
+        self.default = ""
+        self.parser.CharacterDataHandler = self._text_of_default
 
+    def _text_of_default(self, text: str) -> None:
+        self.default += text
 
-def _note_repeats(records: Records, graph: Element, space: str) -> None:
-    """Note edge ids that stand twice; node ids are uids, which every circuit checks."""
-    ids = [name for e in graph.iter(f"{{{space}}}edge") if (name := e.get("id")) is not None]
-    if len(set(ids)) < len(ids):
-        twice = [(name, n) for name, n in Counter(ids).items() if n > 1]
+    def _end_of_default(self) -> None:
+        self.parser.CharacterDataHandler = None
+        if self.kind in self.declared:
+            declared = self.declared[self.kind]
+            where = f"the default of a {self.kind} attribute"
+            declared.defaults |= declared.values({self.key: self.default}, lambda: where)
+
+    def _node(self, given: Attributes) -> None:
+        values: Attributes = {}
+        self.open.append(("node", len(self.records.uids), values))
+        if "id" in given:
+            self.records.uids.append(given["id"])
+            self.texts["node"].append(values)
+        else:
+            self.faults.add("a node without 'id'")
+
+    def _edge(self, given: Attributes) -> None:
+        row = len(self.records.sources)
+        values: Attributes = {}
+        self.open.append(("edge", row, values))
+        if "id" in given:
+            self.ids[given["id"]] += 1
+        for lost in ("source", "target"):
+            if lost not in given:
+                name = quoted(given.get("id", ""))
+                self.faults.add(f"edge {name}: attribute '{lost}' is missing")
+                return
+        self.records.sources.append(given["source"])
+        self.records.targets.append(given["target"])
+        self.texts["edge"].append(values)
+        if "weight" in given:
+            try:
+                self.weights[row] = float(given["weight"])
+            except ValueError:
+                say = f"must be of type 'double' (got {quoted(given['weight'])})"
+                self.faults.add(f"{self._name('edge', row)}, attribute 'weight': {say}")
+        if (kind := given.get("type", "directed")) != "directed":
+            say = f"attribute 'type': must be 'directed' (got {quoted(kind)})"
+            self.faults.add(f"{self._name('edge', row)}, {say}")
+
+    def _attvalue(self, given: Attributes) -> None:
+        kind, row, values = self.open[-1] if self.open else ("node", -1, {})
+        key, text = given.get("for"), given.get("value")
+        if key is None or text is None:
+            lost = "for" if key is None else "value"
+            self.faults.add(f"{self._name(kind, row)}: an <attvalue> without '{lost}'")
+        elif key in values:
+            self.faults.add(f"{self._name(kind, row)}: attribute '{key:.60}' has two values")
+        else:
+            values[key] = text
+
+    def _name(self, kind: str, row: int) -> str:
+        """Return how messages call a node or an edge."""
+        if kind == "node":
+            return node_name(self.records.uids[row])
+        return edge_name(self.records.sources[row], self.records.targets[row])
+
+    def records_of_file(self) -> Records:
+        """Return what the file holds, now that all of it is known."""
+        if not self.graphs:
+            raise CircuitError(f"{self.path}: no <graph> element in this GEXF file")
+        twice = [(name, n) for name, n in self.ids.items() if n > 1]  # uids are checked later
         say = "times; ids must be unique"
         texts = (f"edge id {quoted(name)} stands {n} {say}" for name, n in twice)
-        records.faults.add_each(texts, len(twice))
+        self.faults.add_each(texts, len(twice))
+        rows = {}
+        for kind, declared in self.declared.items():
+            if kind == "edge" and "weight" not in declared.title:  # nobody has to declare it
+                declared.take({"id": "weight", "title": "weight", "type": "double"})
+            name = partial(self._name, kind)
+            rows[kind] = [
+                declared.values(texts, partial(name, row))
+                for row, texts in enumerate(self.texts[kind])
+            ]
+        for row, weight in self.weights.items():
+            rows["edge"][row].setdefault("weight", weight)
+        self.records.nodes, self.records.edges = rows["node"], rows["edge"]
+        return self.records
+
+
+def _boolean(text: str) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]
+
+
+def _number(text: str) -> int | float:
+    """Return a number; networkx calls an attribute ``long`` when only its first value is one."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+_TYPES: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("integer", "long", "int", "short", "byte", "biginteger"), _number),
+    **dict.fromkeys(("float", "double", "bigdecimal"), float),
+    **dict.fromkeys(("string", "anyURI", "char", "date", "dateTime"), str),
+    "boolean": _boolean,
+}
+
+
+@dataclass
+class _Declared:
+    """Attributes that a file declares for its nodes, or for its edges."""
+
+    kind: str
+    faults: Faults
+    title: dict[str, str] = field(default_factory=dict)
+    type: dict[str, str] = field(default_factory=dict)
+    convert: dict[str, Callable[[str], Any]] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, given: Attributes) -> None:
+        """Take a declaration, noting what is wrong with it."""
+        key, title, type_ = (given.get(name, "") for name in ("id", "title", "type"))
+        where = f"the declaration of {self.kind} attribute {quoted(title or key)}"
+        if not key or not title:
+            self.faults.add(f"{where} has no '{'title' if key else 'id'}'")
+        # lists, and the keys of edges that networkx writes, stay text
+        free = type_.startswith("list") or title == "networkx_key"
+        if not free and type_ not in _TYPES:
+            use = "use 'double' or 'string'"
+            self.faults.add(f"{where} has an unknown type {quoted(type_)}; {use}")
+        if key in self.title or title in self.title.values():
+            self.faults.add(f"{where} is repeated; 'id' and 'title' must be unique")
+        self.title[key], self.type[key] = title, type_
+        self.convert[key] = str if free else _TYPES.get(type_, str)
+
+    def values(self, texts: Attributes, name: Callable[[], str]) -> dict[str, Any]:
+        """Return values by title, defaults included; each bad one is named, the others are kept."""
+        title, convert = self.title, self.convert
+        try:
+            data = {title[key]: convert[key](text) for key, text in texts.items()}
+        except (KeyError, ValueError):
+            data = {}
+            for key, text in texts.items():
+                if key not in title:
+                    say = f"{quoted(key)} is not declared in the file's <attributes>"
+                    self.faults.add(f"{name()}: {say}")
+                    continue
+                try:
+                    data[title[key]] = convert[key](text)
+                except (KeyError, ValueError):
+                    say = f"must be of type {quoted(self.type[key])} (got {quoted(text)})"
+                    self.faults.add(f"{name()}, attribute {quoted(title[key])}: {say}")
+        return self.defaults | data if self.defaults else data

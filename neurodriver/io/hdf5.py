@@ -32,7 +32,7 @@ from ..circuit.validate import checked
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
-from .columns import BROKEN, ColumnReader, put, stored_name
+from .columns import BROKEN, ColumnReader, open_hdf5, put, stored_name
 from .stored_rules import put_rule, take_rule
 from .write import complete_or_none
 
@@ -43,17 +43,7 @@ VERSION = 1
 def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
     """Write a circuit; the file appears under its name when it is complete.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    path : Path
-    compress : bool
-        Compress numbers, too: about a third of the size, 10 times the time to write.
-
-    Raises
-    ------
-    NeurodriverError
-        When the file cannot be written.
+    With ``compress`` numbers are compressed, too: about a third of the size, 10 times the time.
     """
     # 1.10 is the first format whose structure is under checksums
     with complete_or_none(path) as part:
@@ -120,25 +110,10 @@ def holds_circuit(path: Path) -> bool:
 
 
 def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
-    """Read what `write_hdf5` wrote.
+    """Return the circuit that `write_hdf5` wrote, named after the file.
 
-    Parameters
-    ----------
-    path : Path
-    models : anything that `library.models` takes
-        Models beside the shipped ones; the file holds their names.
-    strict : bool
-        Turn warnings into errors.
-
-    Returns
-    -------
-    Circuit
-        Named after the file, otherwise that which was saved.
-
-    Raises
-    ------
-    CircuitError
-        With all faults of the file.
+    The file holds the names of models; ``models`` are those beside the shipped ones. All faults of
+    the file are raised together, as CircuitError.
     """
     faults = Faults(str(path))
     with open_circuit(path) as file:
@@ -170,20 +145,8 @@ def _check_joined(circuit: Circuit, faults: Faults) -> None:
 
 
 def open_circuit(path: Path) -> h5py.File:
-    """Open a file that holds a circuit of this version.
-
-    Raises
-    ------
-    CircuitError
-        When it cannot be opened, or holds something else.
-    """
-    if not path.exists():
-        raise CircuitError(f"{path}: no such file")
-    try:
-        file = h5py.File(path, "r", locking=False)
-    except BROKEN as error:
-        said = " ".join(str(error).split())[:200]
-        raise CircuitError(f"{path}: not a whole HDF5 file ({said})") from None
+    """Open a file; raise CircuitError unless it holds a circuit of this version."""
+    file = open_hdf5(path)
     try:
         said = _said_format(file)
         if said != FORMAT:
@@ -216,13 +179,7 @@ def _instead(file: h5py.File) -> str:
 
 
 def summary(path: Path) -> list[str]:
-    """Return lines that tell what a file holds, without reading its columns.
-
-    Raises
-    ------
-    CircuitError
-        As `read_hdf5`.
-    """
+    """Return lines that tell what a file holds, without reading its columns."""
     faults = Faults(str(path))
     reader = _Reader({}, faults)
     nodes, edges, rules = [], [], []
@@ -337,12 +294,11 @@ class _Reader(ColumnReader):
         """Return connections whose rules fit the components."""
         sets = list(given)
         rules = [one for one in sets if isinstance(one, tuple)]
-        drawn = bind([one for one, _ in rules], circuit, 0, self.faults) if circuit.groups else []
+        projections, keys = [one for one, _ in rules], [key for _, key in rules]
+        drawn = bind(projections, circuit, 0, self.faults, keys) if circuit.groups else []
         if len(drawn) < len(rules):
             return ()
-        again = (
-            Drawn(one.projection, one.ends, key) for one, (_, key) in zip(drawn, rules, strict=True)
-        )
+        again = iter(drawn)
         return tuple(next(again) if isinstance(one, tuple) else one for one in sets)
 
     def connections(self, file: Any, kind: str) -> Iterator[Connections | tuple[Projection, int]]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,11 @@ from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .columns import BROKEN
-from .sonata_files import Network, Places, Population, Types, populations, present, read_config
+from .sonata_files import Network, Population, places, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
 
 Model = type[NDComponent]
 Rows = NDArray[np.int64]
-
-BLOCK = 2**22
-"""Edges whose ends are looked up in one go."""
 
 STATIC = ("", "static_synapse", "nest:static_synapse")
 """Templates of edges that hold a weight and a delay and nothing else."""
@@ -104,24 +100,6 @@ class _Block:
     params: dict[str, Column]
 
 
-@dataclass
-class _Ids:
-    """Node ids of a population, and the component number of each."""
-
-    ids: Rows
-    numbers: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-
-    @cached_property
-    def places(self) -> Places:
-        """Where an id stands."""
-        return Places(self.ids)
-
-    def find(self, wanted: Column) -> NDArray[np.int32]:
-        """Return component numbers, -1 for an unknown id."""
-        at = self.places.find(wanted)
-        return np.where(at < 0, np.int32(-1), self.numbers[at])
-
-
 class _Reader:
     """Takes nodes, then edges."""
 
@@ -137,7 +115,9 @@ class _Reader:
         self.said = {key: as_template(given) for key, given in models.items()}
         self.templates = {**KNOWN, **self.said}
         self.blocks: dict[Model, list[_Block]] = {}
-        self.ids: dict[str, _Ids] = {}
+        self.ids: dict[str, Rows] = {}
+        self.numbers: dict[str, NDArray[np.int32]] = {}
+        """Node ids of each population, and their component numbers."""
         self.files = ExitStack()
 
     def model(self, template: Template, name: str) -> Model | None:
@@ -151,33 +131,29 @@ class _Reader:
 
     def nodes(self) -> None:
         """Read all nodes, population by population."""
-        folder = self.network.components.get("point_neuron_models_dir")
-        for path, table in self.network.nodes:
-            types = Types(table, "node", self.faults)
-            for name, at in populations(path, "node", self.faults, self.files):
-                where = f"{path}, population {quoted(name)}"
-                if name in self.ids:
-                    self.faults.add(f"{where}: this population has been read from another file")
-                    continue
-                self._population(
-                    Population(at, "node", types.of(name), where, self.faults), name, folder
-                )
+        for nodes in populations(self.network.nodes, "node", self.faults, self.files):
+            if nodes.name in self.ids:
+                say = "this population has been read from another file"
+                self.faults.add(f"{nodes.where}: {say}")
+            else:
+                self._population(nodes)
 
-    def _population(self, nodes: Population, name: str, folder: Path | None) -> None:
+    def _population(self, nodes: Population) -> None:
+        name = nodes.name
         given = nodes.column("node_id")
         ids = np.arange(nodes.count) if given is None else given.astype(np.int64)
         order = np.sort(ids)
         twice = order[1:][np.diff(order) == 0]
         if len(twice):
             self.faults.add(f"{nodes.where}: node_id {twice[0]} stands twice", len(twice))
-        self.ids[name] = _Ids(ids)
+        self.ids[name], self.numbers[name] = ids, np.full(len(ids), -1, np.int32)
         kinds, kind = nodes.texts("model_type")
         templates, template = nodes.texts("model_template")
         pairs, which = np.unique(np.stack([kind, template]), axis=1, return_inverse=True)
         same: dict[tuple[str, str], list[int]] = {}
         for number, (k, t) in enumerate(pairs.T.tolist()):
             same.setdefault((kinds[k], templates[t]), []).append(number)
-        parameters = nodes.parameters(folder)
+        parameters = nodes.parameters(self.network.components.get("point_neuron_models_dir"))
         for (said, text), numbers in same.items():
             rows = np.flatnonzero(np.isin(which.ravel(), numbers))
             found = self._template(said, text, nodes.where, len(rows))
@@ -233,8 +209,6 @@ class _Reader:
         """Return the components, model by model, and number them."""
         out = []
         start = 0
-        for ids in self.ids.values():
-            ids.numbers = np.full(len(ids.ids), -1, np.int32)
         for model, blocks in self.blocks.items():
             params = {}
             for key in dict.fromkeys(k for b in blocks for k in b.params):
@@ -244,7 +218,7 @@ class _Reader:
                 params[key] = _shared(np.concatenate(parts))
             for block in blocks:
                 end = start + len(block.rows)
-                self.ids[block.population].numbers[block.rows] = np.arange(start, end)
+                self.numbers[block.population][block.rows] = np.arange(start, end)
                 start = end
             uids = np.concatenate([b.uids for b in blocks])
             out.append((model, len(uids), params, uids))
@@ -256,50 +230,40 @@ class _Reader:
         sizes = [len(b.rows) for blocks in self.blocks.values() for b in blocks]
         which = np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
         sets: dict[tuple[str, str], list[tuple[Column, ...]]] = {}
-        folder = self.network.components.get("synaptic_models_dir")
-        for path, table in self.network.edges:
-            types = Types(table, "edge", self.faults)
-            for name, at in populations(path, "edge", self.faults, self.files):
-                where = f"{path}, population {quoted(name)}"
-                edges = Population(at, "edge", types.of(name), where, self.faults)
-                ends = [self._ends(edges, end) for end in ("source", "target")]
-                weight, delay = self._numbers(edges, folder)
-                if self.faults.count:
-                    continue
-                self._sort(edges, (*ends, weight, delay), templates, which, sets)
+        for edges in populations(self.network.edges, "edge", self.faults, self.files):
+            ends = [self._ends(edges, end) for end in ("source", "target")]
+            columns = (*ends, *self._numbers(edges))
+            if not self.faults.count:
+                self._sort(edges, columns, templates, which, sets)
         return [_joined(key, sets.pop(key)) for key in list(sets)]
 
     def _ends(self, edges: Population, end: str) -> NDArray[np.int32]:
         """Return the component at one end of each edge."""
-        out = np.zeros(edges.count, np.int32)
-        found = edges.at.get(f"{end}_node_id")
-        said = None if found is None else found.attrs.get("node_population")
+        name = f"{end}_node_id"
+        ids = edges.column(name)
+        said = None if ids is None else edges.at[name].attrs.get("node_population")
         said = said.decode(errors="replace") if isinstance(said, bytes) else said
-        if edges.column(f"{end}_node_id") is None or said not in self.ids:
+        if ids is None or said not in self.ids:
             known = ", ".join(map(quoted, self.ids))
-            say = f"'{end}_node_id' must name its 'node_population' (got {quoted(said)})"
+            say = f"'{name}' must name its 'node_population' (got {quoted(said)})"
             self.faults.add(f"{edges.where}: {say}; there are {known}")
-            return out
-        for begin in range(0, edges.count, BLOCK):
-            part = found[begin : begin + BLOCK]
-            out[begin : begin + BLOCK] = self.ids[said].find(part)
-            lost = np.flatnonzero(out[begin : begin + BLOCK] < 0)
-            texts = (
-                f"{edges.where}, edge {begin + i:,}: {end}_node_id {part[i]} is not in the "
-                f"population {quoted(said)}"
-                for i in lost.tolist()
-            )
-            self.faults.add_each(texts, len(lost))
-        return out
+            return np.zeros(edges.count, np.int32)
+        at = places(self.ids[said], ids)
+        lost = np.flatnonzero(at < 0)
+        say = f"is not in the population {quoted(said)}"
+        self.faults.add_for(lost, lambda i: f"{edges.where}, edge {i:,}: {name} {ids[i]} {say}")
+        return np.where(at < 0, np.int32(-1), self.numbers[said][at])
 
-    def _numbers(self, edges: Population, folder: Path | None) -> tuple[Column, Column]:
+    def _numbers(self, edges: Population) -> tuple[Column, Column]:
         """Return weight and delay (s) of each edge."""
         templates, which = edges.texts("model_template")
         for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
             if text not in STATIC and text not in self.ignore:
                 say = f"unknown model_template {quoted(text)}: edges have a weight and a delay"
                 self.faults.add(f"{edges.where}: {say}; or say ignore=[{text!r}]")
-        for key, column in edges.parameters(folder).items():
+        for key, column in edges.parameters(
+            self.network.components.get("synaptic_models_dir")
+        ).items():
             if key not in self.ignore and not np.isnan(column).all():
                 say = f"the parameter {quoted(key)} has no meaning for a static synapse"
                 self.faults.add(f"{edges.where}: {say}; leave it out with ignore=[{key!r}]")
@@ -310,15 +274,18 @@ class _Reader:
         nsyns = columns["nsyns"]
         nsyns[np.isnan(nsyns)] = 1.0
         for name, column in columns.items():
-            bad = np.flatnonzero(~np.isfinite(column) | ((column < 0) & (name != "syn_weight")))
-            where = edges.where
-            texts = (
-                f"{where}, edge {i:,}: '{name}' "
-                + ("is missing" if np.isnan(column[i]) else f"must not be {column[i]:g}")
-                for i in bad.tolist()
-            )
-            self.faults.add_each(texts, len(bad))
+            self._check(edges.where, name, column, -np.inf if name == "syn_weight" else 0.0)
         return columns["syn_weight"] * nsyns, columns["delay"] * 1e-3
+
+    def _check(self, where: str, name: str, column: Column, least: float) -> None:
+        """Note edges whose number is missing or out of range."""
+
+        def say(i: int) -> str:
+            fault = "is missing" if np.isnan(column[i]) else f"must not be {column[i]:g}"
+            return f"{where}, edge {i:,}: '{name}' {fault}"
+
+        bad = ~(np.isfinite(column) & (column >= least))
+        self.faults.add_for(np.flatnonzero(bad), say)
 
     def _sort(
         self,

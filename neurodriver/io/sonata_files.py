@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CircuitError, Faults, near, quoted
-from .columns import BROKEN
+from .columns import Column, open_hdf5
 
-Column = NDArray[Any]
 Rows = NDArray[np.int64]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
@@ -25,15 +25,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 @dataclass
 class Network:
-    """What a configuration names.
-
-    Attributes
-    ----------
-    nodes, edges : list of (Path, Path or None)
-        HDF5 file and table of types.
-    components : mapping of str to Path
-        Folders of parameter files.
-    """
+    """What a configuration names: HDF5 files with tables of types, folders of parameter files."""
 
     nodes: list[tuple[Path, Path | None]] = field(default_factory=list)
     edges: list[tuple[Path, Path | None]] = field(default_factory=list)
@@ -43,12 +35,7 @@ class Network:
 def read_config(path: Path) -> Network:
     """Read circuit_config.json, or the one that a simulation_config.json names.
 
-    Paths are relative to the folder of the file.
-
-    Raises
-    ------
-    CircuitError
-        With all faults of the file.
+    Paths are relative to the folder of the file. All its faults are raised as CircuitError.
     """
     said = read_json(path)
     faults = Faults(str(path))
@@ -98,13 +85,7 @@ def read_config(path: Path) -> Network:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises
-    ------
-    CircuitError
-        When there is none.
-    """
+    """Return the object in a JSON file; raise CircuitError when there is none."""
     try:
         said = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -116,61 +97,31 @@ def read_json(path: Path) -> dict[str, Any]:
     return said
 
 
-class Types:
-    """A table of node or edge types: few rows, separated by spaces.
-
-    Parameters
-    ----------
-    path : Path or None
-        None: no types.
-    kind : {"node", "edge"}
-    faults : Faults
-    """
-
-    def __init__(self, path: Path | None, kind: str, faults: Faults) -> None:
-        self.path, self.kind, self.faults = path, kind, faults
-        self.names: list[str] = []
-        self.rows: list[list[str]] = []
-        if path is not None:
-            self._read(path)
-
-    def _read(self, path: Path) -> None:
-        try:
-            with open(path, newline="", encoding="utf-8-sig") as file:
-                lines = [line.strip() for line in file if line.strip()]
-            table = list(csv.reader(lines, delimiter=" ", skipinitialspace=True))
-        except (OSError, ValueError, csv.Error) as error:
-            said = getattr(error, "strerror", None) or error
-            self.faults.add(f"{path}: cannot be read ({said})")
-            return
-        if not table or f"{self.kind}_type_id" not in table[0]:
-            self.faults.add(f"{path}: has no column '{self.kind}_type_id' (separate by spaces)")
-            return
-        self.names = table[0]
-        for number, row in enumerate(table[1:], 2):
-            if len(row) == len(self.names):
-                self.rows.append(row)
-            else:
-                say = f"line {number} has {len(row)} fields"
-                self.faults.add(f"{path}: {say}, the header has {len(self.names)}")
-
-    def of(self, population: str) -> dict[int, dict[str, str]]:
-        """Return the types of a population: id -> column -> text, without what is NULL."""
-        out: dict[int, dict[str, str]] = {}
-        for row in self.rows:
-            said = {n: t for n, t in zip(self.names, row, strict=True) if t not in ("NULL", "")}
-            if said.get("population", population) != population:
-                continue
-            text = said.get(f"{self.kind}_type_id", "")
-            try:
-                number = int(text)
-            except ValueError:
-                self.faults.add(f"{self.path}: '{self.kind}_type_id' is no number ({quoted(text)})")
-                continue
-            if number in out:
-                self.faults.add(f"{self.path}: {self.kind}_type_id {number} stands twice")
-            out[number] = said
-        return out
+def read_types(path: Path | None, kind: str, faults: Faults) -> list[dict[str, str]]:
+    """Return the rows of a table of types, separated by spaces: column -> text that is not NULL."""
+    if path is None:
+        return []
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file if line.strip()]
+        head, *rows = [*csv.reader(lines, delimiter=" ", skipinitialspace=True)] or [[]]
+    except (OSError, ValueError, csv.Error) as error:
+        faults.add(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")
+        return []
+    key = f"{kind}_type_id"
+    if key not in head:
+        faults.add(f"{path}: has no column '{key}' (separate by spaces)")
+        return []
+    out = []
+    for line, row in enumerate(rows, 2):
+        said = {n: t for n, t in zip(head, row, strict=False) if t not in ("NULL", "")}
+        if len(row) != len(head):
+            faults.add(f"{path}: line {line} has {len(row)} fields, the header has {len(head)}")
+        elif not re.fullmatch(r"[-+]?\d+", said.get(key, "")):
+            faults.add(f"{path}: '{key}' is no number ({quoted(said.get(key, ''))})")
+        else:
+            out.append(said)
+    return out
 
 
 def present(codes: Column) -> Rows:
@@ -178,54 +129,42 @@ def present(codes: Column) -> Rows:
     return np.flatnonzero(np.bincount(codes))
 
 
-class Places:
-    """Where ids stand in a column without repeats.
-
-    Parameters
-    ----------
-    ids : (n,) int64
-    """
-
-    def __init__(self, ids: Rows) -> None:
-        self.ids = ids
-        top = int(ids.max(initial=0))
-        self.table: NDArray[np.int32] | None = None
-        if ids.min(initial=0) >= 0 and top < 4 * len(ids) + 2**16:  # one look for each
-            self.table = np.full(top + 2, -1, np.int32)
-            self.table[ids] = np.arange(len(ids), dtype=np.int32)
-        else:
-            self.order = np.argsort(ids, kind="stable")
-            self.sorted = ids[self.order]
-
-    def find(self, wanted: Column) -> Rows:
-        """Return the place of each, -1 where there is none."""
-        wanted = wanted.astype(np.int64, copy=False)
-        if self.table is not None:
-            last = len(self.table) - 1
-            out: Column = self.table[np.where((wanted < 0) | (wanted > last), last, wanted)]
-            return out
-        at = np.minimum(np.searchsorted(self.sorted, wanted), len(self.ids) - 1)
-        return np.where(self.sorted[at] == wanted, self.order[at], -1)
+def places(known: Rows, wanted: Column) -> Rows:
+    """Return where ids stand in a column without repeats, -1 for others."""
+    wanted = wanted.astype(np.int64, copy=False)
+    if not len(known):
+        return np.full(len(wanted), -1)
+    if np.array_equal(known, np.arange(len(known))):
+        return np.where((wanted >= 0) & (wanted < len(known)), wanted, -1)
+    order = np.argsort(known, kind="stable")
+    at = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+    return np.where(known[at] == wanted, at, -1)
 
 
 class Population:
     """The nodes or edges of one population, with the attributes of their types.
 
-    Parameters
-    ----------
-    at : h5py.Group
-    kind : {"node", "edge"}
-    types : mapping
-        From `Types.of`.
-    where : str
-        File and population, for messages.
-    faults : Faults
+    ``at`` is its group, ``table`` what `read_types` returned.
     """
 
     def __init__(
-        self, at: Any, kind: str, types: dict[int, dict[str, str]], where: str, faults: Faults
+        self,
+        at: Any,
+        kind: str,
+        name: str,
+        table: list[dict[str, str]],
+        path: Path,
+        faults: Faults,
     ) -> None:
-        self.at, self.kind, self.types, self.where, self.faults = at, kind, types, where, faults
+        self.at, self.kind, self.name, self.faults = at, kind, name, faults
+        self.where = where = f"{path}, population {quoted(name)}"
+        self.types: dict[int, dict[str, str]] = {}
+        for said in table:
+            if said.get("population", name) == name:
+                number = int(said[f"{kind}_type_id"])
+                if number in self.types:
+                    faults.add(f"{where}: {kind}_type_id {number} stands twice")
+                self.types[number] = said
         first = f"{kind}_type_id" if kind == "node" else "source_node_id"
         shape = getattr(at.get(first), "shape", None)
         self.count = int(shape[0]) if shape else 0
@@ -255,7 +194,7 @@ class Population:
         known = np.array(sorted(self.types), dtype=np.int64)
         if ids is None or not len(known):
             return np.full(self.count, -1)
-        rows = Places(known).find(ids)
+        rows = places(known, ids)
         if rows.min(initial=0) < 0:
             wanted = np.unique(ids[(rows < 0) & (ids >= 0)])
             if len(wanted):
@@ -263,65 +202,51 @@ class Population:
                 self.faults.add(f"{self.where}: no type has the {self.kind}_type_id {some}")
         return rows
 
-    def _members(self) -> dict[int, tuple[Column | slice, Column | slice]]:
-        """Return for each group which members have their attributes there, and in which row."""
+    def _members(self) -> dict[int, tuple[Rows, Column]]:
+        """Return for each group which members have their attributes there, and in which rows."""
         names = f"{self.kind}_group_id", f"{self.kind}_group_index"
         ids, rows = (self.column(name) for name in names)
         if ids is None or rows is None:
             if len(self.groups) > 1:
                 self.faults.add(f"{self.where}: several groups need '{names[0]}', '{names[1]}'")
-            return {number: (slice(None), slice(None)) for number in list(self.groups)[:1]}
-        out: dict[int, tuple[Column | slice, Column | slice]] = {}
-        told = 0
-        for number in self.groups:
-            mine = ids == number
-            told += int(mine.sum())
-            if told == self.count and not out:
-                straight = np.array_equal(rows, np.arange(self.count))
-                out[number] = slice(None), slice(None) if straight else rows.astype(np.int64)
-            else:
-                out[number] = np.flatnonzero(mine), rows[mine].astype(np.int64)
-        if told < self.count:
+            every = np.arange(self.count)
+            return dict.fromkeys(list(self.groups)[:1], (every, every))
+        members = {number: np.flatnonzero(ids == number) for number in self.groups}
+        if sum(map(len, members.values())) < self.count:
             lost = np.setdiff1d(ids, list(self.groups))
             some = ", ".join(map(str, lost[:5]))
             self.faults.add(f"{self.where}: '{names[0]}' names groups that are not there: {some}")
-        return out
+        return {number: (mine, rows[mine]) for number, mine in members.items()}
 
-    def in_groups(self, name: str) -> list[tuple[Any, Column | slice, Column | slice]]:
-        """Return the data sets of an attribute, for which members, from which rows."""
+    def in_groups(self, name: str) -> list[tuple[Any, Rows, Column]]:
+        """Return the data sets of an attribute, for which members, and their values there."""
         out = []
         for number, (members, rows) in self.members.items():
             found = self.groups[number].get(name)
             if not isinstance(found, h5py.Dataset):
                 continue
-            most = self.count - 1 if isinstance(rows, slice) else int(rows.max(initial=-1))
-            least = 0 if isinstance(rows, slice) else int(rows.min(initial=0))
-            if found.ndim != 1 or most >= len(found) or least < 0:
+            most = int(rows.max(initial=-1))
+            if found.ndim != 1 or most >= len(found) or rows.min(initial=0) < 0:
                 say = f"has the shape {found.shape}, but rows up to {most} are asked for"
                 self.faults.add(f"{self.where}: '{number}/{name}' {say}")
             else:
-                out.append((found, members, rows))
+                out.append((found, members, found[()][rows]))
         return out
 
     def numbers(self, name: str, typed: Column | None = None) -> NDArray[np.float64]:
         """Return an attribute of each member: its own, else that of its type, else NaN.
 
-        Parameters
-        ----------
-        name : str
-            Attribute, or ``dynamics_params/<name>``.
-        typed : (types + 1,) float64, optional
-            Values of the types, the last one for none; by default from the table of types.
+        ``typed``, (types + 1,), holds the values of the types, the last one for none; by default it
+        comes from the table of types.
         """
         if typed is None:
             typed = self._typed(name)
         out: NDArray[np.float64] = typed[self.type_rows]
-        for found, members, rows in self.in_groups(name):
-            if found.dtype.kind not in "fiub":
-                self.faults.add(f"{self.where}: '{name}' must hold numbers (got {found.dtype})")
-                continue
-            values = found[: self.count] if isinstance(rows, slice) else found[()][rows]
-            out[members] = values
+        for _, members, values in self.in_groups(name):
+            if values.dtype.kind in "fiub":
+                out[members] = values
+            else:
+                self.faults.add(f"{self.where}: '{name}' must hold numbers (got {values.dtype})")
         return out
 
     def _typed(self, name: str) -> Column:
@@ -340,8 +265,7 @@ class Population:
         typed = [self.types[number].get(name, "") for number in sorted(self.types)]
         texts = [*typed, ""]
         codes = np.where(self.type_rows < 0, len(typed), self.type_rows)
-        for found, members, rows in self.in_groups(name):
-            values = found[()] if isinstance(rows, slice) else found[()][rows]
+        for found, members, values in self.in_groups(name):
             library = found.parent.get(f"@library/{name}")
             if library is not None and values.dtype.kind in "iu":
                 values = np.asarray(library[()])[values]
@@ -387,17 +311,20 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else np.nan
 
 
-def populations(path: Path, kind: str, faults: Faults, files: ExitStack) -> list[tuple[str, Any]]:
-    """Return the populations of an HDF5 file; ``files`` closes it."""
-    try:
-        file = files.enter_context(h5py.File(path, "r", locking=False))
-        root = file.get(f"{kind}s")
-        if isinstance(root, h5py.Group):
-            return [(name, root[name]) for name in root if isinstance(root[name], h5py.Group)]
-        faults.add(f"{path}: no SONATA file of {kind}s: it has no group '/{kind}s'")
-    except FileNotFoundError:
-        faults.add(f"{path}: no such file")
-    except BROKEN as error:
-        said = " ".join(str(error).split())[:200]
-        faults.add(f"{path}: not a whole HDF5 file ({said})")
-    return []
+def populations(
+    network: list[tuple[Path, Path | None]], kind: str, faults: Faults, files: ExitStack
+) -> Iterator[Population]:
+    """Yield the populations of nodes or edges of all files; ``files`` closes these."""
+    for path, table in network:
+        types = read_types(table, kind, faults)
+        try:
+            root = files.enter_context(open_hdf5(path)).get(f"{kind}s")
+        except CircuitError as error:
+            faults.add(str(error))
+            continue
+        if not isinstance(root, h5py.Group):
+            faults.add(f"{path}: no SONATA file of {kind}s: it has no group '/{kind}s'")
+            continue
+        for name, at in root.items():
+            if isinstance(at, h5py.Group):
+                yield Population(at, kind, name, types, path, faults)

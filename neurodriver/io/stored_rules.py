@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..circuit.distributions import Distribution
+from ..circuit.distributions import DISTRIBUTIONS, Distribution
 from ..circuit.projections import Drawn, Projection
-from ..circuit.rules import Lattice, Rule
+from ..circuit.rules import RULES, Lattice, Rule
 from .columns import Column, ColumnReader, put
-
-RULES = {one.__name__: one for one in Rule.__subclasses__()}
-LAWS = {one.__name__: one for one in Distribution.__subclasses__()}
 
 
 def put_rule(at: Any, links: Drawn, compress: bool) -> None:
@@ -61,9 +58,8 @@ def _text(value: Any) -> str:
     """Return a rule, a law or a number as JSON."""
     said: Any = value
     if isinstance(value, Rule | Distribution):
-        said = {"type": type(value).__name__}
-        if not isinstance(value, Lattice):
-            said |= {one.name: getattr(value, one.name) for one in fields(value)}
+        numbers = {} if isinstance(value, Lattice) else vars(value)
+        said = {"type": type(value).__name__, **numbers}
     return json.dumps(said, default=lambda number: number.item())
 
 
@@ -72,7 +68,7 @@ def _made(text: str, name: str, columns: dict[str, Column]) -> Any:
     said = json.loads(text)
     if name != "rule" and isinstance(said, int | float):
         return said
-    known: dict[str, Any] = dict(RULES if name == "rule" else LAWS)
+    known: dict[str, Any] = dict(RULES if name == "rule" else DISTRIBUTIONS)
     kind = said.pop("type", None) if isinstance(said, dict) else None
     if kind not in known:
         raise ValueError(f"one of {', '.join(known)} is expected, got {text!s:.60}")

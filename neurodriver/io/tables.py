@@ -16,8 +16,7 @@ from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
-from .arrow import Table
-from .table_columns import Indices, Named, Seen, Values, id_texts
+from .arrow import Table, arrow
 
 Number = float | int
 Model = type[NDComponent]
@@ -48,8 +47,8 @@ def read_tables(
 ) -> Circuit:
     """Read one table of edges, and one of nodes where there is one.
 
-    Only the columns that are named are read, in batches; ids never pass through floating point. An
-    edge of the circuit is a row, in the order of the file, also where rows repeat a pair.
+    Only the columns that are named are read; ids never pass through floating point. An edge of the
+    circuit is a row, in the order of the file, also where rows repeat a pair.
 
     Parameters
     ----------
@@ -101,37 +100,26 @@ def read_tables(
         source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column
     )
     plan.wire(chosen, variable, faults)
-    table, listed = Table(edges), _Nodes(nodes, id, dict(params or {}), drop_unknown)
-    return _joined(chosen, plan, table, listed, index, faults, strict)
-
-
-def _joined(
-    model: Model,
-    plan: _Edges,
-    table: Table,
-    listed: _Nodes,
-    index: bool,
-    faults: Faults,
-    strict: bool,
-) -> Circuit:
-    """Check and read both tables, and number the ends of edges."""
-    table.missing(plan.columns, faults)
-    listed.check(faults)
-    if faults.count:
-        faults.finish()
-    ids, columns = listed.read(faults)
-    numbering = _numbering(ids, str(listed.path), index, listed.drop)
-    taken = plan.read(table, numbering, faults)
+    table = Table(edges, faults)
+    table.need(plan.columns)
+    ids, columns = _nodes(nodes, id, dict(params or {}), drop_unknown, faults)
+    table.read()
+    if index:
+        ends, count = _by_number(table, plan.ends, None if ids is None else len(ids), str(nodes))
+    elif ids is None:
+        ends, ids = _by_appearance(table, plan.ends)
+        count = len(ids)
+    else:
+        ends, count = _by_id(table, plan.ends, ids, str(nodes), drop_unknown), len(ids)
+    taken = {**ends, **plan.read(table)}
+    table.arrays.clear()
+    if drop_unknown:
+        taken = _known(taken, faults, str(nodes))
     faults.finish(strict)
-    if not numbering.count:
+    if not count:
         raise CircuitError(f"{faults.source}: the circuit is empty: no nodes")
-    if isinstance(numbering, Seen):
-        ids = _ascending(numbering, taken)
-    params = {**listed.given, **columns}
-    group = model, numbering.count, params, None if ids is None else id_texts(ids)
-    connections = plan.connections(taken)
-    del taken
-    return Circuit.from_arrays([group], connections, faults.source, strict)
+    group = chosen, count, {**(params or {}), **columns}, None if ids is None else _texts(ids)
+    return Circuit.from_arrays([group], plan.connections(taken), faults.source, strict)
 
 
 def _model(given: Model | str, models: Any) -> Model:
@@ -144,68 +132,112 @@ def _model(given: Model | str, models: Any) -> Model:
     return known[given]
 
 
-def _numbering(ids: Any, where: str, index: bool, drop: bool) -> Indices | Named | Seen:
-    """Return what turns the ends of edges into numbers of components."""
-    if index:
-        return Indices(None if ids is None else len(ids), where)
-    return Seen() if ids is None else Named(ids, where, drop)
-
-
-def _ascending(seen: Seen, taken: dict[str, Column]) -> Any:
-    """Number the ends of edges in the order of their ids; return these."""
-    ids, ranks = seen.ranks()
-    for end in ("source", "target"):
-        taken[end] = ranks[taken[end]]
-    return ids
-
-
-class _Nodes:
-    """The table of nodes, if there is one; the arguments are those of `read_tables`."""
-
-    def __init__(
-        self, path: str | Path | None, id: str | None, given: dict[str, Any], drop: bool
-    ) -> None:
-        self.path, self.given, self.drop = path, given, drop
-        self.table = Table(path) if path is not None else None
-        self.asked = id
-        self.id = self.table.names[0] if self.table is not None and id is None else id or ""
-        self.columns = {key: c for key, c in given.items() if isinstance(c, str)}
-        """Parameter -> column."""
-
-    def check(self, faults: Faults) -> None:
-        """Note columns that are missing, and what has no meaning without a table."""
-        if self.table is not None:
-            self.table.missing([self.id, *self.columns.values()], faults)
-            return
-        names = [f"params[{key!r}]" for key in self.columns]
-        names += ["id"] * (self.asked is not None) + ["drop_unknown"] * self.drop
+def _nodes(
+    path: str | Path | None, id: str | None, params: dict[str, Any], drop: bool, faults: Faults
+) -> tuple[Any, dict[str, Column]]:
+    """Return the ids of the nodes, and the parameters that are columns; see `read_tables`."""
+    columns = {key: c for key, c in params.items() if isinstance(c, str)}
+    if path is None:
+        names = [f"params[{key!r}]" for key in columns]
+        names += ["id"] * (id is not None) + ["drop_unknown"] * drop
         for said in names:
             faults.add(f"{said} asks for a table of nodes; give nodes=")
+    else:
+        table = Table(path, faults)
+        id = table.names[0] if id is None else id
+        table.need([id, *columns.values()])
+    if faults.count:
+        faults.finish()
+    if path is None or id is None:
+        return None, {}
+    table.read()
+    ids = table.ids(id)
+    numbers = {key: table.numbers(column) for key, column in columns.items()}
+    if not faults.count:
+        twice = list(repeats(_texts(ids)))
+        say = f"{table.where}column {quoted(id)}, rows"
+        faults.add_for(twice, lambda t: f"{say} {t[1] + 1:,} and {t[2] + 1:,}: both are {t[0]}")
+    return ids, numbers
 
-    def read(self, faults: Faults) -> tuple[Any, dict[str, Column]]:
-        """Return the ids of the nodes, and the parameters that are columns."""
-        if self.table is None:
-            return None, {}
-        from .arrow import arrow
 
-        id, values = self.id, Values(self.table, faults)
-        parts: list[Any] = []
-        numbers: dict[str, list[Column]] = {key: [] for key in self.columns}
-        for batch in self.table.batches([id, *self.columns.values()]):
-            parts.append(values.ids(id, batch[id]))
-            for key, column in self.columns.items():
-                numbers[key].append(values.numbers(column, batch[column]))
-            values.row += len(parts[-1])
-        if len({part.type for part in parts}) > 1:
-            values.once(id, "numbers and text are mixed")
-            faults.finish()
-        ids = arrow().concat_arrays(parts) if parts else arrow().nulls(0, arrow().int64())
-        if not faults.count and len(ids):
-            where = self.table.column(id, faults)
-            twice = list(repeats(id_texts(ids)))
-            texts = (f"{where}, rows {a + 1:,} and {b + 1:,}: both are {v}" for v, a, b in twice)
-            faults.add_each(texts, len(twice))
-        return ids, {k: np.concatenate(v) if v else np.zeros(0) for k, v in numbers.items()}
+Ends = dict[str, NDArray[np.int32]]
+"""``source`` and ``target``: component numbers."""
+
+
+def _by_number(
+    table: Table, ends: dict[str, str], count: int | None, where: str
+) -> tuple[Ends, int]:
+    """Return ends that are component numbers from 0, and how many components there are."""
+    top = 2**31 - 2 if count is None else count - 1
+    allowed = f"0 to {top:,}" + (f", as {where} has {count:,} rows" if count is not None else "")
+    out: Ends = {}
+    for end, name in ends.items():
+        ids = table.ids(name)
+        if ids.type == arrow().int64():
+            given = ids.fill_null(0).to_numpy(zero_copy_only=False)
+        else:
+            given = np.zeros(table.rows, np.int64)
+            table.note(name, np.arange(table.rows) == 0, ids, lambda v: f"no number (got {v})")
+        bad = (given < 0) | (given > top)
+        table.note(name, bad, given, lambda v: f"a number of {allowed} is expected (got {v})")
+        out[end] = np.where(bad, 0, given).astype(np.int32)
+    most = max(int(column.max(initial=-1)) for column in out.values())
+    return out, most + 1 if count is None else count
+
+
+def _by_id(table: Table, ends: dict[str, str], known: Any, where: str, drop: bool) -> Ends:
+    """Return the places of ends among the ids that a table of nodes lists, -1 for others."""
+    fix = "add it there, or say drop_unknown=True"
+    out: Ends = {}
+    for end, name in ends.items():
+        ids = table.ids(name)
+        if ids.type != known.type and ids.null_count < len(ids):
+            table.unfit(name, f"ids are {ids.type} here and {known.type} in {where}")
+            out[end] = np.zeros(table.rows, np.int32)
+            continue
+        out[end] = _places(ids, known)
+        if not drop:
+            lost = (out[end] < 0) & ids.is_valid().to_numpy(zero_copy_only=False)
+            table.note(name, lost, ids, lambda v: f"{v} is not in {where}; {fix}")
+    return out
+
+
+def _by_appearance(table: Table, ends: dict[str, str]) -> tuple[Ends, Any]:
+    """Return the places of ends among all ids that stand there, and these, ascending."""
+    pc = arrow().compute
+    first, second = (table.ids(name) for name in ends.values())
+    if first.type != second.type:
+        table.unfit(ends["target"], f"ids are {second.type} here and {first.type} elsewhere")
+        second = first
+    known = arrow().chunked_array([first, second]).unique().drop_null()
+    known = known.take(pc.sort_indices(known))
+    return {end: _places(ids, known) for end, ids in zip(ends, (first, second), strict=True)}, known
+
+
+def _places(ids: Any, known: Any) -> NDArray[np.int32]:
+    """Return where ids stand among the known ones, -1 for others."""
+    found = arrow().compute.index_in(ids.cast(known.type), known).fill_null(-1)
+    out: NDArray[np.int32] = found.to_numpy(zero_copy_only=False).astype(np.int32)
+    return out
+
+
+def _texts(ids: Any) -> Column:
+    """Return ids as names of components."""
+    if ids.type == arrow().int64():
+        numbers = ids.fill_null(0).to_numpy(zero_copy_only=False)
+        widest = max(len(str(n)) for n in (numbers.min(initial=0), numbers.max(initial=0)))
+        texts: Column = numbers.astype(f"U{widest}")
+        return texts
+    return np.array(ids.to_numpy(zero_copy_only=False).astype(str), dtype=np.str_)
+
+
+def _known(taken: dict[str, Column], faults: Faults, where: str) -> dict[str, Column]:
+    """Leave out edges of nodes that are not listed."""
+    kept = (taken["source"] >= 0) & (taken["target"] >= 0)
+    if dropped := len(kept) - int(kept.sum()):
+        lost = f"lead from or to nodes that are not in {where}"
+        faults.warn(f"{dropped:,} of {len(kept):,} edges {lost}; they are left out")
+    return {name: column[kept] for name, column in taken.items()}
 
 
 @dataclass
@@ -229,9 +261,8 @@ class _Edges:
         first, second = scale if isinstance(scale, tuple) else (scale, scale)
         self.scales = float(first), float(second)
         self.ends = {"source": self.source, "target": self.target}
-        self.numbers = [c for c in (self.weight, self.sign, self.delay) if isinstance(c, str)]
-        self.columns = [self.source, self.target, *self.numbers]
-        self.columns += [] if self.receptor_column is None else [self.receptor_column]
+        given = (self.source, self.target, self.weight, self.sign, self.delay, self.receptor_column)
+        self.columns = [name for name in given if isinstance(name, str)]
         self.by_sign = isinstance(self.receptor, tuple)
         said = self.weight is not None or self.sign is not None
         self.weighted = said or self.scales != (1.0, 1.0)
@@ -261,43 +292,17 @@ class _Edges:
                 faults.add(f"{model.__name__}: its access {quoted(wire.access)} {say}")
             self.accesses[name] = wire.variable, wire.access
 
-    def read(
-        self, table: Table, numbering: Indices | Named | Seen, faults: Faults
-    ) -> dict[str, Column]:
-        """Return ``source`` and ``target``, and what else differs from edge to edge."""
-        values = Values(table, faults)
-        taken = _Taken(table.rows)
-        dropped = 0
-        for batch in table.batches(self.columns):
-            part: dict[str, Column] = {}
-            for end, name in self.ends.items():
-                part[end] = numbering.codes(name, values.ids(name, batch[name]), values)
-            given = {name: values.numbers(name, batch[name]) for name in self.numbers}
-            part.update(self._numbers(given, values))
-            if self.receptor_column is not None:
-                part["receptor"] = self._receptors(batch[self.receptor_column], values)
-            values.row += len(part["source"])
-            if isinstance(numbering, Named) and numbering.drop:
-                kept = (part["source"] >= 0) & (part["target"] >= 0)
-                dropped += len(kept) - int(kept.sum())
-                part = {name: column[kept] for name, column in part.items()}
-            taken.add(part)
-        if dropped:
-            lost = f"lead from or to nodes that are not in {numbering.where}"  # type: ignore[union-attr]
-            faults.warn(f"{dropped:,} of {values.row:,} edges {lost}; they are left out")
-        return taken.columns()
-
-    def _numbers(self, given: dict[str, Column], values: Values) -> dict[str, Column]:
-        """Return the weights and delays of a batch, where they differ."""
+    def read(self, table: Table) -> dict[str, Column]:
+        """Return the weights, delays and receptors of edges, where they differ."""
         out: dict[str, Column] = {}
         if isinstance(self.weight, str) or self.sign is not None:
-            weight = np.array(1.0 if self.weight is None else self.weight)
+            weight: Column = np.array(1.0 if self.weight is None else self.weight)
             if isinstance(self.weight, str):
-                weight = given[self.weight]
+                weight = table.numbers(self.weight)
             if self.sign is not None:
-                sign = given[self.sign]
+                sign = table.numbers(self.sign)
                 bad = np.abs(sign) != 1
-                values.note(self.sign, bad, lambda i: f"must be 1 or -1 (got {sign[i]:g})")
+                table.note(self.sign, bad, sign, lambda v: f"must be 1 or -1 (got {v:g})")
                 weight = weight * sign
             if self.by_sign:
                 out["receptor"] = (weight < 0).astype(np.int8)
@@ -305,25 +310,24 @@ class _Edges:
                 weight = weight * np.where(weight < 0, self.scales[1], self.scales[0])
             out["weight"] = weight
         if isinstance(self.delay, str):
-            out["delay"] = given[self.delay] * self.delay_scale
-            late = out["delay"] < 0
-            raw = given[self.delay]
-            values.note(self.delay, late, lambda i: f"must not be negative (got {raw[i]:g})")
+            raw = table.numbers(self.delay)
+            out["delay"] = raw * self.delay_scale
+            say = "must not be negative"
+            table.note(self.delay, out["delay"] < 0, raw, lambda v: f"{say} (got {v:g})")
+        if self.receptor_column is not None:
+            out["receptor"] = self._receptors(self.receptor_column, table)
         return out
 
-    def _receptors(self, array: Any, values: Values) -> NDArray[np.int8]:
-        """Return for each edge of a batch the number of its receptor."""
-        name = self.receptor_column or ""
-        known, codes = values.texts(name, array)
+    def _receptors(self, name: str, table: Table) -> NDArray[np.int8]:
+        """Return the number of each edge's receptor."""
+        known, codes = table.texts(name)
         order = list(self.accesses)
-        table = self.receptor if isinstance(self.receptor, Mapping) else {r: r for r in order}
-        numbers = np.array([order.index(table[k]) if k in table else -1 for k in known] + [0])
+        names = self.receptor if isinstance(self.receptor, Mapping) else {r: r for r in order}
+        numbers = np.array([order.index(names[k]) if k in names else -1 for k in known] + [0])
         out = numbers[codes]
-        allowed = ", ".join(quoted(k) for k in table)
-        bad = (out < 0) & (codes >= 0)
-        values.note(
-            name, bad, lambda i: f"must be one of {allowed} (got {quoted(known[codes[i]])})"
-        )
+        allowed = ", ".join(quoted(k) for k in names)
+        say = f"must be one of {allowed}"
+        table.note(name, out < 0, codes, lambda v: f"{say} (got {quoted(known[v])})")
         return out.astype(np.int8)
 
     def connections(self, taken: dict[str, Column]) -> list[Connections]:
@@ -348,33 +352,3 @@ class _Edges:
                 out.append(Connections(*self.accesses[name], *ends, part["delay"], data))
         taken.clear()
         return out
-
-
-class _Taken:
-    """Columns that grow batch by batch; in place where the number of rows is known."""
-
-    def __init__(self, rows: int | None) -> None:
-        self.rows = rows
-        self.filled = 0
-        self.parts: dict[str, list[Column]] = {}
-
-    def add(self, part: dict[str, Column]) -> None:
-        """Take the columns of a batch."""
-        n = len(part["source"])
-        for name, column in part.items():
-            if self.rows is None:
-                self.parts.setdefault(name, []).append(column)
-            else:
-                if name not in self.parts:
-                    self.parts[name] = [np.empty(self.rows, column.dtype)]
-                self.parts[name][0][self.filled : self.filled + n] = column
-        self.filled += n
-
-    def columns(self) -> dict[str, Column]:
-        """Return them whole; each is joined on its own, so that one is there twice at most."""
-        ends = {"source": np.int32, "target": np.int32}
-        out: dict[str, Column] = {}
-        for name in list(self.parts):
-            parts = self.parts.pop(name)
-            out[name] = parts[0][: self.filled] if len(parts) == 1 else np.concatenate(parts)
-        return {**{end: np.zeros(0, kind) for end, kind in ends.items()}, **out}

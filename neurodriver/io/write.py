@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,6 @@ def write_gexf(records: Records, path: Path) -> None:
     """Write records as GEXF 1.2 that networkx reads back; gzipped where the name ends in ``.gz``.
 
     The file appears under its name when it is complete.
-
-    Parameters
-    ----------
-    records : Records
-    path : Path
-
-    Raises
-    ------
-    NeurodriverError
-        When the file cannot be written.
     """
     import networkx as nx
 
@@ -52,15 +42,8 @@ def write_gexf(records: Records, path: Path) -> None:
 def complete_or_none(path: Path) -> Iterator[Path]:
     """Give the name of a file to write, which takes the place of ``path`` when it is complete.
 
-    Parameters
-    ----------
-    path : Path
-        Through a link the file behind it is replaced, not the link.
-
-    Raises
-    ------
-    NeurodriverError
-        When the file cannot be written.
+    Through a link the file behind it is replaced, not the link. A file that cannot be written
+    raises NeurodriverError.
     """
     goal = Path(os.path.realpath(path))
     part = goal.with_name(f".{goal.name}.{os.getpid()}.part")
@@ -84,20 +67,9 @@ def _uniform(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for data in rows:
         for key, value in data.items():
             types.setdefault(key, set()).add(type(value))
-    turn: dict[str, tuple[str, type | None]] = {}
+    turn: dict[str, tuple[str, Callable[[Any], Any]]] = {}
     for key, found in types.items():
-        name = f"{key}_" if key in _TAKEN else key
-        if found <= {int, float}:
-            turn[key] = name, float if len(found) > 1 else None
-        else:
-            turn[key] = name, None if found in ({str}, {bool}) else str
-    if all(name == key and kind is None for key, (name, kind) in turn.items()):
-        return rows
-    out = []
-    for data in rows:
-        made = {}
-        for key, value in data.items():
-            name, kind = turn[key]
-            made[name] = value if kind is None else kind(value)
-        out.append(made)
-    return out
+        one = next(iter(found)) if len(found) == 1 else None
+        kind = one if one in (int, float, str, bool) else float if found == {int, float} else str
+        turn[key] = f"{key}_" if key in _TAKEN else key, kind
+    return [{turn[k][0]: turn[k][1](value) for k, value in data.items()} for data in rows]

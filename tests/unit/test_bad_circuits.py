@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Nodes, Edges, tuple[str, ...]]] = {
     ),
     "negative delay": (
         PAIR, [("a", "s", {"delay": -0.001}), ("s", "b")],
-        ("edge 'a' -> 's'", "'delay'", "not negative", "-0.001 s"),
+        ("edge 'a' -> 's'", "'delay'", "at least 0", "-0.001 s"),
     ),
     "NaN delay": (
         PAIR, [("a", "s", {"delay": float("nan")}), ("s", "b")],

@@ -150,26 +150,20 @@ class Late:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__dict__["parser"], name, value)
 
-    def Parse(self, block: bytes, last: bool) -> None:  # of pyexpat
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["parser"], name)
+
+    def Parse(self, block: bytes, last: bool) -> None:
         self.__dict__["kept"] += block
         if last:
             self.__dict__["parser"].Parse(self.__dict__["kept"], True)
 
-    def feed(self, block: bytes) -> None:  # of ElementTree
-        self.__dict__["kept"] += block
-
-    def close(self) -> Any:
-        parser = self.__dict__["parser"]
-        parser.feed(self.__dict__["kept"])
-        return parser.close()
-
 
 def test_entities_that_are_seen_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are refused before the tree is made, whenever the parser gets to them."""
-    make, tree = gexf_module.expat.ParserCreate, gexf_module.XMLParser
-    stand_in = SimpleNamespace(ParserCreate=lambda: Late(make()), ExpatError=ExpatError)
+    """They are refused before anything is made of them, whenever the parser gets to them."""
+    make = gexf_module.expat.ParserCreate
+    stand_in = SimpleNamespace(ParserCreate=lambda **k: Late(make(**k)), ExpatError=ExpatError)
     monkeypatch.setattr(gexf_module, "expat", stand_in)
-    monkeypatch.setattr(gexf_module, "XMLParser", lambda: Late(tree()))
     assert Circuit.from_file(save(tmp_path, TEXT)).count == 3
     bomb = gexf(PAIR, head=f"<!DOCTYPE gexf [{LAUGHS}]>")
     with pytest.raises(CircuitError, match="declares the XML entity 'l0', which is refused"):

@@ -175,10 +175,10 @@ def test_delays_are_not_negative(law: Any, got: str) -> None:
     [
         (
             {"variable": "spike_stat"},
-            ["variable 'spike_stat'", "Izhikevich updates", "'spike_state'?"],
+            ["'spike_stat' -> 'spike_state'", "Izhikevich updates", "'spike_state'?"],
         ),
-        ({"access": "exc"}, ["access 'exc'", "Izhikevich accesses", "spike_state"]),
-        ({"target": (25, 35)}, ["access 'spike_state'", "the target LeakyIAF accesses I"]),
+        ({"access": "exc"}, ["'spike_state' -> 'exc'", "Izhikevich accesses", "spike_state"]),
+        ({"target": (25, 35)}, ["-> 'spike_state'", "the target LeakyIAF accesses I"]),
         ({"target": "SynapseAMPA", "weight": 2.0}, ["'weight' is 2", "takes a weight"]),
         ({"target": "SynapseAMPA", "weight": Uniform(1, 2)}, ["'weight' is 1 to 2"]),
     ],

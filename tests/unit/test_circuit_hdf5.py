@@ -249,7 +249,7 @@ def test_rules_are_kept_as_rules(
         ("key", "x", ["'key'", "whole number"]),
         ("ends", [[0, 10], [5, 62]], ["neighbours from 0 to 60"]),
         ("ends", [0, 10], ["attribute 'ends'"]),
-        ("variable", "V_x", ["variable 'V_x'"]),
+        ("variable", "V_x", ["'V_x' -> 'spike_state'"]),
     ],
 )
 def test_bad_rules(name: str, value: Any, words: list[str], tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ FAULTS: list[tuple[Damage, list[str]]] = [
     (_put(f"{EDGE}/target", np.full(BIG, BIG + 3, np.int32)), ["target is 5003", "0 to 5002"]),
     (_put(f"{EDGE}/target", np.full(BIG, BIG + 1, np.int32)), ["PoissonSource accesses rate"]),
     (_put(f"{EDGE}/target", np.zeros(9, np.int32)), ["target: expected the shape (5000,)"]),
-    (_put(f"{EDGE}/delay", np.full(BIG, -1.0)), ["'delay'", "not negative", "5000 faults"]),
+    (_put(f"{EDGE}/delay", np.full(BIG, -1.0)), ["'delay'", "at least 0", "5000 faults"]),
     (_put(f"{EDGE}/data/weight", np.full(BIG, np.inf)), ["'weight'", "finite", "5000 faults"]),
     (_put(f"{EDGE}/data/weight", np.zeros((BIG, 2))), ["weight: expected the shape (5000,)"]),
     (_say(EDGE, "variable", "spike_stat"), ["updates spike_state", "mean 'spike_state'?"]),

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from neurodriver import load_experiment
 from neurodriver.__main__ import main
 from neurodriver.errors import ExperimentError
-from neurodriver.experiment.positions import toml_lines
 from neurodriver.experiment.references import input_classes
+from neurodriver.experiment.source import parse_yaml, toml_lines
 
 
 @pytest.fixture(scope="module")
@@ -160,13 +160,11 @@ def test_yaml_faults(folder: Path) -> None:
 def test_yaml_numbers(folder: Path) -> None:
     """Numbers and truths are those of YAML 1.2: 1e-4 is a number, ``on`` a text."""
     pytest.importorskip("yaml")
-    from neurodriver.experiment.yaml_file import parse
-
     text = "a: 1e-4\nb: on\nc: [1, -2.5, .5, 1., 1.e3, 017, true, no, 1_000]\n"
-    data, positions = parse(text, folder / "x.yaml")
+    data, lines = parse_yaml(text, folder / "x.yaml")
     expected = {"a": 1e-4, "b": "on", "c": [1, -2.5, 0.5, 1.0, 1e3, 17.0, True, "no", "1_000"]}
     assert data == expected
-    assert positions.line(("c", 3)) == 3 and positions.line(("b", "x")) == 2
+    assert lines["c", 3] == 3 and lines["b",] == 2
 
 
 LINES = WHOLE.split("\n")

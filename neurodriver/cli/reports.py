@@ -1,0 +1,95 @@
+"""What a run tells about its time: a bar, its speed, ``--profile`` and ``--trace``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import NeurodriverError
+from ..profiling.phases import OFF, Off, Profile
+from ..profiling.trace import check, write
+
+if TYPE_CHECKING:
+    from ..parallel.mpi import World
+
+_GATHER_SECONDS = 60.0
+
+
+@contextmanager
+def profiled(show: bool, trace: Path | None) -> Iterator[Profile | Off]:
+    """Measure the block where a table or a trace is asked for."""
+    if show or trace is not None:
+        with Profile(trace is not None) as profile:
+            yield profile
+    else:
+        yield OFF
+
+
+def check_trace(trace: Path | None, others: Iterable[Path]) -> None:
+    """Refuse a file for the trace that cannot be written, or that is another file of the run."""
+    if trace is None:
+        return
+    if any(trace.resolve() == other.resolve() for other in others):
+        message = "the trace would overwrite a file of the run; name another"
+        raise NeurodriverError(f"{trace}: {message}")
+    check(trace)
+
+
+def tell(profile: Profile | Off, show: bool, trace: Path | None, here: World | None = None) -> None:
+    """Print the tables and write the trace; of several ranks, rank 0 does it for all."""
+    if isinstance(profile, Off):
+        return
+    mine = profile.report() if show else "", profile.trace_events
+    told = [mine] if here is None else here.gather(mine, _GATHER_SECONDS)
+    if here is not None and here.rank:
+        return
+    for rank, (text, _) in enumerate(told if show else []):
+        click.echo(f"\nrank {rank}\n{text}" if len(told) > 1 else f"\n{text}")
+    if trace is not None:
+        write(trace, [events for _, events in told])
+        click.echo(str(trace))
+
+
+class Pace:
+    """A bar on a terminal while steps of ``dt`` seconds are done, then how fast they were."""
+
+    def __init__(self, steps: int, dt: float) -> None:
+        self.steps, self.dt, self.done = steps, dt, 0
+        self.begin = time.perf_counter()
+        self.bar: Any = None
+
+    def start(self, shown: bool = True) -> None:
+        """Begin to count."""
+        if shown and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix} [{elapsed}<{remaining}]"
+            self.bar = tqdm(total=self.steps, bar_format=shape, unit_scale=True)
+        self.begin = time.perf_counter()
+
+    def __call__(self, done: int) -> None:
+        """Take the number of steps that were done."""
+        self.done += done
+        if self.bar is not None:
+            simulated, spent = self.done * self.dt, time.perf_counter() - self.begin
+            text = f"{simulated:.3g} s, {simulated / spent:.2g} x real time"
+            self.bar.set_postfix_str(text, False)
+            self.bar.update(done)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self.bar is not None:
+            self.bar.close()
+
+    def tell(self, output: Path) -> None:
+        """Print how fast it was, and the file that holds what was recorded."""
+        simulated, spent = self.steps * self.dt, time.perf_counter() - self.begin
+        factor = simulated / spent if spent else float("inf")
+        click.echo(f"{simulated:g} s simulated in {spent:.2f} s ({factor:.3g} x real time)")
+        click.echo(str(output))
