@@ -6,6 +6,7 @@ Every class is also the builtin that a caller would expect, so ``except ValueErr
 from __future__ import annotations
 
 import difflib
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -115,6 +116,17 @@ class RequestError(RecordingError, KeyError, AssertionError):
 
 class CircuitWarning(UserWarning):
     """Legal, but worth a look."""
+
+
+def lines_of(error: BaseException) -> list[str]:
+    """Return an error as lines: its traceback, or its message where that says all.
+
+    It does for what the user can mend, but for a model whose own code has failed.
+    """
+    own_code = isinstance(error, ModelError) and error.__cause__ is not None
+    if isinstance(error, NeurodriverError) and not own_code:
+        return traceback.format_exception_only(error)
+    return traceback.format_exception(error)
 
 
 def near(name: str, known: Iterable[str]) -> str:

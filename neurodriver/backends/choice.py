@@ -29,23 +29,34 @@ class Choice:
         Number of the GPU; by the rank's place on its host when not given.
     executor : {"resident", "stepwise"}
         On a GPU: one launch for many steps, or one for each kernel and step.
+    wish : int, optional
+        Number of the GPU to take where no ``device`` is given and all LPUs of the process wish
+        for the same; modulo the number of GPUs.
     """
 
     name: str
     device: int | None
     executor: str
+    wish: int | None = None
 
     @classmethod
     def of(
-        cls, name: str | None = None, device: int | None = None, executor: str | None = None
+        cls,
+        name: str | Choice | None = None,
+        device: int | None = None,
+        executor: str | None = None,
     ) -> Choice:
         """Return a choice; what is not given comes from the environment.
+
+        A choice is returned as it is.
 
         Raises
         ------
         NeurodriverError
             For what does not exist.
         """
+        if isinstance(name, Choice):
+            return name
         name = settings.get("NEURODRIVER_BACKEND") if name is None else name
         executor = settings.get("NEURODRIVER_EXECUTOR") if executor is None else executor
         if name not in TARGETS:
@@ -61,7 +72,7 @@ class Choice:
 
     @property
     def told(self) -> str:
-        """The choice in words."""
+        """The choice in words, without a wish."""
         if self.name == "cpu":
             return self.name
         number = "" if self.device is None else f" {self.device}"
@@ -126,10 +137,18 @@ def _backend(
         from .cuda.backend import CUDABackend
 
         fuzz = settings.fuzz()
-        return CUDABackend(program, _device(choice), choice.executor, fuzz=fuzz, gates=gates)
+        return CUDABackend(program, gpu_number(choice), choice.executor, fuzz=fuzz, gates=gates)
     from .cpu.backend import CPUBackend, default_threads
 
     return CPUBackend(program, threads or default_threads(program, copied))
+
+
+def agreed(choices: Iterable[Choice]) -> list[Choice]:
+    """Return the choices of the LPUs of a process, each once; wishes that differ are dropped."""
+    different = list(dict.fromkeys(choices))
+    if len({choice.wish for choice in different}) > 1:
+        different = list(dict.fromkeys(replace(choice, wish=None) for choice in different))
+    return different
 
 
 def gpu_of(choice: Choice) -> str:
@@ -138,13 +157,17 @@ def gpu_of(choice: Choice) -> str:
         return ""
     from .cuda.device import place_of
 
-    return place_of(_device(choice))
+    return place_of(gpu_number(choice))
 
 
-def _device(choice: Choice) -> int:
+def gpu_number(choice: Choice) -> int:
     """Return the number of this process's GPU: ranks of one host take turns."""
     if choice.device is not None:
         return choice.device
+    if choice.wish is not None:
+        from .cuda.device import device_count
+
+        return choice.wish % max(device_count(), 1)
     from ..parallel.mpi import world
     from .cuda.device import device_count
 

@@ -338,16 +338,16 @@ class Circuit:
         parts = [g.full_uids for g in self.groups]
         return np.concatenate(parts) if parts else np.empty(0, "U1")
 
-    def members(self, scope: str) -> NDArray[np.bool_]:
-        """Return which components belong to a circuit joined here; all for the empty name."""
-        if not scope:
+    def members(self, scope: str | None) -> NDArray[np.bool_]:
+        """Return which components belong to a circuit joined here; all for None."""
+        if scope is None:
             return np.ones(self.count, dtype=bool)
         parts = [part for g in self.groups for part in g.scopes or (("", g.count),)]
         return np.repeat([name == scope for name, _ in parts], [count for _, count in parts])
 
-    def numbers(self, scope: str) -> NDArray[np.int64]:
-        """Return the components of a circuit joined here, in its own order; all for no name."""
-        known = self.order.get(scope)
+    def numbers(self, scope: str | None) -> NDArray[np.int64]:
+        """Return the components of a circuit joined here, in its own order; all for None."""
+        known = None if scope is None else self.order.get(scope)
         return np.flatnonzero(self.members(scope)) if known is None else known
 
     def holders(self, variable: str) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from ..errors import NeurodriverError
 from ..parallel.mpi import world
 from ..parallel.service import leading, serve
-from . import aids, aliases
+from . import children, names
 
 USAGE = """usage: python -m neurodriver.compat SCRIPT [ARGUMENT ...]
 
@@ -47,8 +47,8 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(f"neurodriver.compat: {script}: cannot be read ({error.strerror})", file=sys.stderr)
         return 2
-    aliases.install()
-    aids.install()
+    names.install()
+    children.follow()
     sys.argv = list(arguments)
     sys.path[0] = os.path.dirname(os.path.realpath(script))
     try:

@@ -1,7 +1,7 @@
 """Names that old scripts use and that NumPy, networkx, h5py and Python have dropped since.
 
-Only the runner puts them back, and only where they are missing. Each is listed in
-``docs/migration.md``.
+They are put back only where they are missing, those of networkx as soon as the old import paths
+are installed, the others by the runner alone. Each is listed in ``docs/migration.md``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import pickle
 import sys
 import time
 import warnings
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
 from typing import Any
+
+from .after_import import after_import
 
 NUMPY: dict[str, str] = {
     "int": "builtins:int",
@@ -44,15 +43,13 @@ NUMPY: dict[str, str] = {
 def install() -> None:
     """Put the missing names back."""
     _numpy()
-    _networkx()
-    _h5py()
+    install_networkx()
+    after_import("h5py", _h5py)
     if not hasattr(time, "clock"):
         time.clock = time.perf_counter  # type: ignore[attr-defined]
     for name in collections.abc.__all__:
         if not hasattr(collections, name):
             setattr(collections, name, getattr(collections.abc, name))
-    if not any(isinstance(finder, _StandIns) for finder in sys.meta_path):
-        sys.meta_path.append(_StandIns())  # last: what is installed comes first
     sys.modules.setdefault("cPickle", pickle)
 
 
@@ -73,9 +70,12 @@ def _numpy() -> None:
         np.typeDict = np.sctypeDict  # type: ignore[attr-defined]
 
 
-def _networkx() -> None:
-    import networkx as nx
+def install_networkx() -> None:
+    """Put the missing names of networkx back."""
+    after_import("networkx", _networkx)
 
+
+def _networkx(nx: Any) -> None:
     if not hasattr(nx.Graph, "node"):
         nx.Graph.node = property(lambda graph: graph.nodes)
     if not hasattr(nx, "write_gpickle"):
@@ -104,38 +104,6 @@ def _read_gpickle(path: Any) -> Any:
         return pickle.load(file)
 
 
-def _h5py() -> None:
-    import h5py
-
+def _h5py(h5py: Any) -> None:
     if not hasattr(h5py.Dataset, "value"):
         h5py.Dataset.value = property(lambda dataset: dataset[()])
-
-
-class _StandIns(MetaPathFinder, Loader):
-    """Finds ``pycuda`` where it is not installed: names that can be mentioned, not used."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return how to make a stand-in for a module of PyCUDA; None for any other module."""
-        if fullname.partition(".")[0] != "pycuda" or PathFinder.find_spec("pycuda"):
-            return None
-        return ModuleSpec(fullname, self, is_package=fullname == "pycuda")
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Let Python make the module."""
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Give the module its names."""
-        from .components import dtype_to_ctype
-        from .stand_ins import Absent
-
-        name = module.__name__
-
-        def attribute(wanted: str) -> Any:
-            if wanted.startswith("__"):
-                raise AttributeError(wanted)
-            if (name, wanted) == ("pycuda.tools", "dtype_to_ctype"):
-                return dtype_to_ctype
-            return Absent(f"{name}.{wanted}")
-
-        module.__dict__["__getattr__"] = attribute

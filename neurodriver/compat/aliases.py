@@ -79,19 +79,17 @@ TABLE: dict[str, dict[str, str]] = {
     f"{OLD_LPU}.utils.simpleio": {ALL: "neurodriver.compat.simpleio"},
     f"{OLD_LPU}.utils.parray": {ALL: f"!{_ARRAYS}"},
     f"{OLD_LPU}.utils.parray_utils": {ALL: f"!{_ARRAYS}"},
-    f"{OLD_LPU}.utils.curand": {
-        ALL: "!the text of a model draws with uniform() and normal(), an input with NumPy"
-    },
+    f"{OLD_LPU}.utils.curand": _each("neurodriver.compat.curand", "curand_setup"),
     **{
         f"neurokernel.{name}": _each(
-            "neurodriver.compat.core", "Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"
+            f"neurodriver.compat.{name}", "Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"
         )
         for name in ("core", "core_gpu")
     },
     "neurokernel.plsel": _each(_PORTS, "Selector", "SelectorMethods", "SelectorParser"),
     "neurokernel.pattern": _each(_PORTS, "Pattern", "Interface", "are_compatible"),
     "neurokernel.pm": _each(_PORTS, "BasePortMapper", "PortMapper"),
-    "neurokernel.pm_gpu": {"GPUPortMapper": f"{_PORTS}:PortMapper"},
+    "neurokernel.pm_gpu": _each("neurodriver.compat.pm_gpu", "GPUPortMapper", "PortMapper"),
     "neurokernel.routing_table": _each(_PORTS, "RoutingTable"),
     "neurokernel.mpi": {
         **_each(f"{_TOOLS}.logging", "setup_logger"),

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
+from ..backends.choice import Choice
+from ..backends.cuda.device import device_count
 from ..circuit.assemble import assemble
 from ..circuit.circuit import Circuit
 from ..circuit.records import no_collection
-from ..errors import CircuitError, InputError, NeurodriverError, RecordingError, near
+from ..errors import (
+    CircuitError,
+    CircuitWarning,
+    InputError,
+    NeurodriverError,
+    RecordingError,
+    near,
+)
 from ..inputs.base import Input
 from ..model.library import models as known_models
 from ..recorders.base import Recorder
@@ -42,7 +53,8 @@ class LPU(native.LPU):
         pickled bytes or the function, or a dictionary with it under ``graph``, ``filename``,
         ``stream`` or ``function`` and arguments of `graph_to_dicts` under ``kwargs``.
     device : int
-        Kept; circuits run on the CPU.
+        With ``NEURODRIVER_BACKEND=cuda`` the number of the GPU, modulo how many there are; 0 and
+        None leave it to ``NEURODRIVER_DEVICE`` or the rank. LPUs of one process share a GPU.
     input_processors, output_processors : sequence, or a single one
         Inputs and recorders, under their old names or the new ones.
     uid_key : str
@@ -71,7 +83,8 @@ time_sync, control_inteface
     Notes
     -----
     ``run`` is ``pre_run``, the steps, ``post_run``. A subclass that overrides ``run_step`` or
-    ``do_work`` is called at every step, which costs some microseconds each.
+    ``do_work`` is called at every step, which costs some microseconds each. Memory of a GPU is
+    given back when the LPU is closed, or when nobody holds it any more.
     """
 
     graph_to_dicts = staticmethod(graphs.graph_to_dicts)
@@ -124,7 +137,7 @@ time_sync, control_inteface
             inputs,
             recorders,
             dtype=self.default_dtype.name,
-            backend="cpu",
+            backend=_backend(self.id, device),
             attributes={"lpu": self.id},
         )
         self._planned: int | None = None
@@ -148,7 +161,8 @@ time_sync, control_inteface
 
     @cached_property
     def _part(self) -> views.Part:
-        return views.Part(self.backend, self._scope)
+        live = self.settings.choice.name == "cpu"
+        return views.Part(self.backend, self._scope, live)
 
     # what users read
 
@@ -210,8 +224,13 @@ time_sync, control_inteface
         self.run_step()
 
     def post_run(self) -> None:
-        """Close recordings and inputs."""
-        self.close()
+        """Close recordings and inputs; what is in the memory of a GPU can still be read."""
+        if self.settings.choice.name == "cpu":
+            self.close()
+        else:
+            self.finish()
+            for one in self.inputs:
+                one.close()
         if self.print_timing:
             told = ", ".join(f"{name} {s:.3f} s" for name, s in self._seconds.items())
             print(f"{self.id}: {told}, {self.step} steps")
@@ -356,6 +375,20 @@ def _processors(given: Any, kind: type, error: type[NeurodriverError]) -> list[A
             expected = f"an instance of {kind.__name__} or of a class made from it"
             raise error(f"processors: expected {expected}, got {one!r:.60}")
     return listed
+
+
+def _backend(name: str, device: Any) -> Choice:
+    """Return what advances an LPU that was given a device."""
+    choice = Choice.of()
+    if choice.name != "cuda" or not device:
+        return choice
+    if not isinstance(device, int | np.integer) or device < 0:
+        raise NeurodriverError(f"{name}: device must be the number of a GPU, got {device!r}")
+    count = max(device_count(), 1)  # where there is none, the backend says so
+    if device >= count:
+        text = f"{name}: there is no GPU {device}, only {count}; GPU {device % count} is taken"
+        warnings.warn(text, CircuitWarning, stacklevel=3)
+    return replace(choice, device=None, wish=int(device) % count)
 
 
 def _check_columns(columns: Iterable[str]) -> None:

@@ -1,5 +1,5 @@
 """``import neurodriver.compat.old`` makes the old import paths importable."""
 
-from .aliases import install
+from .names import install_imports
 
-install()
+install_imports()

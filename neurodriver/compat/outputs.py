@@ -41,6 +41,8 @@ class _OldNames(Recorder):
             c.variable: {"uids": c.uids.tolist(), "output": np.zeros(len(c.uids), plan.dtype)}
             for c in plan.columns
         }
+        for variable, _ in self.record:  # nothing updates it
+            self.variables.setdefault(variable, {"uids": [], "output": np.zeros(0, plan.dtype)})
         super().open(plan)
 
 
@@ -54,8 +56,9 @@ class BaseOutputProcessor(_OldNames):
     Parameters
     ----------
     var_list : list of (variable, uids)
-        ``uids`` None or empty: all that are not hidden. Columns keep the order asked for; uids
-        that do not update the variable are left out, with a warning that counts them.
+        ``uids`` None or empty: all, Aggregators ``auto_<n>`` that were inserted among them.
+        Columns keep the order asked for; uids that do not update the variable are left out, with
+        a warning that counts them.
     sample_interval : int
         Steps from sample to sample, s: the sampled steps are s - 1, 2 s - 1, ...
 

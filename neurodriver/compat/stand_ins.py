@@ -27,6 +27,7 @@ class Absent:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.__module__ = "pycuda"  # models that mention it need a GPU
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):

@@ -37,18 +37,17 @@ class HostArray(np.ndarray[Any, Any]):
 
 
 class CircularArray:
-    """The ring of one variable.
-
-    Attributes
-    ----------
-    parr : (buffer_length, size) HostArray
-        The rows themselves, not a copy; for reading.
-    """
+    """The ring of one variable; for reading."""
 
     def __init__(self, memory: MemoryView, variable: str) -> None:
         self._memory, self._variable = memory, variable
-        rows = memory.part.backend.memory.get_buffer(variable)
-        self.parr: HostArray = rows.view(HostArray)
+        self._ring = memory.program.layout.rings[variable]
+
+    @property
+    def parr(self) -> HostArray:
+        """The rows, (buffer_length, size): on the CPU themselves, of a GPU a copy."""
+        array: HostArray = self._memory.part.rows(self._variable).view(HostArray)
+        return array
 
     @property
     def current(self) -> int:
@@ -59,12 +58,12 @@ class CircularArray:
     @property
     def buffer_length(self) -> int:
         """Number of rows."""
-        return len(self.parr)
+        return self._ring.depth
 
     @property
     def size(self) -> int:
         """Elements of a row."""
-        return int(self.parr.shape[1])
+        return self._ring.width
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -73,13 +72,13 @@ class CircularArray:
 
     @property
     def gpudata(self) -> int:
-        """Address of row 0."""
-        return self.parr.gpudata
+        """Address of row 0, in the memory of the GPU where the circuit runs on one."""
+        return self._memory.part.address(self._variable)
 
     @property
     def ld(self) -> int:
         """Elements from one row to the next."""
-        return self.parr.ld
+        return self._ring.width
 
     def get(self) -> NDArray[Any]:
         """Return a copy of all rows."""
@@ -92,8 +91,10 @@ class Part:
     Parameters
     ----------
     program : Program
-    scope : str
-        Id of the LPU in a joined circuit; empty where it is alone.
+    scope : str, optional
+        Id of the LPU in a joined circuit; None where it is alone.
+    backend : Backend, optional
+        Where the memory is, if it is not that of the host.
 
     Attributes
     ----------
@@ -101,8 +102,9 @@ class Part:
         Number and group of each model that the LPU has, and which components are its own.
     """
 
-    def __init__(self, backend: Backend, scope: str = "") -> None:
+    def __init__(self, backend: Backend, scope: str | None = None, live: bool = True) -> None:
         self.backend, self.program, self.scope = backend, backend.program, scope
+        self._live = live
         circuit = self.program.circuit
         mine = np.split(circuit.members(scope), circuit.starts[1:-1])
         self.groups = [(i, g, m) for i, (g, m) in enumerate(zip(circuit.groups, mine, strict=True))]
@@ -115,9 +117,31 @@ class Part:
         plain = np.concatenate([g.uids for g in circuit.groups])
         return np.where(circuit.members(self.scope), plain, circuit.uids)
 
+    def rows(self, variable: str) -> NDArray[Any]:
+        """Return the ring of a variable, (depth, width); a copy where it is not on the host."""
+        if self._live:
+            return self.backend.memory.get_buffer(variable)
+        depth = self.program.layout.rings[variable].depth
+        return np.stack([self.backend.row(variable, row) for row in range(depth)])
+
+    def row(self, variable: str, step: int) -> NDArray[Any]:
+        """Return the row of a step, (width,)."""
+        if not self._live:
+            return self.backend.row(variable, step)
+        rows = self.rows(variable)
+        row: NDArray[Any] = rows[step % len(rows)]
+        return row
+
+    def address(self, variable: str) -> int:
+        """Return the address of row 0 of a variable."""
+        if self._live:
+            return int(self.rows(variable).ctypes.data)
+        where: Any = self.backend
+        return int(where.ring_address(variable))
+
     def find(self, uid: str) -> int:
         """Return the number of a component, -1 for an unknown one."""
-        full = f"{self.scope}/{uid}" if self.scope else uid
+        full = uid if self.scope is None else f"{self.scope}/{uid}"
         return int(self.program.circuit.find([full])[0])
 
 
@@ -171,10 +195,16 @@ class MemoryView:
             "buffer": CircularArray(self, name),
             "models": [_owner(groups, key) for key in ring.segments],
             "len": [s.count for s in ring.segments.values()],
-            "delay": ring.depth - 2,
+            "delay": self._longest(name),
             "cumlen": [*[s.start for s in ring.segments.values()], ring.width],
             "uids": uids,
         }
+
+    def _longest(self, variable: str) -> int:
+        """Return the longest delay of a variable, in rows back."""
+        links = [one for one in self.program.circuit.connections if one.variable == variable]
+        longest = (int(steps_of(one, self.program.dt).max(initial=1)) for one in links)
+        return max(longest, default=1) - 1
 
 
 class Lazy(Mapping[str, Any]):
@@ -277,7 +307,7 @@ def port_mappers(part: Part, step: int) -> dict[str, Any]:
     for number, group, mine in part.groups:
         if group.is_port:
             labels = {name: column[mine] for name, column in group.labels.items()}
-            values = _published(part.backend, number, step)[mine]
+            values = _published(part, number, step)[mine]
     out = {}
     for kind in ("gpot", "spike"):
         of_kind = labels["port_type"] == kind
@@ -288,15 +318,14 @@ def port_mappers(part: Part, step: int) -> dict[str, Any]:
     return out
 
 
-def _published(backend: Backend, number: int, step: int) -> NDArray[np.float64]:
+def _published(part: Part, number: int, step: int) -> NDArray[np.float64]:
     """Return what the last step brought to each port of a group, (ports,)."""
-    program, circuit = backend.program, backend.program.circuit
+    program, circuit = part.program, part.program.circuit
     start, end = circuit.starts[number : number + 2]
     values = np.zeros(end - start)
     for links in circuit.connections if step else ():
         rows = np.flatnonzero((links.target >= start) & (links.target < end))
         if len(rows):
-            buffer = backend.memory.get_buffer(links.variable)
             elements = element_of(program.layout, links.source[rows], links.variable)
-            values[links.target[rows] - start] = buffer[(step - 1) % len(buffer)][elements]
+            values[links.target[rows] - start] = part.row(links.variable, step - 1)[elements]
     return values

@@ -87,7 +87,7 @@ def _compile(experiment: Experiment, name: str, lpu: LPU) -> None:
         program = compile_circuit(lpu.circuit, section.dt, section.dtype, targets, recorded)
         for recorder in lpu.recorders:
             for variable, uids in recorder.record:
-                recorded_columns(program, variable, uids, "")
+                recorded_columns(program, variable, uids)
     except NeurodriverError as error:
         raise ExperimentError(f"{experiment.source.path}: lpu.{name}: {error}") from error
 

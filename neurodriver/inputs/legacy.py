@@ -34,9 +34,9 @@ class LegacyInput(ArrayInput):
 
     Notes
     -----
-    Currents into MorrisLecar are multiplied by 1000, those into LeakyIAF by 1 (see
-    ``circuit.legacy_models``). The old library showed row r in row r of its output; here it first
-    shows in row r + 1, as that of every input.
+    Currents into MorrisLecar and MorrisLecar_a are multiplied by 1000, those into other models by
+    1 (see ``io.legacy_models``). The old library showed row r in row r of its output; here it
+    first shows in row r + 1, as that of every input.
     """
 
     def __init__(self, filename: str | Path, circuit: Circuit, mode: int = 0) -> None:

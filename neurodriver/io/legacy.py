@@ -103,7 +103,8 @@ def convert(records: Records) -> Records:
 
     * A neuron keeps its id; ``class`` is its model, parameters have the names and units of today,
       and ``extern`` stays where it is True. Attributes that mean nothing to the model are kept.
-    * A public neuron gets an output ``Port`` with its ``selector`` and an edge to it.
+    * A public neuron gets an output ``Port`` with its ``selector`` and an edge to it; without a
+      selector it gets none, with a warning.
     * ``port_in_gpot`` and ``port_in_spk`` become input ``Port`` nodes.
     * An edge becomes a synapse node between two edges, with the edge's attributes; ``reverse`` (or
       ``reversal_pot``) in mV stays with the synapse, ``delay`` goes to the first edge, in seconds.
@@ -155,6 +156,10 @@ def convert(records: Records) -> Records:
         following += 1
         _append(made, uid, synapse)
         links.append((at, 0, a, uid, delay))
+        receptors = SYNAPSES[records.edges[row]["model"]].receptors
+        if receptors:
+            delay["receptor"] = receptors[0]
+            links.append((number[b], 0, b, uid, {"receptor": receptors[1]}))
         onto.append((uid, b))
     # synapses of a neuron, then its port, as a graph would list them: files keep this order
     for _, _, a, b, data in sorted(links, key=lambda link: link[:2]):
@@ -207,9 +212,10 @@ def _nodes(
             _append(made, uid, _neuron(where, data, neuron, faults))
             if _flag(where, data, "public", False, faults):
                 selector = _selector(data)
-                if not selector:
-                    faults.add(f"{where} is public, but has no 'selector'")
-                public.append((uid, selector, neuron))
+                if selector:
+                    public.append((uid, selector, neuron))
+                else:
+                    faults.warn("public neurons without a 'selector' get no output port")
         elif model is None:
             faults.add(f"{node_name(uid)} has no attribute 'model'; name its model")
         else:
@@ -234,6 +240,7 @@ def _neuron(where: str, data: Data, neuron: Neuron, faults: Faults) -> Data:
         faults.add(f"{where}: attribute 'spiking' must be {neuron.spiking} for this model")
     out = {"class": neuron.model, **neuron.fixed}
     out |= _params(where, data, neuron.params, neuron.optional, faults)
+    out |= {name: out[other] for name, other in neuron.copies.items() if other in out}
     _keep_rest(neuron.model, data, _NODE_WORDS.union(neuron.params), out, faults)
     if _flag(where, data, "extern", False, faults):
         out["extern"] = True
@@ -261,6 +268,8 @@ def _synapse(
     if spikes != synapse.spiking:
         needs, has = ("spikes", "graded potentials")[:: 1 if synapse.spiking else -1]
         faults.add(f"{edge_name(a, b)}: {model} needs {needs}, its source has {has}")
+    if synapse.receptors and not neurons[b].spiking:
+        faults.add(f"{edge_name(a, b)}: {model} needs spikes of its target, too")
     where = f"{edge_name(a, b)} ({model})"
     if not _flag(where, data, "conductance", True, faults):
         say = "a current-based synapse; only conductances can be converted"
@@ -272,8 +281,8 @@ def _synapse(
     elif (reverse := _number(given[0])) is None:
         faults.add(f"{where}, attribute 'reverse': must be a finite number (got {given[0]!r:.60})")
     else:
-        out["reverse"] = reverse * MILLI
-    _keep_rest(synapse.model, data, _EDGE_WORDS.union(synapse.params), out, faults)
+        out["reverse"] = reverse * neurons[b].potential
+    _keep_rest(synapse.model, data, _EDGE_WORDS.union(synapse.params, synapse.unused), out, faults)
     said = data.get("delay")
     if said is None:
         return out, {}
@@ -308,7 +317,7 @@ def _conductances(where: str, data: Data, synapse: Synapse, target: Neuron, faul
     if faults.count > before:
         return out
     for name in synapse.conductances:
-        out[name] *= target.current / MILLI
+        out[name] *= target.conductance
     if synapse.power:
         name, power = synapse.power
         if 0 <= out[power] <= _STEEPEST:

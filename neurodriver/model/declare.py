@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, near
@@ -154,8 +153,8 @@ def check_old(cls: type[NDComponent]) -> None:
 def backends_of(cls: type[NDComponent]) -> tuple[str, ...]:
     """Return where a model runs.
 
-    A class without a kernel runs where it says; if it says nothing, on a GPU where the module of
-    its ``run_step`` uses PyCUDA, else on the CPU.
+    A class without a kernel runs where it says; if it says nothing, on a GPU where its code uses
+    PyCUDA, else on the CPU.
 
     Raises
     ------
@@ -176,16 +175,44 @@ def backends_of(cls: type[NDComponent]) -> tuple[str, ...]:
 
 
 def _uses_pycuda(cls: type) -> bool:
-    """Whether the module that a class has its ``run_step`` from holds names of PyCUDA."""
-    owner = next((base for base in cls.__mro__ if "run_step" in base.__dict__), None)
-    names = vars(sys.modules[owner.__module__]) if owner and owner.__module__ in sys.modules else {}
-    for value in names.values():
-        name = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
-        if isinstance(value, type | FunctionType):
-            name = value.__module__
-        if str(name).partition(".")[0] == "pycuda":
-            return True
+    """Whether the code of a class mentions PyCUDA: its methods, and the functions they call."""
+    own = (base for base in cls.__mro__ if not base.__module__.startswith("neurodriver."))
+    found = [inspect.unwrap(_plain(f)) for base in own for f in vars(base).values()]
+    todo = [one for one in found if isinstance(one, FunctionType)]
+    seen: set[FunctionType] = set()
+    while todo:
+        function = todo.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        for name in _names_in(function.__code__):
+            value = function.__globals__.get(name)
+            if name in _LAUNCHES or "pycuda" in (name.partition(".")[0], _package(value)):
+                return True
+            if isinstance(value, FunctionType):
+                todo.append(value)
     return False
+
+
+_LAUNCHES = frozenset({"prepared_call", "prepared_async_call", "prepared_timed_call"})
+
+
+def _plain(value: Any) -> Any:
+    """Return the function inside a property, a static method or a class method."""
+    value = getattr(value, "fget", value)
+    return getattr(value, "__func__", value)
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names that a piece of code mentions, those of functions inside it included."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return set(code.co_names).union(*map(_names_in, inner))
+
+
+def _package(value: Any) -> str:
+    """Return the package that a module, or what is made in one, belongs to."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    return str(name).partition(".")[0]
 
 
 def longest_of(cls: type[NDComponent], dt: float) -> float | None:

@@ -7,6 +7,7 @@ gets one for all its components.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -70,7 +71,7 @@ class Instance:
 
     backends: ClassVar[tuple[str, ...]] = ()
     """Where a class can run (``"cpu"``, ``"cuda"``). Without it: everywhere, but a class with its
-    own ``run_step`` and no kernel only on a GPU if its module imports PyCUDA, else on the CPU."""
+    own ``run_step`` and no kernel only on a GPU if its code uses PyCUDA, else on the CPU."""
 
     _link: Link
     num_comps: int
@@ -99,6 +100,17 @@ class Instance:
         """Largest sub-step in seconds."""
         longest: float | None = getattr(type(self), "maximum_dt", None)
         return self.dt if longest is None else longest
+
+    @cached_property
+    def internal_steps(self) -> int:
+        """Sub-steps of a step."""
+        count: int = type(self).substeps(self.dt)  # type: ignore[attr-defined]
+        return count
+
+    @cached_property
+    def internal_dt(self) -> float:
+        """Length of a sub-step in seconds."""
+        return self.dt / self.internal_steps
 
     def get_update_template(self) -> str:
         """Return the CUDA kernel of the model, with placeholders for types."""

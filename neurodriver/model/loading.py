@@ -93,7 +93,8 @@ def _in_module(module: ModuleType) -> list[Model]:
         try:
             inner = importlib.import_module(info.name)
         except (Exception, SystemExit) as error:
-            raise ModelError(f"module {info.name}: cannot be imported ({error!r})") from error
+            text = f"module {info.name}: cannot be imported ({error!r}){_hint(error)}"
+            raise ModelError(text) from error
         if info.ispkg or any(map(usable, vars(inner).values())):
             found += _in_module(inner)
     return found
@@ -117,6 +118,13 @@ def _in_path(path: Path) -> list[Model]:
     return found
 
 
+def _hint(error: BaseException) -> str:
+    """Return what to do about an import that failed, where it is known."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pycuda"):
+        return "; its kernels take a GPU and `pip install 'neurodriver[gpu]'`"
+    return ""
+
+
 def _in_file(path: Path) -> list[Model]:
     """Return the models that a file defines; its neighbours are there for its imports."""
     whole = path.resolve()
@@ -138,7 +146,7 @@ def _in_file(path: Path) -> list[Model]:
         if isinstance(error, ModelError):
             raise ModelError(f"{path}: {error}") from None
         if isinstance(error, Exception | SystemExit):
-            raise ModelError(f"{path}: cannot be imported ({error!r})") from error
+            raise ModelError(f"{path}: cannot be imported ({error!r}){_hint(error)}") from error
         raise
     finally:
         sys.path.remove(str(whole.parent))

@@ -193,9 +193,9 @@ class Exchange:
         self.imports = self.takes.tables
 
     @property
-    def asking(self) -> str:
-        """Id of the Module whose code runs; empty when none does."""
-        return self._host.asking if self._host else ""
+    def asking(self) -> str | None:
+        """Id of the Module whose code runs; None when none does."""
+        return self._host.asking if self._host else None
 
     def begin(self, steps: int | None) -> None:
         """Exchange row 0, and let every earlier row of the imports be like it."""

@@ -45,8 +45,8 @@ class Host:
 
     Attributes
     ----------
-    asking : str
-        Id of the Module whose code runs; empty when none does.
+    asking : str or None
+        Id of the Module whose code runs; None when none does.
 
     Notes
     -----
@@ -61,7 +61,7 @@ class Host:
         incoming: Sequence[Block],
         feeds: Sequence[Imports],
     ) -> None:
-        self.asking = ""
+        self.asking: str | None = None
         self._modules = dict(modules)
         self._begun: list[str] = []
         self._sends = [self._ports_of(block) for block in outgoing]
@@ -113,7 +113,7 @@ class Host:
             for part in parts:
                 self.asking = part.module.id
                 view[part.place] = part.data[part.inds]
-        self.asking = ""
+        self.asking = None
 
     def take(self, step: int, views: Sequence[NDArray[Any]]) -> None:
         """Give the Modules what others have sent at the end of a step; -1 before the first one."""
@@ -138,7 +138,7 @@ class Host:
             try:
                 self._modules[name].post_run()
             except Exception as error:
-                self.asking = self.asking or name
+                self.asking = name if self.asking is None else self.asking
                 failed = failed or error
         if failed is not None:
             raise failed

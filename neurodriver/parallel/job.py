@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.choice import Choice, gpu_of
+from ..backends.choice import Choice, agreed, gpu_of
 from ..circuit.circuit import Circuit
-from ..errors import CircuitError, NeurodriverError
+from ..errors import CircuitError, CircuitWarning, NeurodriverError, lines_of
 from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import Joined, join
@@ -100,8 +100,9 @@ class Job:
         tables = {name: t.table for name, t in told.items()}
         modules = [name for name in told if name not in lpus]
         routes = make_routes(
-            tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules
-        )
+            tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules,
+            last_wins=plan.last_wins,
+        )  # fmt: skip
         warn_of_shared({name: t.keys for name, t in lpus.items()}, "manager", plan.strict)
         gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
         self._together(lambda: self._build(routes, dtype, seed, bool(modules), gpus))
@@ -117,7 +118,7 @@ class Job:
             given = work()
         except (Exception, SystemExit) as error:
             failed = error
-            self.errors.append((self._working, 0, traceback.format_exc().splitlines(True)))
+            self.errors.append((self._working, 0, lines_of(error)))
         seconds = FAILED_SECONDS if failed else self.plan.timeout
         try:
             everything = self.world.gather((given, self.errors), seconds)
@@ -157,10 +158,13 @@ class Job:
             table = port_table(lpu.circuit, lpu.dt)
             cost = float(lpu.circuit.count + lpu.circuit.edges)
             settings = lpu.settings
+            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed)
+            out[name].keys = random_keys(lpu.circuit, lpu.inputs)
+        choices = agreed(lpu.settings.choice for lpu in self.lpus.values())
+        gpu = gpu_of(choices[0]) if len(choices) == 1 else ""  # several: they are told of later
+        for name, lpu in self.lpus.items():
             own = any(needs_instance(group) for group in lpu.circuit.groups)
-            gpu = "" if own else gpu_of(settings.choice)  # own code may run at each step
-            keys = random_keys(lpu.circuit, lpu.inputs)
-            out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed, gpu, keys)
+            out[name].gpu = "" if own else gpu  # own code may run at each step
         return out
 
     def _build(
@@ -218,14 +222,21 @@ class Job:
         NeurodriverError
             When they ask for different ones.
         """
-        asked = {lpu.settings.choice: name for name, lpu in self.lpus.items()}
-        if len(asked) > 1:
-            (one, first), (other, second), *_ = asked.items()
+        asked = {name: lpu.settings.choice for name, lpu in self.lpus.items()}
+        choices = agreed(asked.values())
+        if len(choices) > 1:
+            (first, one), *rest = ((n, replace(c, wish=None)) for n, c in asked.items())
+            second, other = next((n, c) for n, c in rest if c != one)
             raise NeurodriverError(
                 f"LPUs of one process share a backend: '{first}' asks for {one.told}, "
                 f"'{second}' for {other.told}; give them the same, or processes of their own"
             )
-        return next(iter(asked), None)
+        wishes = dict.fromkeys(choice.wish or 0 for choice in asked.values())
+        if len(wishes) > 1:
+            text = f"LPUs of one process share a GPU; they wish for {', '.join(map(str, wishes))}"
+            advice = "that of the rank is taken: run them under mpiexec, one a process"
+            warnings.warn(f"{text}; {advice}", CircuitWarning, stacklevel=2)
+        return next(iter(choices), None)
 
 
 def _namespaced(lpu: LPU) -> Circuit:

@@ -82,6 +82,9 @@ class Plan:
         Seconds to wait for another rank, 0 for ever.
     strict : bool
         Turn warnings into errors.
+    last_wins : bool
+        Of several connections to one input port the last one counts, with a warning; else they
+        are an error.
     """
 
     orders: list[Order] = field(default_factory=list)
@@ -90,6 +93,7 @@ class Plan:
     threads: int | None = None
     timeout: float = 0.0
     strict: bool = False
+    last_wins: bool = False
 
     @property
     def ids(self) -> list[str]:

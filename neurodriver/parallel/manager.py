@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import settings
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError
@@ -42,6 +42,12 @@ class Manager:
     quiet : bool
         Leave it to the caller to print errors; they are raised all the same.
 
+    Attributes
+    ----------
+    last_wins : bool
+        Of the class: whether of several connections to one input port the last one counts, with
+        a warning. Else they are an error.
+
     Examples
     --------
     >>> man = Manager()  # doctest: +SKIP
@@ -52,6 +58,8 @@ class Manager:
     >>> man.start(steps=1000)
     >>> man.wait()
     """
+
+    last_wins: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -67,7 +75,7 @@ class Manager:
         self._quiet = quiet
         self._world: World = world()
         seconds = settings.timeout() if timeout is None else float(timeout)
-        self.plan = Plan(threads=threads, timeout=seconds, strict=strict)
+        self.plan = Plan(threads=threads, timeout=seconds, strict=strict, last_wins=self.last_wins)
         self._job: Job | None = None
         self._run: Run | None = None
         self._errors: list[Error] = []

@@ -130,6 +130,7 @@ def make_routes(
     name: str = "manager",
     strict: bool = False,
     modules: Iterable[str] = (),
+    last_wins: bool = False,
 ) -> Routes:
     """Check the crossings and deal them out.
 
@@ -148,6 +149,9 @@ def make_routes(
         Turn warnings into errors.
     modules : iterable of str
         Ids of what is a Module and no LPU.
+    last_wins : bool
+        Of several connections to one input port the last one counts, with a warning; else they
+        are a fault.
 
     Raises
     ------
@@ -157,6 +161,8 @@ def make_routes(
     """
     faults = Faults(name)
     resolved = [_resolve(one, tables, faults) for one in crossings]
+    if last_wins:
+        resolved = _last_sources(resolved, tables, faults)
     _fan_in(resolved, tables, faults)
     _unfed(resolved, tables, faults)
     faults.finish(strict)
@@ -257,6 +263,31 @@ def _fan_in(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faul
             for i in twice.tolist()
         )
         faults.add_each(texts, len(twice))
+
+
+def _last_sources(
+    resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults
+) -> list[_Resolved]:
+    """Leave one connection to each input port, the last one; warn of those that are left out."""
+    fed = {lpu: np.zeros(len(table.selector), dtype=bool) for lpu, table in tables.items()}
+    left: list[_Resolved] = []
+    for one in reversed(resolved):
+        table, taken = tables[one.target], fed[one.target]
+        _, last = np.unique(one.in_row[::-1], return_index=True)
+        last = np.sort(len(one.in_row) - 1 - last)
+        kept = last[~taken[one.in_row[last]]]
+        lost = np.setdiff1d(np.arange(len(one.in_row)), kept)
+        if len(lost):
+            port = table.selector[one.in_row[lost[0]]]
+            faults.warn(
+                f"pattern {one.source} -> {one.target}: connections to input ports that a later "
+                f"connection feeds are left out, the first is to '{port}'",
+                len(lost),
+            )
+        taken[one.in_row] = True
+        rows = one.out_row[kept], one.in_row[kept], one.steps[kept]
+        left.append(_Resolved(one.source, one.target, *rows))
+    return left[::-1]
 
 
 def _unfed(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextvars import copy_context
 
+from ..errors import lines_of
 from ..run.simulation import Simulation
 from .exchange import Left
 from .job import Error, Job
@@ -93,9 +93,10 @@ class Run:
 
     def _note(self, error: BaseException) -> None:
         assert self.job.simulation is not None
-        lines = traceback.format_exception(error)
-        name = self.job.simulation.culprit or next(iter({**self.job.lpus, **self.job.modules}))
-        self.errors.append((name, self.job.simulation.step, lines))
+        name = self.job.simulation.culprit
+        if name is None:
+            name = next(iter({**self.job.lpus, **self.job.modules}))
+        self.errors.append((name, self.job.simulation.step, lines_of(error)))
 
     def _watch(self) -> None:
         """Leave the run when asked to, here or by another rank."""

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.machinery import PathFinder
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -146,10 +147,9 @@ def loads(data: bytes) -> Any:
 
 def _dill() -> Any:
     """Return the module dill, which sends classes and functions as a whole; None without it."""
-    try:
-        return import_module("dill")
-    except ImportError:
+    if PathFinder.find_spec("dill") is None:  # what else bears its name cannot do that
         return None
+    return import_module("dill")
 
 
 class _Pickler(pickle.Pickler):

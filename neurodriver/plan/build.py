@@ -39,11 +39,11 @@ from .passes.merge import Merged
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import Placed
-from .spikes.fanout import fan_out, narrow
-from .spikes.weights import add_units, is_whole, whole_weights
+from .spikes.fanout import fan_out, from_senders, narrow
+from .spikes.weights import Units, add_units, is_whole, whole_weights
 from .subunits import place
 from .sums.events import add_events
-from .sums.gather import Gather, plan
+from .sums.gather import Edges, Gather, outside, plan
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
@@ -218,8 +218,12 @@ class ProgramBuilder:
                 gathers[access.name] = self._gather(number, access, capacity)
             gather = gathers[access.name]
             gather.place = None
-            self._rows += gather.rows(Receptor(number, access.name), layout.dtype)
-            self._gathers[number, access.name] = gather
+            if gather.outside is not None:
+                gather.outside.place = None
+            for name, one in ((access.name, gather), (outside(access.name), gather.outside)):
+                if one is not None:
+                    self._rows += one.rows(Receptor(number, name), layout.dtype)
+                    self._gathers[number, name] = gathers[name] = one
         published = frozenset(
             v
             for v in model.updates
@@ -256,7 +260,7 @@ class ProgramBuilder:
             multiple, units = whole_weights(edges, capacity, layout.dtype.name)
             edges = replace(edges, data={"weight": multiple.astype(np.float64)})
         if units is not None and (number, access.name) in self.spread:
-            made = narrow(fan_out(layout, edges, capacity, access.variable, units))
+            made = self._delivered(number, access, edges, capacity, units)
         else:
             zero = layout.rings[access.variable].zero if len(edges.target) else 0
             made = plan(edges, capacity, zero, lattice=self.plans and not events, threads=threads)
@@ -264,6 +268,23 @@ class ProgramBuilder:
                 add_events(made, edges, capacity, zero)
         if units is not None:
             add_units(made, units)
+        return made
+
+    def _delivered(
+        self, number: int, access: Access, edges: Edges, capacity: int, units: Units
+    ) -> Gather:
+        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets."""
+        layout, variable = self.layout, access.variable
+        if not layout.target.threads:
+            return narrow(fan_out(layout, edges, capacity, variable, units))
+        own = from_senders(layout, variable, edges.element)
+        zero = layout.rings[variable].zero
+        if not own.any():
+            return plan(edges, capacity, zero, threads=True)
+        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units))
+        if not own.all():
+            made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
+            add_units(made.outside, units)
         return made
 
     def _stored(self, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:

@@ -66,7 +66,7 @@ def compile_circuit(
     slots = make_slots(full, targets)
     merged = merge(full, dt, slots, merging) if merging else Merged(full, slots)
     full, slots = merged.circuit, merged.slots
-    spread = spread_accesses(full, target, slots) if plans else frozenset()
+    spread = spread_accesses(full, target) if plans else frozenset()
     placed = place_drawn(full, spread, slots, dt, dtype, target.threads)
     known = looked_back(full, placed)
     depths = longest(full, dt, spread, known)

@@ -40,11 +40,12 @@ def check_backend(group: Group, backend: str) -> None:
     """Raise ModelError where a model does not run on a backend."""
     allowed = backends_of(group.model)
     if backend not in allowed:
-        both = ", ".join(map(repr, (*allowed, backend)))
+        other, both = allowed[0], ", ".join(map(repr, (*allowed, backend)))
+        needs = "; that takes a GPU and `pip install 'neurodriver[gpu]'`" if other == "cuda" else ""
         raise ModelError(
             f"{group.name} runs on {' and '.join(allowed)}, this LPU's backend is '{backend}'; "
-            f"choose backend '{allowed[0]}', or let a class that runs on both say so: "
-            f"backends = ({both})"
+            f"choose backend '{other}' (NEURODRIVER_BACKEND={other}){needs}; or let a class that "
+            f"runs on both say so: backends = ({both})"
         )
 
 

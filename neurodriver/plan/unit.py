@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.component import NDComponent
+from ..model.component import Access, NDComponent
 from ..model.kinds import CircuitKinds
 from ..native.buffers import LANES
 from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment, ring
-from .sums.gather import Gather
+from .sums.gather import Gather, outside
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,16 @@ class KernelSpec:
     inputs_alone: frozenset[str] = frozenset()
     count: int = 0
     unseen: frozenset[str] = frozenset()
+
+    @property
+    def accesses(self) -> list[Access]:
+        """The accesses of the model; one that is summed in two parts comes twice, sums first."""
+        out = []
+        for access in self.model.accesses:
+            if outside(access.name) in self.gathers:
+                out.append(replace(access, receptor=outside(access.name)))
+            out.append(access)
+        return out
 
     @property
     def apart(self) -> bool:

@@ -235,9 +235,9 @@ def level_of(value: Any) -> Level:
             encode(n)
         return slice(begin, None) if end is None else range(begin, max(begin, end))
     if isinstance(value, list):
-        if len({isinstance(token, str) for token in value}) != 1 or "*" in value:
+        if not value or "*" in value:
             raise SelectorError(
-                f"invalid selector: a set holds integers or names, and one at least (got {value!r})"
+                f"invalid selector: a set holds integers and names, one at least (got {value!r})"
             )
         return tuple(encode(token) for token in value)
     return encode(value)

@@ -200,7 +200,13 @@ def collapse(selector: SelectorLike) -> str:
         return selector
     if isinstance(selector, Selector):
         return selector.str
+    if any(_is_mixed(token) for term in selector for token in term):
+        return Selector(selector).str  # the text of a set holds integers or names
     return ",".join(map(tokens_to_str, selector))
+
+
+def _is_mixed(token: object) -> bool:
+    return isinstance(token, list) and len({isinstance(one, str) for one in token}) > 1
 
 
 def are_disjoint(*selectors: SelectorLike) -> bool:

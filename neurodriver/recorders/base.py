@@ -208,7 +208,8 @@ class Recorder(ABC):
     copies : bool
         Whether appending rows copies them, and so takes time of a core.
     lenient : bool
-        Whether uids that do not update their variable are left out, with a warning.
+        Whether uids that do not update their variable are left out, with a warning; and whether
+        ``uids`` None takes hidden components, too, and may mean nothing.
     """
 
     per_step = False

@@ -30,24 +30,24 @@ class InputFeed:
     ----------
     program : Program
     inputs : sequence of (scope, Input)
-        Each with the id of its LPU, empty where there is one circuit.
+        Each with the id of its LPU, None where there is one circuit.
 
     Attributes
     ----------
-    asking : str
+    asking : str or None
         Id of the LPU whose input is asked for values.
     """
 
-    def __init__(self, program: Program, inputs: Sequence[tuple[str, Input]]) -> None:
+    def __init__(self, program: Program, inputs: Sequence[tuple[str | None, Input]]) -> None:
         self.inputs = [one for _, one in inputs]
-        self.asking = ""
+        self.asking: str | None = None
         self._places = iter(program.slots.places)
         self._rings = list(program.layout.rings)
-        self._targets: list[tuple[Input, int, str]] = []
+        self._targets: list[tuple[Input, int, str | None]] = []
         self.tables: list[InputTable] = []
         self._held: list[Any] = []
         self._counts: list[SpikeCounts | None] = []
-        passed: dict[tuple[str, str], dict[int, NDArray[np.bool_]]] = {}
+        passed: dict[tuple[str | None, str], dict[int, NDArray[np.bool_]]] = {}
         for scope, one in inputs:
             one.open(program.dt, program.dtype)
             for number in range(len(one.targets)):
@@ -102,7 +102,7 @@ class InputFeed:
             table.table = chunk.table.ctypes.data
             table.row_of_step = chunk.row_of_step.ctypes.data
             table.version = chunk.version
-        self.asking = ""
+        self.asking = None
         for members, sums in self._sums:
             sums.check([self._held[i] for i in members], first)
 
@@ -183,11 +183,11 @@ class RecorderFeed:
     ----------
     program : Program
     recorder : Recorder
-    scope : str
+    scope : str, optional
         Id of the LPU it records, in a joined circuit.
     """
 
-    def __init__(self, program: Program, recorder: Recorder, scope: str = "") -> None:
+    def __init__(self, program: Program, recorder: Recorder, scope: str | None = None) -> None:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
@@ -201,7 +201,8 @@ class RecorderFeed:
         self._rises: dict[str, bool] = {}
         for variable, uids in recorder.record:
             columns = recorded_columns(program, variable, uids, scope, recorder.lenient)
-            self._add(program, variable, columns)
+            if len(columns[0]):
+                self._add(program, variable, columns)
 
     def _add(
         self,
@@ -293,7 +294,7 @@ def recorded_columns(
     program: Program,
     variable: str,
     uids: Sequence[str] | None,
-    scope: str = "",
+    scope: str | None = None,
     lenient: bool = False,
 ) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
     """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
@@ -304,17 +305,19 @@ def recorded_columns(
     variable : str
     uids : sequence of str, optional
         In the order wanted; all that are not hidden when not given.
-    scope : str
+    scope : str, optional
         Id of the LPU in a joined circuit.
     lenient : bool
-        Leave uids out that do not update the variable, with a warning that counts them.
+        Leave uids out that do not update the variable, with a warning that counts them; take
+        hidden components, too, where no uids are given, or nothing, where the variable is only
+        read.
 
     Raises
     ------
     RequestError
         For a variable that nothing updates, or uids that do not update it.
     """
-    circuit, layout = program.circuit, program.layout
+    circuit = program.circuit
     mine = circuit.members(scope)
     groups = [
         g
@@ -323,44 +326,63 @@ def recorded_columns(
     ]
     owners = [g for g in groups if variable in circuit.groups[g].model.updates]
     if not owners:
-        raise _nobody(variable, [circuit.groups[g].model for g in groups])
+        models = [circuit.groups[g].model for g in groups]
+        nobody = _nobody(variable, models)
+        read = any(a.variable == variable for model in models for a in model.accesses)
+        if not lenient or uids is not None or not read:
+            raise nobody
+        warnings.warn(f"{nobody}; nothing of it is recorded", CircuitWarning, stacklevel=2)
+        return np.empty(0, np.str_), np.empty(0, np.int64), ""
     unit = circuit.groups[owners[0]].model.units[variable]
+    element = _places(program, variable)
+    element[~mine] = -1
+    if uids is None:
+        shown = element >= 0
+        shown[circuit.holders(variable) >= 0] = False
+        for g, group in enumerate(circuit.groups):
+            if group.is_port or (group.hidden and not lenient):
+                shown[circuit.starts[g] : circuit.starts[g + 1]] = False
+        own = circuit.numbers(scope)
+        chosen = own[shown[own]]
+    else:
+        chosen = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
+        good = (chosen >= 0) & (element[chosen] >= 0)
+        _check_uids([u for u, g in zip(uids, good, strict=True) if not g], uids, variable, lenient)
+        chosen = chosen[good]
+    if not len(chosen):
+        raise RequestError(f"record: '{variable}' has no component to record; name the uids")
+    names_of = np.concatenate([g.uids for g in circuit.groups])
+    return names_of[chosen], element[chosen], unit
+
+
+def _places(program: Program, variable: str) -> NDArray[np.int64]:
+    """Return for each component where its value of a variable is in a row, -1: nowhere."""
+    circuit = program.circuit
     element = np.full(circuit.count, -1, dtype=np.int64)
-    for owner in layout.rings[variable].segments:
+    for owner in program.layout.rings[variable].segments:
         if owner != "inputs":
             g = int(owner)
             if circuit.groups[g].is_port and not circuit.groups[g].hidden:
                 continue  # a port's own place holds nothing; what other ranks send is hidden
             start = int(circuit.starts[g])
-            element[start : start + circuit.groups[g].count] = layout.elements(g, variable)
+            element[start : start + circuit.groups[g].count] = program.layout.elements(g, variable)
     holder = circuit.holders(variable)
     ports = np.flatnonzero(holder >= 0)
     element[ports] = element[holder[ports]]
-    element[~mine] = -1
-    if uids is None:
-        shown = element >= 0
-        shown[ports] = False
-        for g, group in enumerate(circuit.groups):
-            if group.hidden or group.is_port:
-                shown[circuit.starts[g] : circuit.starts[g + 1]] = False
-        own = circuit.numbers(scope)
-        chosen = own[shown[own]]
-    else:
-        chosen = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
-        bad = [u for u, c in zip(uids, chosen, strict=True) if c < 0 or element[c] < 0]
-        if bad:
-            more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-            names = ", ".join(f"'{u}'" for u in bad[:3]) + more
-            text = f"record: {names}: no such component updates '{variable}'"
-            if not lenient or len(bad) == len(chosen):
-                raise RequestError(text)
-            among = f"{len(bad)} of {len(chosen)} uids are left out"
-            warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=2)
-            chosen = chosen[(chosen >= 0) & (element[chosen] >= 0)]
-    if not len(chosen):
-        raise RequestError(f"record: '{variable}' has no component to record; name the uids")
-    names_of = np.concatenate([g.uids for g in circuit.groups])
-    return names_of[chosen], element[chosen], unit
+    return element
+
+
+def _check_uids(bad: Sequence[str], uids: Sequence[str], variable: str, lenient: bool) -> None:
+    """Raise, or warn, where some of the uids asked for do not update a variable."""
+    if not bad:
+        return
+    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    names = ", ".join(f"'{u}'" for u in bad[:3]) + more
+    text = f"record: {names}: no such component updates '{variable}'"
+    if not lenient or len(bad) == len(uids):
+        raise RequestError(text)
+    among = f"{len(bad)} of {len(uids)} uids are left out"
+    warnings.warn(f"{text}; {among}", CircuitWarning, stacklevel=3)
 
 
 def _nobody(variable: str, models: Sequence[type[NDComponent]]) -> RequestError:

@@ -70,7 +70,7 @@ class LPU:
         Worker threads; by the circuit's size when not given. The results do not depend on it.
     seed : int
         Seed of the random numbers that models draw, at least 0.
-    backend : {"cpu", "cuda"}, optional
+    backend : {"cpu", "cuda"} or Choice, optional
         What advances the circuit; ``NEURODRIVER_BACKEND`` when not given.
     models : NDComponent subclass, module, path, or nested sequence of these
         Models beside the shipped ones, for a circuit from a file or a graph.
@@ -116,7 +116,7 @@ class LPU:
         dtype: str = "float64",
         threads: int | None = None,
         seed: int = 0,
-        backend: str | None = None,
+        backend: str | Choice | None = None,
         models: Any = (),
         attributes: dict[str, str | int | float] | None = None,
         plans: bool = True,
@@ -141,10 +141,11 @@ class LPU:
                 one.LPU_obj = self
         self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
-        self._scope = ""
+        self._scope: str | None = None
         if manager_id is None:
             settings = vars(self.settings).copy()
-            member = Member("", self.inputs, self.recorders, self.attributes, settings.pop("merge"))
+            merge = settings.pop("merge")
+            member = Member(None, self.inputs, self.recorders, self.attributes, merge)
             self.simulation = Simulation(self.circuit, self.dt, [member], **settings)
 
     def join(self, simulation: Simulation, scope: str) -> None:

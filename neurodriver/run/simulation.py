@@ -51,8 +51,8 @@ class Member:
 
     Attributes
     ----------
-    scope : str
-        Its id in a joined circuit; empty where there is one circuit.
+    scope : str or None
+        Its id in a joined circuit; None where there is one circuit.
     inputs : list of Input
     recorders : list of Recorder
     attributes : dict
@@ -61,7 +61,7 @@ class Member:
         Whether synapses may be merged.
     """
 
-    scope: str = ""
+    scope: str | None = None
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)
@@ -180,11 +180,12 @@ class Simulation:
             self.backend.put(variable, element_of(self.program.layout, component, variable), begin)
 
     @property
-    def culprit(self) -> str:
-        """Id of the LPU whose recorder failed, or whose own code ran; empty where none did."""
+    def culprit(self) -> str | None:
+        """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
         if self._failed is not None:
             return next(m.scope for m, tap in self._taps if tap.recorder is self._failed)
-        return (self.exchange.asking if self.exchange else "") or self._feed.asking
+        asking = self.exchange.asking if self.exchange else None
+        return self._feed.asking if asking is None else asking
 
     @phased("open recordings")
     def start(self, steps: int | None = None) -> None:
@@ -347,9 +348,9 @@ def merging_of(members: Sequence[Member]) -> Recorded:
     return Recorded(requests, [m.scope for m in members if not m.merge])
 
 
-def scoped(scope: str, uids: Sequence[str]) -> Sequence[str]:
+def scoped(scope: str | None, uids: Sequence[str]) -> Sequence[str]:
     """Return uids as a joined circuit names them."""
-    return [f"{scope}/{uid}" for uid in uids] if scope else uids
+    return uids if scope is None else [f"{scope}/{uid}" for uid in uids]
 
 
 def show(backend: Backend) -> None:

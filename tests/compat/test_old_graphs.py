@@ -21,6 +21,7 @@ from support import ALPHA, IAF, graph, node
 from neurodriver import CircuitError, MemoryRecorder, StepInput
 from neurodriver.compat.graphs import GraphTypeError
 from neurodriver.compat.lpu import LPU
+from neurodriver.compat.outputs import OutputRecorder
 from neurodriver.errors import CircuitWarning, NeurodriverError
 from neurodriver.run.lpu import LPU as NativeLPU
 
@@ -407,8 +408,8 @@ def test_free_attributes_change_nothing(native: np.ndarray) -> None:
     np.testing.assert_array_equal(run(*LPU.graph_to_dicts(made)), native)
 
 
-def test_hidden_components_are_recorded_only_by_name() -> None:
-    """Recording everything leaves out Aggregators that were inserted; a name brings them."""
+def test_hidden_components() -> None:
+    """A native recorder of everything leaves out inserted Aggregators, but not their names."""
     made = graph(
         {
             "n0": node("LeakyIAF", IAF),
@@ -422,3 +423,6 @@ def test_hidden_components_are_recorded_only_by_name() -> None:
         recorder = MemoryRecorder([("I", uids)])
         LPU(1e-4, "obj", made, output_processors=recorder).run(steps=2)
         assert recorder.uids("I") == expected
+    old = OutputRecorder([("I", None), ("V", None)])
+    LPU(1e-4, "obj", made, output_processors=old).run(steps=2)
+    assert old.output["I"]["uids"] == ["mine", "auto_0"] and old.output["V"]["uids"] == ["n0", "n1"]

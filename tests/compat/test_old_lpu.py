@@ -41,6 +41,12 @@ SIGNATURE = (
 )
 
 
+@pytest.fixture
+def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let circuits run there, whatever the other tests use."""
+    monkeypatch.setenv("NEURODRIVER_BACKEND", "cpu")
+
+
 class Leak(NDComponent):
     """A neuron that forgets."""
 
@@ -291,6 +297,7 @@ def test_conn_dict() -> None:
         conns["gone"]
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_delays_of_the_minimal_circuit() -> None:
     """Rows back and ring lengths are those that the format's smallest full example gives."""
     made = graph(
@@ -328,6 +335,7 @@ def _nodes_of(circuit: Circuit) -> list[tuple[str, dict[str, Any]]]:
     return out
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 @pytest.mark.parametrize("steps", [0, 1, 7, 50])
 def test_memory_manager(steps: int) -> None:
     """``variables`` leads from a uid to its element, ``current`` to the row of the step."""
@@ -378,6 +386,7 @@ def test_port_mappers() -> None:
     assert sum(spiked) == 1
 
 
+@pytest.mark.usefixtures("on_the_cpu")
 def test_two_lpus_under_a_manager() -> None:
     """Old LPUs run under the Manager, wired by a pattern, and each knows its own components."""
     from neurodriver.compat.core import Manager

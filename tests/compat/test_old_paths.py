@@ -51,13 +51,14 @@ PATHS: dict[str, tuple[str, ...]] = {
     f"{MODELS}.DendriteModels.Aggregator": ("Aggregator",),
     f"{MODELS}.testing": ("test_NDComponent",),
     f"{LPU}.utils.visualizer": ("visualizer",),
+    f"{LPU}.utils.curand": ("curand_setup",),
     f"{LPU}.utils.simpleio": ("write_array", "read_array", "dataset_append"),
     "neurokernel.core": ("Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"),
     "neurokernel.core_gpu": ("Module", "Manager", "CTRL_TAG", "GPOT_TAG", "SPIKE_TAG"),
     "neurokernel.pattern": ("Pattern", "Interface", "are_compatible"),
     "neurokernel.plsel": ("Selector", "SelectorMethods"),
     "neurokernel.pm": ("BasePortMapper", "PortMapper"),
-    "neurokernel.pm_gpu": ("GPUPortMapper",),
+    "neurokernel.pm_gpu": ("GPUPortMapper", "PortMapper"),
     "neurokernel.routing_table": ("RoutingTable",),
     "neurokernel.mpi": ("setup_logger",),
     "neurokernel.mixins": ("LoggerMixin",),
@@ -85,7 +86,6 @@ REFUSED = {
     (f"{LPU}.utils.parray", "PitchArray"): "use NumPy",
     (f"{LPU}.utils.parray", "to_gpu"): "use NumPy",
     (f"{LPU}.utils.parray_utils", "get_pitch_bytes"): "use NumPy",
-    (f"{LPU}.utils.curand", "curand_setup"): r"uniform\(\)",
     ("neurokernel.mpi", "WorkerManager"): "mpiexec",
     ("neurokernel.mpi_proc", "ProcessManager"): "mpiexec",
     ("neurokernel.tools.gpu", "bufint"): "use NumPy",
@@ -138,12 +138,11 @@ def test_unknown_paths(statement: str, words: str) -> None:
         exec(statement, {})
 
 
-def test_core_is_the_native_one() -> None:
-    """``Module`` and ``Manager`` of both old cores are those of this library."""
-    for path in ("neurokernel.core", "neurokernel.core_gpu"):
-        core = importlib.import_module(path)
-        assert core.Module is Module
-        assert core.Manager is Manager
+def test_both_cores_are_the_native_one() -> None:
+    """``Module`` and ``Manager`` of both old cores are kinds of those of this library."""
+    core, core_gpu = map(importlib.import_module, ("neurokernel.core", "neurokernel.core_gpu"))
+    assert core_gpu.Module is Module and issubclass(core.Module, Module)
+    assert core_gpu.Manager is core.Manager and issubclass(core.Manager, Manager)
 
 
 def test_every_shipped_model_has_its_old_path() -> None:
@@ -216,13 +215,19 @@ def test_another_retina_is_left_alone(kind: str, tmp_path: Path) -> None:
 @pytest.mark.needs("no PyCUDA")
 def test_stand_ins_can_be_mentioned_but_not_used() -> None:
     """Without PyCUDA, its names are there for ``isinstance`` and as attributes; calls explain."""
+    from neurodriver.backends.cuda.device import DeviceError, device_count
     from neurodriver.compat.stand_ins import NoDeviceError, cuda, garray  # type: ignore[attr-defined]
 
     assert not isinstance(3, garray.GPUArray)
+    with pytest.raises(DeviceError, match="needs PyCUDA"):
+        device_count()
     with pytest.raises(NoDeviceError, match=r"pycuda\.driver\.mem_alloc needs PyCUDA"):
         cuda.mem_alloc(8)
     with pytest.raises(ImportError):
         garray.to_gpu([1.0])
+    curand = importlib.import_module(f"{LPU}.utils.curand")
+    with pytest.raises(NoDeviceError, match=r"curand_setup needs PyCUDA.*uniform\(\)"):
+        curand.curand_setup(8, 0)
 
 
 def test_c_types() -> None:

@@ -14,17 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support import ALPHA, DT, IAF, build, graph, node, recorded, started
+from support import ALPHA, AMPA, DT, IAF, build, graph, node, recorded, started
 
 from neurodriver import LPU, Circuit, PoissonInput, StepInput
 from neurodriver.compat.inputs import BaseInputProcessor, FileInputProcessor
+from neurodriver.compat.lpu import LPU as OldLPU
 from neurodriver.compat.outputs import (
     BaseOutputProcessor,
     FileOutputProcessor,
     FileOutputReader,
     OutputRecorder,
 )
-from neurodriver.errors import CircuitWarning, RecordingError
+from neurodriver.errors import CircuitWarning, RecordingError, RequestError
 from neurodriver.recorders import Recorder
 
 NEURONS = ["n0", "n1", "n2"]
@@ -381,3 +382,43 @@ def test_chunks_and_threads(threads: int, chunk: int) -> None:
         seen.append(np.array([np.concatenate([*v.values()]) for _, v in one.samples]))
     assert seen[0].shape == (40, 4)
     np.testing.assert_array_equal(*seen)
+
+
+def everything_of(path: Path, *variables: str) -> dict[str, Any]:
+    """Record all of some variables of two neurons, a synapse onto the second, and an input."""
+    made = graph(
+        {"a": node("LeakyIAF", IAF, threshold=-69.0), "b": node("LeakyIAF", IAF),
+         "s": node("SynapseAMPA", AMPA, gmax=0.1, reverse=0.0)},
+        [("a", "s"), ("s", "b")],
+    )  # fmt: skip
+    one = FileOutputProcessor([(v, None) for v in variables], path)
+    current = StepInput("I", ["a"], 10.0)
+    with OldLPU(1e-4, "obj", made, input_processors=[current], output_processors=[one]) as lpu:
+        lpu.run(steps=60)
+    return FileOutputReader(path).output
+
+
+def test_all_of_the_currents(tmp_path: Path) -> None:
+    """The currents of synapses belong to Aggregators that nobody wrote into the graph."""
+    data = everything_of(tmp_path / "I.h5", "I", "g", "V")
+    assert data["I"]["uids"] == ["auto_0"]
+    current, g, V = (data[v]["data"] for v in ("I", "g", "V"))
+    assert current.max() > 1
+    np.testing.assert_allclose(current[1:, 0], -g[:-1, 0] * V[:-1, 1], rtol=1e-12)
+
+
+def test_all_of_what_nothing_updates(tmp_path: Path) -> None:
+    """A variable that is only read is left out with a warning; an unknown one is an error."""
+    recorder = OutputRecorder([("I", None), ("V", None)])
+    own = Own([("I", None), ("V", None)], 1)
+    lone = graph({"a": node("LeakyIAF", IAF)})
+    with (
+        pytest.warns(CircuitWarning, match="no component updates 'I'.* nothing of it is recorded"),
+        OldLPU(1e-4, "obj", lone, output_processors=[recorder, own]) as lpu,
+    ):
+        lpu.run(steps=3)
+    assert list(recorder.output) == ["V"]
+    assert own.variables["I"]["uids"] == [] and own.get_output("I").shape == (0,)
+    for wrong in (("g", None), ("I", ["a"])):
+        with pytest.raises(RequestError, match="no component updates"):
+            OldLPU(1e-4, "obj", lone, output_processors=[OutputRecorder([wrong])])

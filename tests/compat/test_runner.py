@@ -182,17 +182,87 @@ print(json.dumps([
     assert json.loads(done.stdout) == expected
 
 
-def test_dropped_names_stay_away_from_everyone_else() -> None:
-    """Importing the old paths alone changes no other library."""
+@pytest.mark.parametrize("before", [True, False])
+def test_a_notebook_gets_the_names_of_networkx(before: bool) -> None:
+    """Importing the old paths puts ``G.node`` back, and changes NumPy, h5py and Python not at all.
+
+    Whether networkx was imported before or is imported later.
+    """
+    imports = ["networkx", "neurodriver.compat.old"]
     code = (
-        "import neurodriver.compat.old, numpy, networkx, h5py, time\n"
-        "print([hasattr(networkx.Graph, 'node'), hasattr(h5py.Dataset, 'value'),"
-        " 'int' in vars(numpy), hasattr(time, 'clock')])"
+        f"import {', '.join(imports if before else imports[::-1])}\n"
+        "import h5py, numpy, time\n"
+        "G = networkx.MultiDiGraph()\n"
+        "G.add_node('a', b=1)\n"
+        "G.node['a']['c'] = 2\n"
+        "print(G.nodes['a'], hasattr(networkx, 'read_gpickle'), hasattr(h5py.Dataset, 'value'),"
+        " 'int' in vars(numpy), hasattr(time, 'clock'), type(networkx.__spec__.loader).__name__)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60
     )
-    assert done.stdout.strip() == str([False] * 4), done.stderr
+    said = "{'b': 1, 'c': 2} True False False False SourceFileLoader"
+    assert done.stdout.strip() == said, done.stderr
+
+
+STARTED = """
+import json, sys
+import networkx as nx, numpy as np
+from neurokernel.LPU.LPU import LPU
+from future.utils import iteritems
+from past.builtins import xrange
+
+def told(x):
+    return [LPU.__module__, hasattr(nx.Graph, "node"), np.int is int, len(xrange(x)), sys.argv[1:]]
+"""
+
+
+def test_processes_that_a_script_starts_have_the_old_names(tmp_path: Path) -> None:
+    """As programs of their own, with their own sitecustomize, and as workers."""
+    text = (
+        STARTED + "import multiprocessing, subprocess\n"
+        "if __name__ == '__main__':\n"
+        "    code = 'import beside, sys; print(beside.json.dumps(beside.told(3)));'\n"
+        '    code += \'print(getattr(sys, "mine", 0), sys.path[-1] == "")\'\n'
+        "    done = subprocess.Popen([sys.executable, '-c', code, 'x'], cwd=sys.path[0],"
+        " stdout=subprocess.PIPE, text=True).communicate()[0]\n"
+        "    print(done, end='')\n"
+        "    done = subprocess.run([sys.executable, sys.path[0] + '/child.py'], check=True)\n"
+        "    for way in ('spawn', 'forkserver', 'fork'):\n"
+        "        with multiprocessing.get_context(way).Pool(1) as pool:\n"
+        "            print(json.dumps(pool.map(told, [4])[0]))\n"
+    )
+    path = script(tmp_path, text)
+    (path.parent / "beside.py").write_text(STARTED)
+    child = STARTED + "import subprocess\nprint(json.dumps(told(5)), flush=True)\n"
+    child += "sys.exit(subprocess.call([sys.executable, '-c', 'import neurokernel.core_gpu']))\n"
+    (path.parent / "child.py").write_text(child)
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import sys\nsys.mine = 1\n")
+    folders = os.pathsep.join([str(ROOT), str(own)])
+    done = subprocess.run(
+        [sys.executable, "-m", "neurodriver.compat", str(path)], capture_output=True, text=True,
+        timeout=120, env={**os.environ, "PYTHONPATH": folders},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    old = ["neurodriver.compat.lpu", True, True]
+    assert json.loads(lines[0]) == [*old, 3, ["x"]]
+    assert lines[1] == "1 False"
+    assert json.loads(lines[2]) == [*old, 5, []]
+    assert [json.loads(line) for line in lines[3:]] == [[*old, 4, []]] * 3
+
+
+def test_a_python_without_this_library_starts_as_ever(tmp_path: Path) -> None:
+    """What the children are given does no harm where the library cannot be imported."""
+    text = (
+        "import subprocess, sys\n"
+        "code = 'import sys; sys.modules[\"numpy\"] = None; import sitecustomize; print(1)'\n"
+        "subprocess.run([sys.executable, '-S', '-c', code], check=True)\n"
+    )
+    done = run(script(tmp_path, text))
+    assert done.returncode == 0 and done.stdout.split() == ["1"], done.stdout + done.stderr
 
 
 def test_every_dropped_name_of_numpy_means_something() -> None:

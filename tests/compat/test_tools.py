@@ -321,9 +321,11 @@ def test_logs_go_to_file_and_screen(
     assert capsys.readouterr().out == "once\n"  # the first screen is gone
 
 
-def test_logs_need_a_file_for_mpi_and_a_place(tmp_path: Path, clean_logs: None) -> None:
-    with pytest.raises(ValueError, match="mpi_comm needs file_name"):
-        logging.setup_logger(mpi_comm=object())
+def test_a_log_of_several_processes(
+    tmp_path: Path, clean_logs: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logging.setup_logger(mpi_comm=object(), screen=True, fmt="{message}").error("no file")
+    assert capsys.readouterr().out == "no file\n"
     with pytest.raises(NeurodriverError, match="log cannot be written"):
         logging.setup_logger(file_name=str(tmp_path / "none" / "a.log"))
 

@@ -11,17 +11,21 @@ import pytest
 from support import Recorded, assert_same_bits, model, simulate, started
 
 from neurodriver import (
+    LPU,
     ArrayInput,
     Circuit,
     Connections,
     FixedInDegree,
     FixedProbability,
     FixedTotal,
+    Manager,
+    MemoryRecorder,
     Normal,
     Projection,
     Uniform,
 )
 from neurodriver.backends.cuda import schedule
+from neurodriver.circuit.cut import cut
 from neurodriver.codegen.simt.device import Shape
 
 DT, STEPS = 1e-4, 150
@@ -183,15 +187,46 @@ def test_nobody_records(name: str, executor: str) -> None:
     np.testing.assert_array_equal(*found)
 
 
-def test_spikes_from_inputs_are_gathered() -> None:
-    """What no kernel computes comes from rows, beside what is dealt out."""
+@pytest.mark.parametrize("name", ["any, 1 to 20 steps", "drawn", "unequal"])
+def test_injected_spikes(name: str, dtype: str, executor: str) -> None:
+    """What is injected is summed beside what is delivered, with the bits of the CPU."""
     rng = np.random.default_rng(4)
-    made = random("any", 1, 6)
+    made = CIRCUITS[name]()
     uids = made.groups[0].uids.tolist()[:50]
-    given = ArrayInput({"I": (uids, rng.uniform(0, 20, (STEPS, 50)))})
-    one = simulate(made, DT, STEPS, given, RECORD, backend="cpu", plans=False)
-    got = simulate(made, DT, STEPS, given, RECORD, backend="cuda")
+    spikes = rng.integers(0, 3, (STEPS, 50)) * (rng.random((STEPS, 50)) < 0.2)
+    access = made.groups[0].model.accesses[-1].variable
+    given = ArrayInput({access: (uids, spikes.astype(float))})
+    one = simulate(made, DT, STEPS, given, RECORD, dtype=dtype, backend="cpu", plans=False)
+    with started(made, DT, given, RECORD, dtype=dtype, backend="cuda", executor=executor) as lpu:
+        assert lpu.program.deliveries
+    got = simulate(
+        made, DT, STEPS, given, RECORD, dtype=dtype, backend="cuda", executor=executor, chunk=7
+    )
     assert_same_bits(one, got)
+    alone = on_cpu(name, dtype)
+    assert (alone["V"] != got["V"]).any()  # it matters
+
+
+@pytest.mark.parametrize("name", ["any, 1 to 20 steps", "by source, 4 to 9 steps", "drawn"])
+def test_two_lpus(name: str) -> None:
+    """Ports between two LPUs of a process keep the sparse plan, and the bits of the whole."""
+    made = CIRCUITS[name]()
+    parts = cut(made, [i % 2 for i in range(made.count)], ["a", "b"])
+    found: dict[str, Any] = {}
+    for backend in ("cpu", "cuda"):
+        man, kept = Manager(), {}
+        for part, circuit in parts.circuits.items():
+            kept[part] = MemoryRecorder(RECORD)
+            man.add(LPU, part, circuit, DT, recorders=[kept[part]], backend=backend)
+        for (source, target), pattern in parts.patterns().items():
+            man.connect(source, target, pattern)
+        man.spawn()
+        man.start(steps=STEPS)
+        man.wait()
+        found[backend] = {part: one.get("V") for part, one in kept.items()}
+    for part, rows in found["cpu"].items():
+        assert np.array_equal(rows, found["cuda"][part]), part
+    assert sum(len(rows) for rows in found["cpu"].values()) > 0
 
 
 @pytest.mark.parametrize(

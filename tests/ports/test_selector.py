@@ -50,9 +50,22 @@ def test_sequences() -> None:
     assert Selector([*many, ("z", "")]).expanded == (*many, ("z",))
 
 
+def test_sets_of_names_and_integers() -> None:
+    """In a sequence a set may hold both; a text has no way to say so."""
+    mixed = [("foo", ["a", 0], [1, "b"])]
+    ports = (("foo", "a", 1), ("foo", "a", "b"), ("foo", 0, 1), ("foo", 0, "b"))
+    assert M.is_selector(mixed) and M.is_selector_seq(mixed) and M.is_expandable(mixed)
+    assert Selector(mixed).expanded == ports and M.count_ports(mixed) == 4
+    assert not M.is_identifier(mixed) and not M.is_ambiguous(mixed)
+    assert M.is_in([("foo", 0, "b")], mixed) and not M.is_in([("foo", 1, "b")], mixed)
+    assert Selector(M.collapse(mixed)).expanded == ports
+    assert not M.is_selector("/foo[a,0]")
+
+
 BAD_SEQUENCES: list[Any] = [
     [("foo", (0, 1, 2))],
-    [("foo", ["a", 0])],
+    [("foo", ["a", 1.5])],
+    [("foo", ["a", "*"])],
     [("foo", [])],
     [("foo", slice(0, 4, 2))],
     [("foo", slice("a", None))],

@@ -22,8 +22,9 @@ from support import (
     started,
 )
 
-from neurodriver import LPU, Circuit, Connections, Manager, MemoryRecorder, StepInput
+from neurodriver import LPU, Circuit, Connections, Manager, MemoryRecorder, StepInput, UserInput
 from neurodriver.circuit.cut import cut
+from neurodriver.errors import LPUExecutionError
 from neurodriver.ports import Pattern
 
 STEPS = 300
@@ -186,3 +187,42 @@ def test_columns_have_the_order_of_their_own_circuit() -> None:
         assert_same_bits(recorded(alone, STEPS), recorded(lpu, STEPS))
         for variable, entry in alone.recorders[0].output.items():  # type: ignore[attr-defined]
             assert entry["uids"] == lpu.recorders[0].output[variable]["uids"]
+
+
+class Failing(UserInput):
+    """Gives a current, and fails at its third step."""
+
+    def update_input(self) -> None:
+        assert self.LPU_obj.step < 2, "the third step"
+        self.variables["I"]["input"][:] = 1.0
+
+
+@pytest.mark.parametrize("names", [[""], ["", "b"], ["b", ""]])
+def test_the_empty_name_is_a_name(names: list[str]) -> None:
+    """An LPU named '' finds its inputs, recorders and variables, and is blamed for its faults."""
+    recorders = [MemoryRecorder([("V", None), ("I", ["n"])]) for _ in names]
+    man = Manager(quiet=True)
+    for i, (name, recorder) in enumerate(zip(names, recorders, strict=True)):
+        nodes = {"n": node("OrnsteinUhlenbeckCurrent", {"sigma": 1.0, "time_constant": 5.0}),
+                 "m": node("LeakyIAF", IAF, initV=-60.0 - i)}  # fmt: skip
+        current = StepInput("I", ["m"], 1.0 + i)
+        man.add(LPU, name, build(nodes), DT, [current], [recorder], backend="cpu")
+    man.start(steps=3)
+    man.wait()
+    for i, (name, recorder) in enumerate(zip(names, recorders, strict=True)):
+        lpu = man.lpus[name]
+        assert recorder.uids("V") == lpu.uids("V").tolist() == ["m"]
+        decay = np.exp(-0.1 / 20.0)
+        V = -60.0 - i
+        for k in range(3):
+            assert recorder.get("V")[k, 0] == pytest.approx(V, rel=1e-14)
+            V = V * decay + (10.0 * (1.0 + i) - 70.0) * (1 - decay)
+        assert lpu.get("V") == pytest.approx(V, rel=1e-14)
+    failing = Manager(quiet=True)
+    for name in names:
+        made = [Failing([("I", ["n"])])] if name == "" else []
+        failing.add(LPU, name, build({"n": node("LeakyIAF", IAF)}), DT, made)
+    failing.start(steps=5)
+    with pytest.raises(LPUExecutionError, match="the third step") as caught:
+        failing.wait()
+    assert caught.value.lpu == ""

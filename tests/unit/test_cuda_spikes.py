@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.simt.device import Shape, device_text
 from neurodriver.model.subunits import Species
+from neurodriver.native.buffers import padded
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
 from neurodriver.plan.target import CUDA
@@ -124,13 +126,44 @@ def test_how_spikes_travel() -> None:
     assert mail_of(compiled(drawn(1, 3)), False).edges == len(drawn(1, 3).connections[0])
 
 
-def test_what_kernels_do_not_compute_is_gathered() -> None:
-    """Spikes of inputs come by rows."""
+@pytest.mark.parametrize("make", [lambda: columns(1, 9), lambda: drawn(1, 9)])
+def test_what_is_injected_is_summed_by_targets(make: Callable[[], Circuit]) -> None:
+    """Spikes of neurons are delivered all the same, and the weights of both have one unit."""
+    circuit = make()
+    names = circuit.uids.tolist()
+    uids = [names[i] for i in (0, 5, 6, 200, 5)]
+    program = compiled(circuit, targets=[("spike_state", uids[:3]), ("spike_state", uids[3:])])
+    gather = program.gathers[0, "spike_state"]
+    assert gather.form == "fanout" and len(program.deliveries) == 1
+    part = gather.outside
+    assert part is not None and part.edges == 5 and part.form == "sliced"
+    assert part.arrays["degree"].sum() == 5
+    assert part.arrays["degree"][[0, 5, 6, 200]].tolist() == [1, 2, 1, 1]
+    slots = program.layout.rings["spike_state"].segments["inputs"]
+    live = part.arrays["element"] >= slots.start
+    assert sorted(part.arrays["element"][live] - slots.start) == [0, 1, 2, 3, 4]
+    (unit, theirs), (weight,) = (
+        [np.asarray(one.arrays.get(name, one.uniform.get(name))) for one in many]
+        for name, many in (("unit", (gather, part)), ("weight", (part,)))
+    )
+    assert np.array_equal(unit, theirs)
+    whole = np.broadcast_to(weight, live.shape)[live]
+    each = np.broadcast_to(unit, padded(N))[[0, 5, 5, 6, 200]]
+    assert np.allclose(np.sort(whole), np.sort(np.rint(1 / each))) and (whole > 0).all()
+    assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].outside is None
+
+
+@pytest.mark.needs("NVRTC")
+def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
+    """What is injected is added to the slots of a target as a whole number."""
     circuit = columns(1, 9)
-    uids = circuit.uids.tolist()[:3]
-    program = compiled(circuit, targets=[("spike_state", uids)])
-    assert program.gathers[0, "spike_state"].form != "fanout" and not program.deliveries
-    assert compiled(circuit, targets=[("I", uids)]).gathers[0, "spike_state"].form == "fanout"
+    program = compiled(circuit, dtype, targets=[("spike_state", circuit.uids.tolist()[:300])])
+    shape, binding = Shape(256, 1, True), _Literal()
+    parts: Any = parts_of(generate(program), schedule.Plan("grid", 132, shape, (1,)), binding)
+    assert "nd_x_spike_state__outside[nd_i]) * nd" in parts[0].kernel.text
+    text = device_text(parts, dtype, shape)
+    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+    assert cubin.startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize(

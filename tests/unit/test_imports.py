@@ -27,7 +27,6 @@ H5PY = {
     "compat/array_inputs.py",
     "compat/recordings.py",
     "cli/info.py",
-    "compat/aids.py",
 }
 """The modules that may import h5py; two of them only when they are used."""
 

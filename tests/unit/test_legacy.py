@@ -236,7 +236,10 @@ NOT = "must be a finite number"
     ("change", "words"),
     [
         ({"model": "LeakyIAf"}, ["node '1'", "unknown legacy model 'LeakyIAf'", "did you mean"]),
-        ({"model": 3}, ["node '1'", "unknown legacy model '3'", "known are LeakyIAF, MorrisLecar"]),
+        (
+            {"model": 3},
+            ["node '1'", "legacy model '3'", "known are LeakyIAF, LeakyIAF_bias"],
+        ),
         ({"model": None}, ["node '1' has no attribute 'model'"]),
         ({"V1": None}, ["node '1' (MorrisLecar)", "'V1' is missing"]),
         ({"V1": "x"}, ["node '1' (MorrisLecar), attribute 'V1'", NOT, "'x'"]),
@@ -244,7 +247,6 @@ NOT = "must be a finite number"
         ({"phi": float("nan")}, ["'phi'", NOT]),
         ({"offset": 10**400}, ["'offset'", NOT]),
         ({"spiking": True}, ["'spiking' must be False for this model"]),
-        ({"public": True}, ["is public, but has no 'selector'"]),
         ({"public": "maybe"}, ["'public': must be True or False (got 'maybe')"]),
         ({"model": "port_in_gpot"}, ["(input port) has no 'selector'", "leads to an input port"]),
         ({**IN, "extern": True}, ["'extern' must be False"]),
@@ -261,7 +263,7 @@ def test_bad_nodes(change: dict[str, Any], words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"model": "ExpSynapse"}, ["edge '0' -> '1'", "unknown legacy model 'ExpSynapse'"]),
+        ({"model": "DummySynapse"}, ["edge '0' -> '1'", "unknown legacy model 'DummySynapse'"]),
         ({"model": None}, ["edge '0' -> '1' has no attribute 'model'"]),
         ({"conductance": False}, ["edge '0' -> '1'", "current-based synapse", "write a model"]),
         ({"reverse": None}, ["attribute 'reverse' [V] is missing"]),
@@ -272,6 +274,8 @@ def test_bad_nodes(change: dict[str, Any], words: list[str]) -> None:
         ({"delay": -1.0}, ["attribute 'delay' [ms]", "not negative (got -1.0)"]),
         ({"delay": "soon"}, ["attribute 'delay' [ms]", "(got 'soon')"]),
         ({"model": "AlphaSynapse", **ALPHA}, ["AlphaSynapse needs spikes", "graded potentials"]),
+        ({"model": "ExpSynapse"}, ["'tau' is missing", "'a' is missing", "'gmax' is missing"]),
+        ({"model": "exponential_with_stdp"}, ["needs spikes, its", "needs spikes of its target"]),
     ],
 )
 def test_bad_edges(change: dict[str, Any], words: list[str]) -> None:

@@ -123,6 +123,15 @@ def test_bad_files(text: str, words: str, tmp_path: Path) -> None:
         load_models(tmp_path)
 
 
+def test_a_file_that_needs_pycuda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What to install where it is missing."""
+    monkeypatch.setitem(sys.modules, "pycuda", None)
+    file = tmp_path / "kernels.py"
+    file.write_text("import pycuda.driver as cuda\n")
+    with pytest.raises(ModelError, match=r"kernels\.py: .*pycuda.*take a GPU and `pip install"):
+        load_models(file)
+
+
 def test_what_is_no_model(tmp_path: Path) -> None:
     """Missing paths, bases, and what is nothing of all that."""
     with pytest.raises(FileNotFoundError, match=r"gone\.py: no such Python file or folder") as told:

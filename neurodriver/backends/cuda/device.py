@@ -28,6 +28,9 @@ def _modules() -> tuple[Any, Any]:
     try:
         import pycuda.driver as cuda
         from cuda.bindings import driver
+
+        if not isinstance(getattr(cuda, "Error", None), type):  # something else of that name
+            raise ImportError("PyCUDA is not installed")
     except ImportError as error:
         raise DeviceError(
             f"backend 'cuda' needs PyCUDA and cuda-bindings ({error}): "

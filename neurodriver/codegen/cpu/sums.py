@@ -28,7 +28,7 @@ class SumText:
         self.component = component
         self.access = access
         self.gather: Gather = component.spec.gathers[access.name]
-        self.symbol = component.inputs[access.name]
+        self.symbol = component.inputs.get(access.name, "")
         self.varied = [n for n in access.connection if n in self.gather.arrays]
         self.silent = False  # set while the text for a silent row is written
 

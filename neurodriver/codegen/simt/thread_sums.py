@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...model.language import used
 from ...model.text import block
 from ...native.buffers import LANES
-from ...plan.sums.gather import MANY, NEAR, Gather
+from ...plan.sums.gather import MANY, NEAR, Gather, outside
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from .spike_delivery import SlotText
@@ -88,6 +88,22 @@ class ThreadSum:
         self.places = columns
         self.columns = columns + [(n, "real") for n in self.s.varied]
         self.together = self.form == "rows" and not spec.is_event(self.s.access.variable)
+
+    @property
+    def part(self) -> bool:
+        """Whether the sum is a part of another one, to be added as a whole number."""
+        return not self.s.symbol
+
+    @property
+    def kind(self) -> str:
+        """Type of the sum of a component."""
+        return "double" if self.part else "real"
+
+    @property
+    def other(self) -> str:
+        """Expression of the other part of a sum of slots, where there is one."""
+        name = outside(self.name)
+        return f" + ({self.s.slot})nd_x_{name}[nd_i]" if name in self.component.spec.gathers else ""
 
     @property
     def record(self) -> int:
@@ -172,13 +188,15 @@ class ThreadSum:
         name = self.name
         if self.form == "fanout":
             unit = f"nd_w_{name}[nd_i]" if "unit" in self.s.gather.arrays else f"nd_one_{name}"
+            slots = f"(real)(nd_b_{name}[nd_i]{self.other})" if self.other else ""
+            slots = slots or f"(real)nd_b_{name}[nd_i]"
             return ["#if ND_WINDOW > 1",  # nothing is added in a window to what it takes
                     f"nd_b_{name}[nd_i] = nd_soon_{name}[nd_i];",
                     f"if (!nd_last) nd_soon_{name}[nd_i] = __ldcg({self.slot('then')});",
                     "#else",
                     f"nd_b_{name}[nd_i] = __ldcg({self.slot('now')});",
                     "#endif",
-                    f"nd_x_{name}[nd_i] = (real)nd_b_{name}[nd_i] * {unit};"]  # fmt: skip
+                    f"nd_x_{name}[nd_i] = {slots} * {unit};"]  # fmt: skip
         value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
         if self.form == "single":
             value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
@@ -187,7 +205,7 @@ class ThreadSum:
         body = [f"typedef {self.s.kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
         silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
         body += block(silent, [*self.before(), *self.write()])
-        done = self.s.finished("nd_acc", "nd_at")
+        done = "nd_acc" if self.part else self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 
     def begin(self) -> list[str]:
@@ -250,7 +268,7 @@ class ThreadSum:
         lines = [
             f"const real {s.symbol} = nd_x_{s.access.name}[nd_i];"
             for s in self.earlier
-            if used([s.symbol], asked)
+            if s.symbol and used([s.symbol], asked)
         ]
         varied = [n for n in self.component.model.params if n in self.varied]
         return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in used(varied, asked)]

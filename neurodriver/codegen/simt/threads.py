@@ -56,7 +56,7 @@ class ThreadText:
         self.model = spec.model
         self.sums = [
             (SlotText if spec.gathers[a.name].form == "fanout" else SumText)(self.component, a)
-            for a in spec.model.accesses
+            for a in spec.accesses
         ]
         self.varied = [n for n in self.component.numbers if n not in spec.uniform]
         self.reads = [
@@ -158,9 +158,10 @@ class ThreadText:
         c = self.component
         heads = [line for s in self.sums for line in s.head()]
         lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
-        lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
+        lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
         # what is only read is asked for before anything is waited for
-        reads = sorted(self.reads, key=lambda r: r.form in ("lattice", "rows", "sliced"))
+        waits = ("lattice", "rows", "sliced")
+        reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * bool(r.other))
         lines += each([line for r in reads for line in r.sum()])
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
@@ -205,6 +206,7 @@ class ThreadText:
         return [
             f"const real {s.symbol} = nd_x_{s.access.name}[nd_i]; (void){s.symbol};"
             for s in self.sums
+            if s.symbol
         ]
 
     def _where(self, name: str) -> str:

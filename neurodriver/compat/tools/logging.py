@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from ...errors import InputError, NeurodriverError
+from ...errors import NeurodriverError
 
 ROOT = "neurokernel"
 """Parent of all loggers."""
@@ -79,7 +79,7 @@ def setup_logger(
     file_name : str, optional
         Write to a file, which is begun anew.
     mpi_comm : mpi4py communicator, optional
-        Its processes share the file.
+        Its processes share the file; without ``file_name`` it has no effect.
     zmq_addr : str, optional
         Publish at an address; needs pyzmq.
     log_exceptions : bool
@@ -93,13 +93,9 @@ def setup_logger(
 
     Raises
     ------
-    ValueError
-        When ``mpi_comm`` is given without ``file_name``.
     NeurodriverError
         When the file cannot be written, or pyzmq is missing.
     """
-    if mpi_comm is not None and not file_name:
-        raise InputError("setup_logger: mpi_comm needs file_name")
     root = logging.getLogger(ROOT)
     root.setLevel(level)
     formatter = _Formatter(fmt, fmt_name or str)

@@ -23,9 +23,8 @@ _REMOTE = "OMPI_MCA_plm_rsh_agent"
 
 _ALIASES = """\
 from importlib.util import find_spec
-if find_spec("neurodriver.compat.aliases"):
-    from neurodriver.compat import aliases
-    aliases.install()"""
+if find_spec("neurodriver.compat.old"):
+    import neurodriver.compat.old"""
 """Makes the old import paths known."""
 
 

@@ -50,8 +50,8 @@ class Recorded:
         LPUs whose synapses stay as they are.
     """
 
-    requests: Sequence[tuple[str, str, Sequence[str] | None]] = ()
-    apart: Sequence[str] = ()
+    requests: Sequence[tuple[str | None, str, Sequence[str] | None]] = ()
+    apart: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def _recorded(circuit: Circuit, recorded: Recorded) -> Flags:
         if uids is None:
             out |= circuit.members(scope)
         else:
-            found = circuit.find([f"{scope}/{uid}" for uid in uids] if scope else uids)
+            found = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
             out[found[found >= 0]] = True
     return out
 

@@ -7,6 +7,7 @@ the last time into their place.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +18,16 @@ from ...circuit.distributions import Law
 from ...circuit.drawing import near_first
 from ...circuit.projections import Drawn
 from ...native.buffers import aligned, padded
-from ..delays import check_longest
+from ..delays import check_longest, steps_of
+from ..injection import Slots
 from ..layout import Layout
-from ..sums.gather import Gather
+from ..sorting import stable_order
+from ..sums.gather import Edges, Gather, plan
 from .fanout import add_near, add_slots, per_slice, shared_by, smallest
-from .weights import ALIKE, Bounds, Reals, Units, units_of
+from .weights import ALIKE, Bounds, Known, Reals, Units, add_units, multiples, units_of
 
 if TYPE_CHECKING:
     from ..delays import Spread
-    from ..injection import Slots
 
 
 class Placed:
@@ -42,6 +44,8 @@ class Placed:
     dtype : str
     threads : bool
         Whether this is for a GPU, where spikes are dealt out as soon as they are known.
+    injected : Edges, optional
+        Connections from input slots; elements are numbers of slots.
 
     Attributes
     ----------
@@ -59,7 +63,9 @@ class Placed:
         dt: float,
         dtype: str,
         threads: bool = False,
+        injected: Edges | None = None,
     ) -> None:
+        self.injected = injected
         self.drawn, self.dt, self.threads = drawn, dt, threads
         start, self.count = int(circuit.starts[number]), circuit.groups[number].count
         wanted = range(start, start + self.count)
@@ -136,7 +142,10 @@ class Placed:
                 rows.remainders(self._code, unit, ALIKE, rest, most)
             return rest, most
 
-        units = units_of(bounds, remainders, dtype)
+        known_all = Known(bounds, remainders)
+        if self.injected is not None:
+            known_all = known_all.together(Known.of(self.injected, self.count))
+        units = units_of(known_all.bounds, known_all.remainders, dtype)
         self._largest = float(np.rint(bounds.greatest / units.unit).max())
         self._degree = bounds.degree
         return units
@@ -162,6 +171,19 @@ class Placed:
             near_first(self.first, width, self._code, multiple, near)
             add_near(made, near)
         made.cost = per_slice(self._degree)
+        if self.injected is not None:
+            made.outside = self._outside(layout, variable)
+        return made
+
+    def _outside(self, layout: Layout, variable: str) -> Gather:
+        """Plan the connections from input slots, in the units of all."""
+        assert self.injected is not None
+        ring = layout.rings[variable]
+        element = ring.segments["inputs"].start + self.injected.element
+        multiple = multiples(self.injected, self.units).astype(np.float64)
+        edges = replace(self.injected, element=element, data={"weight": multiple})
+        made = plan(edges, self.count, ring.zero, lattice=False, threads=True)
+        add_units(made, self.units)
         return made
 
     def _multiples(self, made: Gather) -> NDArray[Any] | None:
@@ -204,12 +226,34 @@ def place_drawn(
     """
     out = {}
     for number, access in sorted(spread):
-        drawn = reaching(circuit, slots, number, access)
+        injected = _injected(circuit, slots, number, access, dt) if threads else None
+        drawn = reaching(circuit, Slots() if threads else slots, number, access)
         if drawn and _ascend(drawn) and not _has_port(circuit, drawn):
-            out[number, access] = Placed(circuit, number, drawn, dt, dtype, threads)
+            out[number, access] = Placed(circuit, number, drawn, dt, dtype, threads, injected)
             if not out[number, access].edges:
                 del out[number, access]
     return out
+
+
+def _injected(circuit: Circuit, slots: Slots, number: int, access: str, dt: float) -> Edges | None:
+    """Return the connections from input slots to an access of a group, if there are any."""
+    start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
+    default = circuit.groups[number].model.access(access).connection["weight"].default
+    parts = []
+    for links in slots.connections:
+        mine = (links.target >= start) & (links.target < stop) & (links.access == access)
+        if mine.any():
+            size = (len(links),)
+            weight = np.broadcast_to(np.asarray(links.data.get("weight", default), float), size)
+            weight = np.nan_to_num(weight[mine], nan=1.0 if default is None else default)
+            back = np.broadcast_to(steps_of(links, dt) - 1, size)[mine]
+            parts.append((links.target[mine] - start, links.source[mine], back, weight))
+    if not parts:
+        return None
+    target, source, back, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = stable_order(target.astype(np.int64))
+    ends = target[order].astype(np.int64), source[order].astype(np.int64)
+    return Edges(*ends, back[order].astype(np.int64), {"weight": weight[order]})
 
 
 def looked_back(

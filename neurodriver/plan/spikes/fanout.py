@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Connections
-from ...circuit.projections import Drawn
+from ...circuit.circuit import Circuit, Connections, Group
 from ...errors import CircuitError
 from ...native.buffers import LANES, Blank, as_aligned, padded
 from ..delays import Spread, steps_of
@@ -28,7 +27,6 @@ from ..target import Target
 from .weights import MOST_MULTIPLE, Units, is_whole
 
 if TYPE_CHECKING:
-    from ..injection import Slots
     from .drawn import Placed
 
 Key = tuple[int, str]
@@ -89,50 +87,35 @@ class Parts:
         return out
 
 
-def spread_accesses(circuit: Circuit, target: Target, slots: Slots) -> Spread:
+def spread_accesses(circuit: Circuit, target: Target) -> Spread:
     """Return (group number, access) of the accesses that spikes reach by this plan."""
     if not target.events:
         return frozenset()
     found = set()
     for number, group in enumerate(circuit.groups):
-        if group.is_port or group.model.sub_units is not None or needs_instance(group):
+        if not sends(group):
             continue
         for access in group.model.accesses:
             if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
                 found.add((number, access.name))
-    return frozenset(found - _from_elsewhere(circuit, slots) if target.threads else found)
+    return frozenset(found)
 
 
-def _from_elsewhere(circuit: Circuit, slots: Slots) -> set[Key]:
-    """Return what spikes reach, too, that no kernel of a component sends on: inputs', ports'."""
-    silent = [
-        range(int(circuit.starts[g]), int(circuit.starts[g + 1]))
-        for g, group in enumerate(circuit.groups)
-        if group.is_port or group.model.sub_units is not None or needs_instance(group)
-    ]
-    found: set[Key] = set()
-    for links in slots.connections:
-        found |= {(g, links.access) for g in _reached(circuit, links.target)}
-    for links in circuit.connections if silent else ():
-        if isinstance(links, Drawn):
-            ends = links.ends.source
-            if any(ends.start < s.stop and s.start < ends.stop for s in silent):
-                to = np.arange(links.ends.target.start, links.ends.target.stop)
-                found |= {(g, links.access) for g in _reached(circuit, to)}
-            continue
-        mine = np.zeros(len(links), dtype=bool)
-        for s in silent:
-            mine |= (links.source >= s.start) & (links.source < s.stop)
-        found |= {(g, links.access) for g in _reached(circuit, links.target[mine])}
-    return found
+def sends(group: Group) -> bool:
+    """Whether the kernel of a group delivers the events of its components by their sources."""
+    return not (group.is_port or group.model.sub_units is not None or needs_instance(group))
 
 
-def _reached(circuit: Circuit, target: NDArray[Any]) -> list[int]:
-    """Return the groups of some components."""
-    groups: list[int] = np.unique(
-        np.searchsorted(circuit.starts, target, side="right") - 1
-    ).tolist()
-    return groups
+def from_senders(layout: Layout, variable: str, element: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which elements of a variable's row belong to groups that deliver events themselves.
+
+    Others hold what inputs inject, what ports bring, and events of users' own classes.
+    """
+    out = np.zeros(len(element), dtype=bool)
+    for owner, segment in layout.rings[variable].segments.items():
+        if owner != "inputs" and sends(layout.circuit.groups[int(owner)]):
+            out |= (element >= segment.start) & (element < segment.start + segment.count)
+    return out
 
 
 def _silent_at_first(circuit: Circuit, variable: str) -> bool:
@@ -154,7 +137,7 @@ def window(
     many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``. Connections
     that are ``known`` are all ``placed``.
     """
-    if any(g.is_port or g.model.sub_units or needs_instance(g) for g in circuit.groups):
+    if not all(sends(group) for group in circuit.groups):
         return 1
     least = [LONGEST_WINDOW, *(lag + 1 for one in placed.values() for lag in one.lags.values())]
     for links in circuit.connections:

@@ -90,30 +90,71 @@ def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int3
     multiple : (m,) int32
     units : Units
     """
+    known = Known.of(edges, count)
+    units = units_of(known.bounds, known.remainders, dtype)
+    return multiples(edges, units), units
+
+
+def multiples(edges: Edges, units: Units) -> NDArray[np.int32]:
+    """Return the weights of connections as multiples of known units, (m,)."""
     weight = np.broadcast_to(edges.data["weight"], edges.target.shape)
-    size = np.abs(weight)
-    left = np.arange(len(size))
+    return np.rint(weight / units.unit[edges.target]).astype(np.int32)
 
-    def remainders(unit: Reals) -> tuple[Reals, Reals]:
-        nonlocal left
-        left = left[~np.isnan(unit[edges.target[left]])]
-        target = edges.target[left]
-        with np.errstate(over="ignore"):
-            ratio = np.minimum(size[left] / unit[target], 2.0**60)
-        whole = np.rint(ratio)
-        apart = np.abs(ratio - whole)
-        apart[apart <= ALIKE * whole] = np.inf
-        return _each(np.minimum, target, apart, count), _each(np.maximum, target, whole, count)
 
-    bounds = Bounds(
-        np.bincount(edges.target, minlength=count),
-        _each(np.minimum, edges.target, np.where(size > 0, size, np.inf), count),
-        _each(np.maximum, edges.target, size, count),
-        np.bincount(edges.target, size, count).astype(np.float64),
-    )
-    units = units_of(bounds, remainders, dtype)
-    multiple = np.rint(weight / units.unit[edges.target])
-    return multiple.astype(np.int32), units
+@dataclass(frozen=True)
+class Known:
+    """What has to be known of weights to find their units.
+
+    Attributes
+    ----------
+    bounds : Bounds
+    remainders : callable
+        As `units_of` asks for them.
+    """
+
+    bounds: Bounds
+    remainders: Callable[[Reals], tuple[Reals, Reals]]
+
+    @classmethod
+    def of(cls, edges: Edges, count: int) -> Known:
+        """Return it of connections that ascend by target."""
+        size = np.abs(np.broadcast_to(edges.data["weight"], edges.target.shape))
+        left = np.arange(len(size))
+
+        def remainders(unit: Reals) -> tuple[Reals, Reals]:
+            nonlocal left
+            left = left[~np.isnan(unit[edges.target[left]])]
+            target = edges.target[left]
+            with np.errstate(over="ignore"):
+                ratio = np.minimum(size[left] / unit[target], 2.0**60)
+            whole = np.rint(ratio)
+            apart = np.abs(ratio - whole)
+            apart[apart <= ALIKE * whole] = np.inf
+            return _each(np.minimum, target, apart, count), _each(np.maximum, target, whole, count)
+
+        bounds = Bounds(
+            np.bincount(edges.target, minlength=count),
+            _each(np.minimum, edges.target, np.where(size > 0, size, np.inf), count),
+            _each(np.maximum, edges.target, size, count),
+            np.bincount(edges.target, size, count).astype(np.float64),
+        )
+        return cls(bounds, remainders)
+
+    def together(self, other: Known) -> Known:
+        """Return it of the connections of both."""
+        mine, theirs = self.bounds, other.bounds
+
+        def remainders(unit: Reals) -> tuple[Reals, Reals]:
+            (a, b), (c, d) = self.remainders(unit), other.remainders(unit)
+            return np.minimum(a, c), np.maximum(b, d)
+
+        bounds = Bounds(
+            mine.degree + theirs.degree,
+            np.minimum(mine.least, theirs.least),
+            np.maximum(mine.greatest, theirs.greatest),
+            mine.total + theirs.total,
+        )
+        return Known(bounds, remainders)
 
 
 @dataclass(frozen=True)

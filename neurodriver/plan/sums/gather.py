@@ -64,6 +64,17 @@ class Edges:
     back: NDArray[np.int64]
     data: dict[str, NDArray[np.float64]]
 
+    def where(self, which: NDArray[np.bool_]) -> Edges:
+        """Return some of the connections."""
+        back = self.back[which] if self.back.ndim else self.back
+        data = {name: c[which] if c.ndim else c for name, c in self.data.items()}
+        return Edges(self.target[which], self.element[which], back, data)
+
+
+def outside(access: str) -> str:
+    """Return the name under which connections are kept whose sources deliver nothing themselves."""
+    return f"{access}__outside"
+
 
 @dataclass
 class Gather:
@@ -93,6 +104,9 @@ class Gather:
         Arrays that begin as zeros.
     parts : Parts or None
         Of the form ``fanout``.
+    outside : Gather or None
+        Connections whose sources deliver nothing themselves, in units of the same weights: their
+        sum is added to that of the form ``fanout``, on a GPU.
     claim : str
         What needs the memory of the arrays that begin as zeros, for messages.
     """
@@ -110,6 +124,7 @@ class Gather:
     blanks: dict[str, Blank] = field(default_factory=dict)
     parts: Parts | None = None
     claim: str = ""
+    outside: Gather | None = None
 
     def key(self, owner: Owner, name: str) -> Key:
         """Return the key of an array or a number of this plan."""
