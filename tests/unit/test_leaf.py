@@ -84,6 +84,26 @@ def test_the_core_runs_without_it(tmp_path: Path) -> None:
     assert lines[0] == "20" and lines[-2:] == ["0", "[]"]
 
 
+def test_a_class_with_run_step_runs_without_it() -> None:
+    """Code of a model needs no adapter; names that only an adapter knows mean nothing."""
+    out = without(
+        "class Count(nd.NDComponent):\n"
+        "    accesses, updates, params = ['I'], ['V'], {'by': nd.Parameter('mV')}\n"
+        "    states = {'total': 5.0}\n"
+        "    def run_step(self, update_pointers):\n"
+        "        self.sum_in_variable('I', self.inputs['I'])\n"
+        "        total = self.internal_states['total']\n"
+        "        total += self.params_dict['by'] + self.inputs['I']\n"
+        "        nd.host_array(update_pointers['V'], self.num_comps, self.dtype)[:] = total\n"
+        "circuit = nd.Circuit.from_arrays([(Count, 3, {'by': [1.0, 2.0, 3.0]}, None)])\n"
+        "one = nd.StepInput('I', ['Count/0'], 10.0, 0.0, 1.0)\n"
+        "with nd.LPU(circuit, 1e-3, [one], backend='cpu') as lpu:\n"
+        "    lpu.run(steps=4)\n    print(lpu.get('V').tolist())\n"
+        "print(hasattr(Count, 'internals'), Count.runtime.states)\n"
+    )
+    assert out.splitlines() == ["[49.0, 13.0, 17.0]", "False {'total': 5.0}"]
+
+
 def test_without_it_its_graphs_are_refused() -> None:
     """The message is that for any node without a model."""
     out = without(
