@@ -122,13 +122,6 @@ def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
     return row, slice((row + 1) * interval - 1 - first_step, steps, interval)
 
 
-def room_for_events(count: int, step: int, steps: int | None) -> int:
-    """Return how many events to allocate, once ``count`` in ``step`` of ``steps`` are too many."""
-    whole_run = int(1.1 * count * steps / step) if steps and step else 0
-    # A burst at the beginning says little about the rest.
-    return max(2 * count, min(whole_run, 16 * count))
-
-
 @dataclass(slots=True)
 class _Progress:
     """How far a recording has come; guards against gaps and overlaps."""

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import RecordingError
-from .base import Block, Recorder, RecordingPlan, room_for_events
+from .base import Block, Recorder, RecordingPlan
 from .preallocated import ROWS, Counts, PreallocatedFile
 
 UNKNOWN_BYTES = 2**28
@@ -120,7 +120,7 @@ class HDF5Recorder(Recorder):
             if count > capacity[name] and name == ROWS:
                 capacity[name] = max(2 * capacity[name], count)
             elif count > capacity[name]:
-                capacity[name] = room_for_events(count, step, self.plan.steps)
+                capacity[name] = _room_for_events(count, step, self.plan.steps)
         if capacity != self._file.capacity:
             self._replace(self.plan, capacity)
 
@@ -170,6 +170,13 @@ def _first_capacity(plan: RecordingPlan) -> Counts:
         most = plan.steps * len(c.uids)
         capacity[c.variable] = min(most, EVENTS_MOST, max(EVENTS_LEAST, most // EVENTS_SHARE))
     return capacity
+
+
+def _room_for_events(count: int, step: int, steps: int | None) -> int:
+    """Return how many events to allocate, once ``count`` in ``step`` of ``steps`` are too many."""
+    whole_run = int(1.1 * count * steps / step) if steps and step else 0
+    # A burst at the beginning says little about the rest.
+    return max(2 * count, min(whole_run, 16 * count))
 
 
 def _temporary_prefix(target: Path) -> str:

@@ -9,43 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
-from .base import Block, Recorder, RecordingPlan, room_for_events
+from .base import Block, Recorder, RecordingPlan
 
 Array = npt.NDArray[Any]
-
-
-class _Rows:
-    """An array that grows at its end; exceeding the rows that its shape expects costs a copy."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-        # Pages of np.empty take memory only when they are written.
-        self._data: Array = np.empty(shape, dtype)
-        self._rows = 0
-
-    def append(self, rows: Array, step: int = 0, steps: int | None = None) -> None:
-        """Copy rows to the end, of step ``step`` of ``steps`` (see `room_for_events`)."""
-        end = self._rows + len(rows)
-        if end > len(self._data):
-            shape = (room_for_events(end, step, steps), *self._data.shape[1:])
-            larger: Array = np.empty(shape, self._data.dtype)
-            larger[: self._rows] = self._data[: self._rows]
-            self._data = larger
-        place = self._data[self._rows : end]
-        if rows.ctypes.data != place.ctypes.data or not rows.size:  # else they are there already
-            place[...] = rows
-        self._rows = end
-
-    def place(self, first: int, rows: int) -> Array | None:
-        """Return the memory of rows to come, None where it may have to move."""
-        return self._data[first : first + rows] if first + rows <= len(self._data) else None
-
-    def finish(self) -> Array:
-        """Return what was appended."""
-        try:
-            self._data.resize((self._rows, *self._data.shape[1:]))  # gives back what is left
-        except ValueError:  # somebody holds rows of it
-            return self._data[: self._rows].copy()
-        return self._data
 
 
 class MemoryRecorder(Recorder):
@@ -71,8 +37,8 @@ class MemoryRecorder(Recorder):
         super().__init__(record, sample_interval)
         self.output: dict[str, dict[str, Any]] = {}
         self._closed_plan: RecordingPlan | None = None
-        self._dense: dict[str, _Rows] = {}
-        self._events: dict[str, tuple[_Rows, _Rows]] = {}
+        self._whole: dict[str, Array] = {}
+        self._parts: dict[str, list[Any]] = {}
 
     def get(self, variable: str) -> Any:
         """Return the data of one variable: an array (rows, n), or the dict of events.
@@ -109,34 +75,47 @@ class MemoryRecorder(Recorder):
 
     def _open(self, plan: RecordingPlan) -> None:
         self.output, self._closed_plan = {}, None
-        rows = plan.rows or 0
-        self._dense = {c.variable: _Rows((rows, len(c.uids)), plan.dtype) for c in plan.dense}
-        self._events = {
-            c.variable: (_Rows((1024,), np.float64), _Rows((1024,), np.int32)) for c in plan.events
-        }
+        self._parts = {c.variable: [] for c in plan.columns}
+        self._whole = {}
+        if plan.rows is not None:  # pages of np.empty take memory only when they are written
+            shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
+            self._whole = {v: np.empty(shape, plan.dtype) for v, shape in shapes.items()}
 
     def place(self, variable: str, first_row: int, rows: int) -> Array | None:
-        # without a known length the array grows, in the writer's thread
-        fixed = self._plan is not None and self._plan.rows is not None
-        return self._dense[variable].place(first_row, rows) if fixed else None
+        whole = self._whole.get(variable)
+        return None if whole is None else whole[first_row : first_row + rows]
 
     def _append(self, block: Block, rows: int) -> None:
         for variable, values in block.rows.items():
-            self._dense[variable].append(values)
-        for variable, (time, index) in block.events.items():
-            times, columns = self._events[variable]
-            times.append(time, block.step, self.plan.steps)
-            columns.append(index, block.step, self.plan.steps)
+            place = self.place(variable, self._progress.rows, rows)
+            if place is None:
+                self._parts[variable].append(values)
+            elif values.ctypes.data != place.ctypes.data or not rows:  # else they are there already
+                place[...] = values
+        for variable, events in block.events.items():
+            self._parts[variable].append(events)
 
     def _close(self) -> None:
-        for columns in self.plan.columns:
-            name = columns.variable
+        plan = self.plan
+        for columns in plan.columns:
+            name, parts = columns.variable, self._parts.pop(columns.variable)
             data: Any
             if columns.events:
-                time, index = self._events[name]
-                data = {"time": time.finish(), "index": index.finish()}
+                times, indices = ([part[i] for part in parts] for i in (0, 1))
+                time = np.concatenate([np.empty(0), *times])
+                data = {"time": time, "index": np.concatenate([np.empty(0, np.int32), *indices])}
+            elif name in self._whole:
+                data = _trimmed(self._whole.pop(name), self._progress.rows)
             else:
-                data = self._dense[name].finish()
+                data = np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
             self.output[name] = {"data": data, "uids": columns.uids.tolist()}
-        self._closed_plan = self.plan
-        self._dense, self._events = {}, {}
+        self._closed_plan = plan
+
+
+def _trimmed(data: Array, rows: int) -> Array:
+    """Return the first rows of an array, which gives back the memory of the rest."""
+    try:
+        data.resize((rows, *data.shape[1:]))
+    except ValueError:  # somebody holds rows of it
+        return data[:rows].copy()
+    return data
