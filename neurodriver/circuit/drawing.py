@@ -46,7 +46,7 @@ class _Rule(ct.Structure):
     _fields_ += [("weight", _Law), ("delay", _Law), ("lattice", _Lattice)]
 
 
-class _Rows(ct.Structure):
+class _RowsStruct(ct.Structure):
     _fields_ = [("begin", _array), ("skip", _array), ("count", _array), ("threads", _integer)]
 
 
@@ -142,7 +142,7 @@ class Rows:
             self._begin = np.array(begin, dtype=np.int64)
         self._from = self.ends.target.start - origin
         window = self._first, self._last
-        self._call("nd_place", self._rows, self._length, *window, self._from, target)
+        self._call("nd_row_index", self._rows, self._length, *window, self._from, target)
 
     @phased("draw connections")
     def values(self, of: str, out: NDArray[np.float64]) -> None:
@@ -243,9 +243,9 @@ class Rows:
         self._call("nd_encode", self._rows, float(dt), width, lag, unit, size, code, out)
 
     @property
-    def _rows(self) -> _Rows:
+    def _rows(self) -> _RowsStruct:
         columns = (self._begin, self.skip, self.count)
-        return _Rows(*(c.ctypes.data for c in columns), self.threads)
+        return _RowsStruct(*(c.ctypes.data for c in columns), self.threads)
 
     @property
     def _targets(self) -> tuple[int, int]:

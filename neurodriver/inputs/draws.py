@@ -16,7 +16,7 @@ from ..native.compiler import build
 from ..native.headers import INLINE, header
 
 
-class _Rows(ct.Structure):
+class _DrawStruct(ct.Structure):
     _fields_ = [("key", ct.c_void_p), ("seed", ct.c_ulonglong)]
     _fields_ += [(name, ct.c_longlong) for name in ("count", "first", "steps")]
     _fields_ += [("out", ct.c_void_p)]
@@ -69,7 +69,7 @@ class Draws:
             Steps to draw, where ``out`` has no row for them.
         """
         count = len(out) if steps is None else steps
-        rows = _Rows(self._key.ctypes.data, self._seed, len(self._key), first, count,
+        rows = _DrawStruct(self._key.ctypes.data, self._seed, len(self._key), first, count,
                      out.ctypes.data)  # fmt: skip
         given: list[Any] = []
         for value in arguments:

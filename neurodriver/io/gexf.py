@@ -28,7 +28,7 @@ _KNOWN = "known are http://www.gexf.net/1.1draft, http://www.gexf.net/1.2draft, 
 _ROOT = re.compile(r"(?:\{(.*)\})?(.*)", re.DOTALL)
 
 
-class _Reader(GEXFReader):  # type: ignore[misc]
+class _GEXFRecordReader(GEXFReader):  # type: ignore[misc]
     """networkx's reader, with records in the order of the file in the place of a graph.
 
     networkx's graphs keep neither the order of the edges nor ids that stand twice, and make nodes
@@ -253,7 +253,7 @@ def _records(path: Path, root: Element) -> Records:
     graph = graphs[0]
     _check_graph(records, graph, space)
     _note_repeats(records, graph, space)
-    _Reader(records, space).make_graph(graph)
+    _GEXFRecordReader(records, space).make_graph(graph)
     return records
 
 

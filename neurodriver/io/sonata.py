@@ -76,7 +76,9 @@ def read_sonata(
     path = Path(config)
     network = read_config(path)
     faults = Faults(str(path))
-    reader = _Reader(network, dict(models or {}), frozenset(ignore), known_models(own), faults)
+    reader = _SonataReader(
+        network, dict(models or {}), frozenset(ignore), known_models(own), faults
+    )
     try:
         with reader.files:
             reader.nodes()
@@ -122,7 +124,7 @@ class _Ids:
         return np.where(at < 0, np.int32(-1), self.numbers[at])
 
 
-class _Reader:
+class _SonataReader:
     """Takes nodes, then edges."""
 
     def __init__(

@@ -189,7 +189,7 @@ extern "C" void nd_window(const nd_rule *r, integer threads, const integer *leng
 }
 
 /* Write the targets first, ..., last - 1 of each row, plus `origin`, from begin[row] on. */
-extern "C" void nd_place(const nd_rule *r, const nd_rows *rows, const integer *length, integer first,
+extern "C" void nd_row_index(const nd_rule *r, const nd_rows *rows, const integer *length, integer first,
                          integer last, integer origin, int *target)
 {
     if (r->kind == ND_INTO) {

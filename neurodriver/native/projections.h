@@ -5,7 +5,7 @@
  * nothing.  In the streams of weights and delays the draw is the rank of the connection in its
  * row.  Pasted after math.h and philox.h.
  *
- * Calls in their order: nd_lengths, nd_window where only some of the targets are wanted, nd_place,
+ * Calls in their order: nd_lengths, nd_window where only some of the targets are wanted, nd_row_index,
  * and then whatever is asked of the connections that stand there.
  */
 #include <algorithm>

@@ -13,7 +13,7 @@ from ..backends.tables import InputTable, Probe
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
 from ..plan.program import Program
-from .routes import Block, Routes
+from .routes import Routes, ValueBlock
 
 if TYPE_CHECKING:
     from .exchange import Timing
@@ -31,7 +31,7 @@ Buffers = dict[int, Array]
 class _Side:
     """What sends and takes have in common: messages for small blocks, rows for large ones."""
 
-    def __init__(self, blocks: Sequence[Block], backend: Backend, timing: Timing) -> None:
+    def __init__(self, blocks: Sequence[ValueBlock], backend: Backend, timing: Timing) -> None:
         program = backend.program
         self.backend = backend
         self.blocks = list(blocks)
@@ -260,7 +260,7 @@ def _straight(element: NDArray[np.int32]) -> bool:
 
 
 def _reads(
-    blocks: Sequence[Block], joined: Joined, program: Program
+    blocks: Sequence[ValueBlock], joined: Joined, program: Program
 ) -> list[list[tuple[str, int]]]:
     """Return for each block the variables it is read as, and its first element in their rows."""
     base = int(joined.circuit.starts[joined.imports]) if joined.imports >= 0 else 0
@@ -286,7 +286,7 @@ def _reads(
     return out
 
 
-def _components(blocks: Sequence[Block], joined: Joined, dt: float) -> list[NDArray[np.int64]]:
+def _components(blocks: Sequence[ValueBlock], joined: Joined, dt: float) -> list[NDArray[np.int64]]:
     """Return the joint numbers of the components behind the exported ports, block by block."""
     known = {name: port_sources(part, dt) for name, part in joined.parts.items()}
     out = []

@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class PortTable:
+class PortColumns:
     """Ports of one LPU.
 
     Attributes
@@ -50,7 +50,7 @@ class PortTable:
         return np.where(known[at] == selectors, order[at], -1)
 
 
-def port_table(circuit: Circuit, dt: float) -> PortTable:
+def port_table(circuit: Circuit, dt: float) -> PortColumns:
     """Return the ports of a circuit."""
     rows = [
         (g, int(circuit.starts[g]) + np.arange(group.count, dtype=np.int64))
@@ -60,7 +60,7 @@ def port_table(circuit: Circuit, dt: float) -> PortTable:
     if not rows:
         none, empty = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
         text = np.empty(0, dtype="U1")
-        return PortTable(text, none, empty, empty, text, none)
+        return PortColumns(text, none, empty, empty, text, none)
     labels = {
         name: np.concatenate([circuit.groups[g].labels[name] for g, _ in rows])
         for name in ("selector", "port_io", "port_type")
@@ -75,7 +75,7 @@ def port_table(circuit: Circuit, dt: float) -> PortTable:
         variable[fed] = known.variable[at[fed]]
         steps[fed] = known.steps[at[fed]]
     out, spike = labels["port_io"] == "out", labels["port_type"] == "spike"
-    return PortTable(canonical(labels["selector"]), number, out, spike, variable, steps)
+    return PortColumns(canonical(labels["selector"]), number, out, spike, variable, steps)
 
 
 def canonical(selectors: Column) -> Column:

@@ -10,7 +10,7 @@ from ..errors import CircuitError, near
 from ..ports import RoutingTable
 from ..run.lpu import LPU
 from .module import Module
-from .patterns import Wiring, wiring
+from .patterns import PatternLinks, wiring
 
 
 class Both(dict[int, str]):
@@ -44,7 +44,7 @@ class Order:
     kwargs: dict[str, Any]
     rank: int | None = None
 
-    def given(self, plan: Plan) -> dict[str, Any]:
+    def given(self, plan: JobPlan) -> dict[str, Any]:
         """Return the named arguments, with those that a manager supplies."""
         parameters = inspect.signature(self.target).parameters.values()
         open_ends = any(p.kind is p.VAR_KEYWORD for p in parameters)
@@ -58,7 +58,7 @@ class Order:
             takes |= set(supplied)
         return {**{k: v for k, v in supplied.items() if k in takes}, **self.kwargs}
 
-    def make(self, plan: Plan) -> LPU | Module:
+    def make(self, plan: JobPlan) -> LPU | Module:
         """Construct it."""
         made = self.target(*self.args, **self.given(plan))
         if isinstance(made, Module):
@@ -67,13 +67,13 @@ class Order:
 
 
 @dataclass
-class Plan:
+class JobPlan:
     """LPUs, Modules and patterns.
 
     Attributes
     ----------
     orders : list of Order
-    wirings : list of Wiring
+    wirings : list of PatternLinks
     routing_table : RoutingTable
         The patterns as they were given.
     threads : int or None
@@ -88,7 +88,7 @@ class Plan:
     """
 
     orders: list[Order] = field(default_factory=list)
-    wirings: list[Wiring] = field(default_factory=list)
+    wirings: list[PatternLinks] = field(default_factory=list)
     routing_table: RoutingTable = field(default_factory=RoutingTable)
     threads: int | None = None
     timeout: float = 0.0

@@ -14,7 +14,7 @@ from ..ports import Interface, PortMapper, SelectorMethods
 from ..ports.port_table import COLUMNS
 
 if TYPE_CHECKING:
-    from .directory import PortTable
+    from .directory import PortColumns
 
 KINDS = ("gpot", "spike")
 
@@ -164,9 +164,9 @@ class Module:
         """Log what ends everything."""
         self.logger.critical(message)
 
-    def port_table(self) -> PortTable:
+    def port_table(self) -> PortColumns:
         """Return the ports that have a direction and a type, as a manager routes them."""
-        from .directory import PortTable
+        from .directory import PortColumns
 
         rows = np.flatnonzero(
             (self.interface.mask(io="in") | self.interface.mask(io="out"))
@@ -174,7 +174,7 @@ class Module:
         )
         texts = self.interface.ids.take(rows).texts()
         spike = self.interface.mask(type="spike")[rows]
-        return PortTable(
+        return PortColumns(
             np.array(texts, dtype=np.str_) if texts else np.empty(0, "U1"),
             rows.astype(np.int64),
             self.interface.mask(io="out")[rows],

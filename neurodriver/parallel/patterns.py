@@ -13,7 +13,7 @@ from .routes import Crossing
 
 
 @dataclass(frozen=True, eq=False)
-class Wiring:
+class PatternLinks:
     """What a pattern connects, in both directions.
 
     Attributes
@@ -33,7 +33,9 @@ class Wiring:
         return [replace(one, steps=steps) for one in self.ends]
 
 
-def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float) -> Wiring:
+def wiring(
+    pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float
+) -> PatternLinks:
     """Return what a pattern connects.
 
     Parameters
@@ -81,4 +83,4 @@ def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], dela
         ports = [np.asarray(names.take(end).texts(), dtype=np.str_) for end in ends]
         kinds = {"out_type": kind_of[ends[0]], "in_type": kind_of[ends[1]]}
         out.append(Crossing(ids[a], ids[b], ports[0], ports[1], **kinds))
-    return Wiring(out, float(delay))
+    return PatternLinks(out, float(delay))

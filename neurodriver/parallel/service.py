@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LPUExecutionError, NeurodriverError
 
 if TYPE_CHECKING:
-    from .job_plan import Plan
+    from .job_plan import JobPlan
     from .mpi import World
 
 _ADVICE = "put it into a module of its own beside the script, or install dill"
@@ -77,7 +77,7 @@ def serve(world: World) -> int:
             manager = None  # rank 0 has the same error, and decides
 
 
-def send_plan(world: World, plan: Plan) -> None:
+def send_plan(world: World, plan: JobPlan) -> None:
     """On the rank that leads, send all others what to construct.
 
     Raises
@@ -104,7 +104,7 @@ def _send(world: World, order: tuple[str, Any]) -> None:
     world.spread(order)
 
 
-def _take_plan(world: World, value: Any) -> Plan | None:
+def _take_plan(world: World, value: Any) -> JobPlan | None:
     data, path, arguments = value
     sys.path[:] = path
     sys.argv[:] = arguments

@@ -125,7 +125,7 @@ class Waveform(Scene):
         return parts
 
 
-class Profile(Scene):
+class ProfileScene(Scene):
     """The values of all components at a time, over their number."""
 
     takes = ("fmt",)
@@ -359,7 +359,7 @@ def _on_sphere(polar: Array, around: Array) -> Array:
 
 KINDS: dict[str, type[Scene]] = {
     "waveform": Waveform,
-    "profile": Profile,
+    "profile": ProfileScene,
     "raster": Raster,
     "image": Image,
     "hsv": HSV,

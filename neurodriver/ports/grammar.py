@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SelectorError
-from .blocks import ANY, EMPTY, Block, Blocks, Level, merged, pairwise, product
+from .blocks import ANY, EMPTY, Blocks, Level, TermBlock, merged, pairwise, product
 from .tokens import LARGEST, PAD, encode, encode_all
 
 SHORT = 200
@@ -213,7 +213,7 @@ class _Parser:
         while self.kind() in _LEVELS:
             levels.append(level_of(self.tokens[self.place].value))
             self.place += 1
-        return product(start, (Block(1, tuple(levels)),)) if levels else start
+        return product(start, (TermBlock(1, tuple(levels)),)) if levels else start
 
 
 def level_of(value: Any) -> Level:
@@ -293,7 +293,7 @@ def parse_list(text: str) -> Blocks:
         column = np.fromiter(map(codes.__getitem__, flat), np.int64, len(flat))
         levels = np.ascontiguousarray(column.reshape(-1, slashes + 1).T)
         count = levels.shape[1]
-        blocks.append(Block(count, tuple(levels)).part(0, count))
+        blocks.append(TermBlock(count, tuple(levels)).part(0, count))
     return merged(blocks)
 
 
@@ -321,7 +321,7 @@ def parse_sequence(terms: Sequence[Any]) -> Blocks:
         if any(isinstance(level, int) and level == PAD for level in levels):
             message = f"an empty token stands before another in term {number}"
             raise SelectorError(f"invalid selector: {message} (got {term!r})")
-        blocks.append(Block(1, tuple(levels)))
+        blocks.append(TermBlock(1, tuple(levels)))
     return merged(blocks)
 
 
@@ -337,5 +337,5 @@ def _listed_terms(terms: Sequence[Any]) -> Blocks:
         if any("*" in c or not set(map(type, c)) <= {str, int} for c in columns):
             return EMPTY
         count = len(columns[0])
-        blocks.append(Block(count, tuple(map(encode_all, columns))).part(0, count))
+        blocks.append(TermBlock(count, tuple(map(encode_all, columns))).part(0, count))
     return merged(blocks)

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ..errors import MixedTokensError, SelectorError
-from .blocks import Block, Blocks, expanded, merged, pairwise, product
+from .blocks import Blocks, TermBlock, expanded, merged, pairwise, product
 from .grammar import parse_sequence, parse_text
 from .identifiers import Identifiers, Mask, PortIndex, Rows
 from .tokens import PAD, Token
@@ -165,7 +165,7 @@ def _restore(ids: Identifiers) -> Selector:
     for end in ends.tolist():
         if end > begin:
             codes = ids.codes[: depth[begin], begin:end]
-            blocks.append(Block(end - begin, tuple(codes)).part(0, end - begin))
+            blocks.append(TermBlock(end - begin, tuple(codes)).part(0, end - begin))
         begin = end
     return Selector._of(merged(blocks))
 

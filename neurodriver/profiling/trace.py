@@ -17,7 +17,7 @@ from .phases import Event, Profile
 
 
 @dataclass(frozen=True)
-class Events:
+class ProcessTrace:
     """What one process has to show.
 
     Attributes
@@ -34,9 +34,9 @@ class Events:
     lost: int
 
 
-def events_of(profile: Profile) -> Events:
+def events_of(profile: Profile) -> ProcessTrace:
     """Return the events of this process."""
-    return Events(profile.epoch, profile.events, profile.lost)
+    return ProcessTrace(profile.epoch, profile.events, profile.lost)
 
 
 def check(path: str | Path) -> None:
@@ -55,7 +55,7 @@ def check(path: str | Path) -> None:
         raise NeurodriverError(f"{path}: cannot be written; name another file for the trace")
 
 
-def write(path: str | Path, processes: Sequence[Events]) -> None:
+def write(path: str | Path, processes: Sequence[ProcessTrace]) -> None:
     """Write what all ranks have to show; times count from the first event of any.
 
     Raises

@@ -14,7 +14,7 @@ from .base import Block, Recorder, RecordingPlan, room_for_events
 Array = npt.NDArray[Any]
 
 
-class _Rows:
+class _GrowingRows:
     """An array that grows at its end.
 
     Parameters
@@ -79,8 +79,8 @@ class MemoryRecorder(Recorder):
         super().__init__(record, sample_interval)
         self.output: dict[str, dict[str, Any]] = {}
         self._closed_plan: RecordingPlan | None = None
-        self._dense: dict[str, _Rows] = {}
-        self._events: dict[str, tuple[_Rows, _Rows]] = {}
+        self._dense: dict[str, _GrowingRows] = {}
+        self._events: dict[str, tuple[_GrowingRows, _GrowingRows]] = {}
 
     def get(self, variable: str) -> Any:
         """Return the data of one variable: an array (rows, n), or the dict of events.
@@ -116,9 +116,12 @@ class MemoryRecorder(Recorder):
     def _open(self, plan: RecordingPlan) -> None:
         self.output, self._closed_plan = {}, None
         rows = plan.rows or 0
-        self._dense = {c.variable: _Rows((rows, len(c.uids)), plan.dtype) for c in plan.dense}
+        self._dense = {
+            c.variable: _GrowingRows((rows, len(c.uids)), plan.dtype) for c in plan.dense
+        }
         self._events = {
-            c.variable: (_Rows((1024,), np.float64), _Rows((1024,), np.int32)) for c in plan.events
+            c.variable: (_GrowingRows((1024,), np.float64), _GrowingRows((1024,), np.int32))
+            for c in plan.events
         }
 
     def place(self, variable: str, first_row: int, rows: int) -> Array | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .variable import SLAB_BYTES, TOLERANCE, Labels, Variable
+from .variable import SLAB_BYTES, TOLERANCE, Variable, VariableLabels
 
 Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
@@ -37,7 +37,7 @@ class Events:
         self,
         time: Any,
         index: Any,
-        labels: Labels,
+        labels: VariableLabels,
         bounds: tuple[int, int],
         columns: npt.NDArray[np.intp] | None = None,
     ) -> None:
@@ -125,7 +125,7 @@ def by_component(
     return [(uid, time[bounds[i] : bounds[i + 1]]) for i, uid in enumerate(uids)]
 
 
-def nonzero(variable: Variable, labels: Labels) -> Events:
+def nonzero(variable: Variable, labels: VariableLabels) -> Events:
     """Return the elements of rows that are not zero as events, read slab by slab."""
     slab = max(1, SLAB_BYTES // max(1, variable.shape[1] * variable.dtype.itemsize))
     times, columns = [np.empty(0)], [np.empty(0, np.int32)]

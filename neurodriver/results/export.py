@@ -183,7 +183,7 @@ def _lazy(xr: Any, traces: Traces) -> Any:
     """Wrap rows as xarray wraps its files: read when they are used."""
     indexing = needed("xarray.core.indexing")
 
-    class Rows(xr.backends.BackendArray):  # type: ignore[misc]
+    class RowsOnDemand(xr.backends.BackendArray):  # type: ignore[misc]
         """The one protocol of xarray for values that are read later."""
 
         shape, dtype = traces.shape, traces.dtype
@@ -195,4 +195,4 @@ def _lazy(xr: Any, traces: Traces) -> Any:
         def _rows(self, key: tuple[Any, ...]) -> Any:
             return traces[key]
 
-    return indexing.LazilyIndexedArray(Rows())
+    return indexing.LazilyIndexedArray(RowsOnDemand())

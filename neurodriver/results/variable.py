@@ -115,7 +115,7 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class VariableLabels:
     """What is known of a variable besides its values.
 
     Parameters
@@ -182,7 +182,7 @@ class Variable(Traces):
     def __init__(
         self,
         dataset: Any,
-        labels: Labels,
+        labels: VariableLabels,
         times: Times,
         rows: int,
         columns: npt.NDArray[np.intp] | None = None,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.tables import Events, InputTable, Probe
+from ..backends.tables import EventTable, InputTable, Probe
 from ..errors import CircuitWarning, InputError, RequestError, near
 from ..inputs.base import Chunk, Input
 from ..inputs.counts import SpikeCounts, SummedSpikes
@@ -111,7 +111,7 @@ def _counted(
     program: Program, variable: str, first: int, count: int
 ) -> tuple[bool, NDArray[np.bool_]]:
     """Whether what is injected into some slots is counted there, and which of them pass it on."""
-    whole = {key for key, gather in program.gathers.items() if gather.whole}
+    whole = {key for key, gather in program.gathers.items() if gather.integer}
     circuit = program.circuit
     there, on = False, np.zeros(count, dtype=bool)
     for links in program.slots.connections if whole else ():
@@ -191,7 +191,7 @@ class RecorderFeed:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
-        self.events: list[Events] = []
+        self.events: list[EventTable] = []
         self._dtype = program.dtype
         self._dt = program.dt
         self._kept: list[Any] = []
@@ -225,7 +225,7 @@ class RecorderFeed:
             variable, count = columns.variable, len(columns.uids)
             head = self._heads[variable]
             if columns.events:
-                self.events.append(Events(*head, 0, None, None, None, self._rises[variable]))
+                self.events.append(EventTable(*head, 0, None, None, None, self._rises[variable]))
             else:
                 self._spare[variable] = _Spare(count, self._dtype)
                 self.probes.append(Probe(*head, self.recorder.sample_interval, None, 0))

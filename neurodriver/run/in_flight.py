@@ -81,7 +81,7 @@ class Flights:
             count = len(tap.probes)
             tap.prepare([backend.probes[at + i] for i in range(count)], first, steps)
             at += count
-        number = self.ahead.landed + len(self._flying) if self.ahead else 0
+        number = self.ahead.completed + len(self._flying) if self.ahead else 0
         with self._profile.phase("step loop"):
             begin = time.perf_counter()
             run = self.ahead.begin if self.ahead else backend.run
@@ -109,7 +109,7 @@ class Flights:
         """
         flight = self._flying[0]
         if flight.blocks is None:
-            if self.ahead and self.ahead.landed <= flight.number:
+            if self.ahead and self.ahead.completed <= flight.number:
                 try:
                     with self._profile.phase("step loop"):
                         self.ahead.land()

@@ -1,12 +1,12 @@
-/* Step loop of the CPU backend: threads that live for a whole run and one barrier a step.
+/* Step loop of the CPU backend: persistent threads and one barrier a step.
  *
- * In phase k every thread reads rows <= k and writes row k + 1: its share of each kernel's
- * components, of the inputs of step k + 1, and of the recorded rows of step k. Nothing that is
- * written in a phase is read in the same phase, so the result does not depend on the threads.
+ * In step k each thread reads rows <= k and writes row k + 1: its share of the components of each
+ * kernel, of the inputs of step k + 1, and of the recorded rows of step k. No thread reads what another
+ * one writes in the same step, so results do not depend on the number of threads.
  *
- * Where components reach each other by spikes of long delays alone, a window of several steps takes
- * the place of one: a thread deals out what is due in all of them, and then advances a tile by all
- * of them before the next, so that its states stay in the nearest cache.
+ * Where spikes with long delays are all that connects components, several steps form a window with one
+ * barrier. A thread delivers the spikes of all steps of the window first. Then it advances one tile of
+ * components by the whole window before the next tile, so that the states stay in the nearest cache.
  *
  * Compiled with -DREAL=float or -DREAL=double.
  */
@@ -27,13 +27,13 @@
 
 namespace {
 
-const integer TILE = 4096 / sizeof(real);  /* components that take the steps of a window together: their
-                                              states fit into the nearest cache */
+const integer TILE = 4096 / sizeof(real);  /* components of a tile: their states fit into the nearest
+                                              cache */
 
 inline void advance_kernel(const nd_kernel &kernel, integer k, integer steps, integer b, integer e)
 {
-    if (kernel.deal)
-        for (integer s = k; s < k + steps; ++s) kernel.deal(&kernel.args, s, b, e);
+    if (kernel.deliver)
+        for (integer s = k; s < k + steps; ++s) kernel.deliver(&kernel.args, s, b, e);
     if (steps == 1) return kernel.update(&kernel.args, k, b, e);
     for (integer t = b; t < e; t += TILE)
         for (integer s = k; s < k + steps; ++s)
@@ -97,11 +97,11 @@ struct Simulation {
 
     void advance(integer thread)
     {
-        if (plan.times) advance_by<Laps>(thread);
-        else advance_by<NoLaps>(thread);
+        if (plan.times) advance_by<PartTimer>(thread);
+        else advance_by<NoTimer>(thread);
     }
 
-    /* What a row shall hold of an input at a step; -2 is equal to nothing. */
+    /* Identifies the values of an input at a step; -2 differs from all. */
     integer content(const nd_input &in, integer k) const
     {
         const integer from = in.row_of_step[k - first];
@@ -114,8 +114,8 @@ struct Simulation {
         return wanted != -2 && written[thread][offset[i] + row] == wanted;
     }
 
-    /* A ring of inputs alone keeps its row while nothing changes: a constant input costs nothing,
-     * and its second row does not even enter the cache. Every thread comes to the same choice. */
+    /* A ring that holds inputs alone keeps its row while the values do not change: a constant input
+     * costs nothing, and the second row stays out of the cache. All threads choose the same row. */
     void choose_rows(integer thread, integer k)
     {
         for (integer r = 0; r < plan.rings; ++r) {
@@ -139,9 +139,9 @@ struct Simulation {
             if (row < 0) continue;
             const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
             const integer from = in.row_of_step[k - first];
-            const bool told = holds(thread, i, at, k);
-            if (told && ring.active && from >= 0) mark(ring, row);
-            if (told) continue;
+            const bool unchanged = holds(thread, i, at, k);
+            if (unchanged && ring.active && from >= 0) mark(ring, row);
+            if (unchanged) continue;
             written[thread][offset[i] + at] = content(in, k);
             const Share mine = share(in.count, thread, plan.threads);
             real *to = ring.data + at * ring.width + in.first + mine.begin;
@@ -152,7 +152,7 @@ struct Simulation {
         }
     }
 
-    void hand_on(integer thread, const nd_probe &p, integer k, integer slot) const
+    void copy_share(integer thread, const nd_probe &p, integer k, integer slot) const
     {
         copy(p, row_of(plan.ring[p.ring], k), share(p.count, thread, plan.threads), slot);
     }
@@ -162,7 +162,7 @@ struct Simulation {
         for (integer i = 0; i < plan.probes; ++i) {
             const nd_probe &p = plan.probe[i];
             if ((k + 1) % p.interval == 0)
-                hand_on(thread, p, k, (k + 1) / p.interval - 1 - first / p.interval);
+                copy_share(thread, p, k, (k + 1) / p.interval - 1 - first / p.interval);
         }
     }
 
@@ -170,7 +170,7 @@ struct Simulation {
     void publish(integer thread, integer k) const
     {
         if (k == first) return;
-        for (integer i = 0; i < plan.exports; ++i) hand_on(thread, plan.exported[i], k, k - first - 1);
+        for (integer i = 0; i < plan.exports; ++i) copy_share(thread, plan.exported[i], k, k - first - 1);
     }
 
     void scan(integer thread, integer k, integer phase)
@@ -200,13 +200,13 @@ struct Simulation {
                 }
             }
             e.found[thread] = n;
-            /* rows of this window and of the one under way may still follow */
+            /* rows of this window and of the next one may still follow */
             if (e.capacity - n < (mine.end - mine.begin) * (2 * plan.window - 1))
                 full[phase & 1].store(1, std::memory_order_relaxed);
         }
     }
 
-    /* Hand row k on to whoever asked for it. */
+    /* Copy row k to the recorders and exports. */
     void take(integer thread, integer k, integer phase)
     {
         sample(thread, k);
@@ -221,7 +221,7 @@ struct Simulation {
         Clock clock(plan.times, thread, began);
         inject(thread, first);
         clock.part(inputs);
-        team.meet(thread);
+        team.barrier(thread);
         clock.part(waiting);
         integer k = first, count = 0;
         for (integer before = 1, phase = 0; k < last; ++phase) {
@@ -240,7 +240,7 @@ struct Simulation {
             before = more;
             if (k < last) inject(thread, k);
             clock.part(inputs, show);
-            team.meet(thread);
+            team.barrier(thread);
             clock.part(waiting, show);
             if (full[phase & 1].load(std::memory_order_relaxed) || k == last) {
                 for (integer past = k + 1 - before; past < k; ++past) take(thread, past, phase);
@@ -248,10 +248,10 @@ struct Simulation {
             }
         }
         publish(thread, k);
-        clock.part(0);  // nothing is noted after the last barrier: the caller reads it then
+        clock.part(0);  // no timer is written after the last barrier: the caller reads them then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
-        team.meet(thread);
+        team.barrier(thread);
     }
 };
 
@@ -284,9 +284,9 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
     s->order.notify_all();
     s->advance(0);
     if (nd_times *times = s->plan.times) {
-        const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin;
+        const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
         times->ticks += tick() - s->began;
-        times->nanoseconds += spent.count();
+        times->nanoseconds += elapsed.count();
     }
     return s->done;
 }
@@ -307,7 +307,7 @@ extern "C" double nd_barrier_seconds(integer threads, integer rounds)
     Team team(threads);
     std::vector<std::thread> others;
     auto body = [&](integer thread) {
-        for (integer i = 0; i < rounds; ++i) team.meet(thread);
+        for (integer i = 0; i < rounds; ++i) team.barrier(thread);
     };
     for (integer t = 1; t < threads; ++t) others.emplace_back(body, t);
     const auto begin = std::chrono::steady_clock::now();

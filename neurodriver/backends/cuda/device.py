@@ -272,10 +272,10 @@ class Pool:
         free = device.free()
         if total > free:
             most = sorted(wanted, key=lambda what: wanted[what], reverse=True)[:3]
-            told = ", ".join(f"{what}: {wanted[what] / 2**30:.2f}" for what in most)
+            sizes = ", ".join(f"{what}: {wanted[what] / 2**30:.2f}" for what in most)
             raise DeviceError(
                 f"GPU {device.number} ({device.name}) has {free / 2**30:.2f} GiB free, the circuit "
-                f"needs {total / 2**30:.2f} GiB (most of it, in GiB: {told}); use a smaller "
+                f"needs {total / 2**30:.2f} GiB (most of it, in GiB: {sizes}); use a smaller "
                 f"circuit, shorter delays or float32"
             )
         self._memory = device.cuda.mem_alloc(max(total, ALIGNMENT))
@@ -342,7 +342,7 @@ def launch(
     values, types : tuple
         Arguments and their ctypes.
     width : {"alone", "block", "cluster", "grid"}
-        Who meets at a barrier: blocks that do are on the device all at once.
+        Scope of a barrier: its blocks are on the device all at once.
     shared : int
         Bytes of shared memory of a block.
     """

@@ -273,10 +273,10 @@ class ThreadSum:
         varied = [n for n in self.component.model.params if n in self.varied]
         return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in used(varied, asked)]
 
-    def data(self, told: str) -> list[str]:
-        """Give the data of a connection their names; ``told`` has a place for the name."""
+    def data(self, column: str) -> list[str]:
+        """Declare the data of a connection; ``column`` is a format string for their names."""
         return [
-            f"const real {n} = {told.format(n)};" if n in self.s.varied
+            f"const real {n} = {column.format(n)};" if n in self.s.varied
             else f"const real {n} = nd_u_{self.name}_{n};"
             for n in self.s.access.connection
         ]  # fmt: skip
@@ -307,7 +307,7 @@ class ThreadSum:
     def batches(self) -> list[str]:
         """Return the sum over the connections that are not kept, several at a time.
 
-        The places of a batch are asked for while the values of the one before are under way.
+        The indices of a batch are loaded while the values of the batch before are in flight.
         """
         name = self.name
         places, data = self.places, self.columns[len(self.places) :]

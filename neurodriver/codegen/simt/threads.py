@@ -72,7 +72,7 @@ class ThreadText:
 
     def unit(self) -> list[str]:
         """Return the struct."""
-        step = self.step()  # tells what is drawn
+        step = self.step()  # sets what is drawn
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
@@ -103,7 +103,7 @@ class ThreadText:
 
     @property
     def kept(self) -> int:
-        """Numbers of a component that its thread has at hand."""
+        """Numbers of a component that its thread keeps in registers."""
         return len(self.varied) + len(self.model.states)
 
     @property
@@ -116,10 +116,10 @@ class ThreadText:
         place = "nd_first + nd_i" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
         first = " && nd_lane() == 0" if self.spread else ""  # one thread stores for its warp
         body = [
-            f"const int nd_place = {place};",
-            "const bool nd_is = nd_place < nd_end;",
+            f"const int nd_row_index = {place};",
+            "const bool nd_is = nd_row_index < nd_end;",
             f"nd_live[nd_i] = nd_is{first};",
-            "nd_c[nd_i] = nd_is ? nd_place : nd_end - 1;",
+            "nd_c[nd_i] = nd_is ? nd_row_index : nd_end - 1;",
         ]
         return ["ND_UNROLL", *block(OWN, body)]
 
@@ -148,7 +148,7 @@ class ThreadText:
         return lines
 
     def turn(self) -> list[str]:
-        """Return the loads of what is kept at hand from step to step of a turn."""
+        """Return the loads of what registers keep from step to step of a turn."""
         heads = [line for s in self.sums for line in s.head()]
         body = [line for r in self.reads for line in r.turn()]
         return [*heads, *each(body)] if body else []
@@ -192,7 +192,7 @@ class ThreadText:
         return [*lines, *[line for r in self.reads for line in r.next()]]
 
     def record_window(self) -> list[str]:
-        """Return what is done between the meetings of a window that began with step ``nd_k``."""
+        """Return what is done between the barriers of a window that began with step ``nd_k``."""
         lines = [line for e in self.events for line in e.record_window()]
         return ["(void)nd_k;", *(each(lines) if lines else [])]
 
