@@ -125,7 +125,7 @@ class MemoryManager:
                 self.where[variable] = np.zeros(2, dtype=np.int64)
 
     def array(self, key: Key) -> NDArray[Any]:
-        """Return an array of the table in host memory; it is made when it is first asked for."""
+        """Return an array of the table in host memory; it is made at the first call."""
         if key not in self._arrays:
             self._arrays[key] = _made(self.program.arrays[key])
         return self._arrays[key]

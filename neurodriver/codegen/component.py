@@ -41,7 +41,7 @@ class ComponentText:
         return self.arguments.integer(self.spec.key(Kind.SIZE, "count"))
 
     def head(self, step: bool = True) -> list[str]:
-        """Declare everything that does not depend on the component; the step where asked for."""
+        """Declare everything that does not depend on the component; the step if needed."""
         a = self.arguments
         length = [
             f"const real dt_ms = {a.scalar(self.spec.dt_ms)};",

@@ -143,7 +143,7 @@ class CUDABackend:
     # -- memory ---------------------------------------------------------------------------------
 
     def publish(self) -> None:
-        """Bring the program to the device; fill row 0 with outputs, and every row with row 0."""
+        """Copy the program to the device; fill row 0 with outputs, and every row with row 0."""
         with self.device.current():
             self.binding.publish(self.code)
             self.instances.pre_run()

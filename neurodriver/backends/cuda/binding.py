@@ -51,7 +51,7 @@ class Binding:
         self._tasks: tuple[Task, ...] = ()
 
     def allocate(self, more: Mapping[str, int]) -> None:
-        """Take the memory of all arrays, and bring what they begin with.
+        """Allocate all arrays, and copy their initial values.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Binding:
     # -- before the first step ------------------------------------------------------------------
 
     def publish(self, code: Loaded) -> None:
-        """Bring the program to the device; compute its constants and row 0 there.
+        """Copy the program to the device; compute its constants and row 0 there.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Binding:
             self._spread(variable)
 
     def _take_constants(self, code: Loaded, number: int) -> None:
-        """Bring a kernel's table, with the constants computed on the device, to its place."""
+        """Copy a kernel's table, with the constants computed on the device, to constant memory."""
         table = np.empty(sum(_sizes(self._kernels[number])), np.uint64)
         self.device.download(self.tables.address[f"table {number}"], table)
         self.device.upload(code.address(table_name(number)), table)

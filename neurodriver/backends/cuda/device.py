@@ -113,7 +113,7 @@ _waiting = 0
 def held_back(really: bool) -> Iterator[None]:
     """Give no dropped device's memory back meanwhile: a kernel waits for this process.
 
-    Freeing waits for kernels, and lets no other thread of Python go on.
+    Freeing waits for kernels, and blocks the other threads of Python.
     """
     global _waiting
     _waiting += really
@@ -264,7 +264,7 @@ class Pool:
     Raises
     ------
     DeviceError
-        When the device has not as much memory: how much was asked for what.
+        When the device has not as much memory: the message lists what needs how much.
     """
 
     def __init__(self, device: Device, wanted: Mapping[Any, int]) -> None:

@@ -84,7 +84,7 @@ class InputStage:
         return True
 
     def bring(self, actions: int) -> Fields:
-        """Begin to bring the values to the device; return the fields of the kernel's table.
+        """Queue the copy of the values to the device; return the fields of the kernel's table.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ class DeviceMemory:
         return {name: self._code.function(name) for name in ("nd_inputs", "nd_mark_events")}
 
     def _call(self, name: str, count: int, pointers: list[int], numbers: list[int]) -> None:
-        """Start a helper with its addresses and whole numbers, and wait for it."""
+        """Start a helper with its addresses and integers, and wait for it."""
         from .device import LONG, POINTER, launch
 
         values = (*pointers, *numbers)

@@ -220,7 +220,7 @@ class Tables:
         self._recorded[row] = fields
 
     def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int]) -> None:
-        """Begin to bring them to the device, for a chunk of steps ``first`` to ``end - 1``."""
+        """Queue the copy of the tables, for a chunk of steps ``first`` to ``end - 1``."""
         self._words[4 : self.FIRST] = first, fuzz, len(self._recorded), end, *gates
         for place, fields in enumerate(self._recorded.values()):
             start = self.FIRST + place * len(fields)

@@ -46,7 +46,7 @@ class SumText:
         return self.component.arguments.scalar(key)
 
     def size(self, name: str) -> str:
-        """Return the expression of a whole number of the plan."""
+        """Return the expression of an integer of the plan."""
         key = self.component.spec.size(self.access.name, name)
         return self.component.arguments.integer(key)
 
@@ -121,7 +121,7 @@ class SumText:
 
     @property
     def kind(self) -> str:
-        """Type of the sum while it grows: whole numbers are exact in double precision."""
+        """Type of the running sum: integers are exact in double precision."""
         double = self.access.accumulate == "double" or self.gather.integer
         return "double" if double else "real"
 

@@ -175,7 +175,7 @@ def _sends(variable: str, deliveries: Sequence[Sent]) -> list[str]:
            f"nd_outgoing_of_{variable} nd_l = nd_e.outgoing[nd_j];",
            "if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"]  # fmt: skip
     declare, send, count, far = [], [], [], []
-    for n, _, alone in deliveries:  # all are asked for before the first one is used
+    for n, _, alone in deliveries:  # all are loaded before the first one is used
         delivery, outgoing = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]"
         declare += [f"nd_outgoing nd_outgoing_{n}[N];",
                     f"const unsigned nd_now_{n} = {delivery}::now_at(nd_row);"]  # fmt: skip

@@ -1,7 +1,7 @@
 """Sub-units that jump by reactions -> the form of ``threads``: a warp has one component.
 
 Its threads share the sub-units. Each one is advanced through its sub-step by one thread, with the
-expressions of ``reactions`` and the draws of its own number, and totals are whole numbers: the bits
+expressions of ``reactions`` and the draws of its own number, and totals are integers: the bits
 are those of the form for the CPU. Where that gives up, after a batch with a sub-unit that reacts
 without an end, so does this one.
 """

@@ -22,7 +22,7 @@ from .spike_delivery import SlotText
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 
 BATCH = 8
-"""Connections of a thread whose values are asked for at once."""
+"""Connections of a thread whose values are loaded together."""
 
 KEPT_WORDS = NEAR
 """Registers of a thread that may hold what one access knows of its connections."""
@@ -91,7 +91,7 @@ class ThreadSum:
 
     @property
     def part(self) -> bool:
-        """Whether the sum is a part of another one, to be added as a whole number."""
+        """Whether the sum is a part of another one, to which it is added as an integer."""
         return not self.s.symbol
 
     @property
@@ -235,7 +235,7 @@ class ThreadSum:
                 f"nd_soon_{self.name}[nd_i] = __ldcg({self.slot('now')});", "#endif"]  # fmt: skip
 
     def clear(self) -> list[str]:
-        """Return the lines that set to zero what was taken, when all has been asked for."""
+        """Return the lines that clear the slots that were read, after all loads."""
         name = self.name
         if self.form != "fanout":
             return []

@@ -159,7 +159,7 @@ class ThreadText:
         heads = [line for s in self.sums for line in s.head()]
         lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
         lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
-        # what is only read is asked for before anything is waited for
+        # values that are only read are loaded before the first wait
         waits = ("lattice", "rows", "sliced")
         reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * bool(r.other))
         lines += each([line for r in reads for line in r.sum()])

@@ -176,7 +176,7 @@ def rows(one: ThreadSum) -> list[str]:
 def event_rows(one: ThreadSum) -> list[str]:
     """Return the same sum where nearly all values are zero: the others are broadcast one by one.
 
-    Nothing is kept for it, as most steps bring no event at all.
+    No registers are kept for it, as most steps have no event at all.
     """
     name, variable = one.name, one.s.access.variable
     place = [
