@@ -20,7 +20,7 @@ _BEFORE, _STEPS, _AFTER = 1, 2, 4
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
 Pieces = Sequence[Sequence[schedule.Items]]
-"""Items of each table of what is injected, delivered out, sampled, scanned for events, exported."""
+"""Items of each table of what is injected, delivered, sampled, scanned for events, exported."""
 
 
 class Executor(Protocol):

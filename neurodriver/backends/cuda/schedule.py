@@ -41,7 +41,7 @@ SHORT_WARPS = 28
 """The same in single precision, where spikes are sent."""
 
 DELIVERY_WARPS = 4
-"""Warps of a block that distribute out spikes while the others compute."""
+"""Warps of a block that deliver spikes while the others compute."""
 
 LONG_DELIVERY_WARPS = 12
 """Warps of a block where all of them deliver; with more of them registers would spill."""
