@@ -22,10 +22,10 @@ import pytest
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
 from neurodriver.backends.cuda import backend, binding, executors, schedule
 from neurodriver.backends.cuda import device as device_module
-from neurodriver.backends.cuda import timers as laps
+from neurodriver.backends.cuda import timers as timers
 from neurodriver.backends.cuda.transfers import Tables, at
 from neurodriver.circuit.circuit import Group, Port
-from neurodriver.codegen.simt.device import LAP_ROWS
+from neurodriver.codegen.simt.device import TIMER_ROWS
 from neurodriver.plan.edges import edges_of
 from neurodriver.plan.program import Program
 
@@ -296,10 +296,10 @@ class Kernels:
             if group.model in MODELS
             for a in group.model.accesses
         }
-        given = own.device.code.address("nd_given")
+        given = own.device.code.address("nd_chunk")
         self.given = at(given, (10,), np.int64)
-        columns = len(self.program.units) + len(laps.REST)
-        self.laps = at(own.device.code.address("nd_laps"), (LAP_ROWS, columns), np.uint64)
+        columns = len(self.program.units) + len(timers.REST)
+        self.timers = at(own.device.code.address("nd_timers"), (TIMER_ROWS, columns), np.uint64)
 
     def advance(self, items: np.ndarray, first: int, last: int, end: int, parts: int) -> None:
         """Do a launch."""
@@ -312,7 +312,7 @@ class Kernels:
             while 0 <= words[16] < stop:
                 time.sleep(1e-5)
             if words[16] < 0:  # a kernel notes events of the row it has written, too
-                for item in items[np.isin(items["what"], (schedule.EVENTS, schedule.NOTED))]:
+                for item in items[np.isin(items["what"], (schedule.EVENTS, schedule.RECORDED))]:
                     self.note_all(item, stop)
                 return
             first = stop
@@ -327,7 +327,7 @@ class Kernels:
             for item in items[::-1]:
                 self.do(item, k, end)
                 self.count(item, 7)
-            self.laps[k % LAP_ROWS, -1] += np.uint64(100)
+            self.timers[k % TIMER_ROWS, -1] += np.uint64(100)
         if parts & 4:
             for item in items[items["what"] == schedule.EXPORT]:
                 self.publish(item, last, True)
@@ -339,7 +339,7 @@ class Kernels:
                 self.unit(group, int(item["first"]), int(item["end"]), k)
         elif item["what"] == schedule.SAMPLE:
             self.sample(item, k)
-        elif item["what"] in (schedule.EVENTS, schedule.NOTED):
+        elif item["what"] in (schedule.EVENTS, schedule.RECORDED):
             self.scan(item, k)
         elif item["what"] == schedule.EXPORT:
             self.publish(item, k)
@@ -350,7 +350,7 @@ class Kernels:
         """Add cycles to the row of a warp, in the column of a unit, of recording or of inputs."""
         what = int(item["what"])
         place = what if what >= 0 else (-2 if what == schedule.INJECT else -3)
-        self.laps[int(item["first"]) % LAP_ROWS, place] += np.uint64(cycles)
+        self.timers[int(item["first"]) % TIMER_ROWS, place] += np.uint64(cycles)
 
     def rows(self, variable: str) -> np.ndarray:
         """Return the ring of a variable."""
@@ -518,6 +518,6 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
     monkeypatch.setattr(binding, "launch", _launch)
     monkeypatch.setattr(executors, "launch", _launch)
-    monkeypatch.setattr(laps, "_PEAKS", {})
-    monkeypatch.setattr(laps, "copy_bandwidth", lambda nbytes, number: 1e12)
+    monkeypatch.setattr(timers, "_PEAKS", {})
+    monkeypatch.setattr(timers, "copy_bandwidth", lambda nbytes, number: 1e12)
     monkeypatch.setattr(backend, "CUDABackend", EmulatedBackend)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neurodriver.backends.cuda.on_device import DevicePlace
+from neurodriver.backends.cuda.on_device import DeviceMemory
 from neurodriver.native.compiler import find_compiler
 
 _PRELUDE = """
@@ -240,7 +240,7 @@ class Function:
         self._launch(pointers, *sizes)
 
 
-def _helper(self: DevicePlace, name: str, count: int, pointers: Any, numbers: Any) -> None:
+def _helper(self: DeviceMemory, name: str, count: int, pointers: Any, numbers: Any) -> None:
     """Do what the helper kernels of instances do."""
     kind = self.program.dtype
 
@@ -248,7 +248,7 @@ def _helper(self: DevicePlace, name: str, count: int, pointers: Any, numbers: An
         dtype = np.dtype(dtype)
         return np.frombuffer(_memory(address, size * dtype.itemsize), dtype=dtype)
 
-    if name == "nd_note":
+    if name == "nd_mark_events":
         slices, step = numbers
         row = at(pointers[0], 16 * slices, kind)
         if row.any() and pointers[2]:
@@ -303,7 +303,7 @@ def emulate_pycuda(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, module)
         if "." in name:
             setattr(modules["pycuda"], name.partition(".")[2], module)
-    monkeypatch.setattr(DevicePlace, "_call", _helper)
+    monkeypatch.setattr(DeviceMemory, "_call", _helper)
     monkeypatch.setattr("emulated_gpu.OWN_CLASSES", True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .tables import Events, InputTable, Probe
+from .tables import EventTable, InputTable, Probe
 
 if TYPE_CHECKING:
     from ..codegen.generate import Generated
@@ -78,7 +78,7 @@ class Backend(Protocol):
         self,
         inputs: list[InputTable],
         probes: list[Probe],
-        events: list[Events],
+        events: list[EventTable],
         exports: Sequence[Probe] = (),
     ) -> None:
         """Get ready for steps with these tables."""
@@ -130,8 +130,8 @@ class Ahead(Backend, Protocol):
     """A backend that can begin a call before the rows of the last one are here."""
 
     @property
-    def landed(self) -> int:
-        """How many calls have landed so far; two at most have begun and not landed."""
+    def completed(self) -> int:
+        """Number of completed calls; at most two more are in flight."""
         ...
 
     def begin(self, first: int, steps: int) -> int:

@@ -71,7 +71,7 @@ class Choice:
         return cls(name, int(text) if text else None, executor)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The choice in words, without a wish."""
         if self.name == "cpu":
             return self.name
@@ -125,7 +125,7 @@ def make_backend(
         return backend
     from .compare.shadow import reference_target, shadowed
 
-    return shadowed(backend, compiled(reference_target(choice.target)), choice.told)
+    return shadowed(backend, compiled(reference_target(choice.target)), choice.description)
 
 
 def _backend(

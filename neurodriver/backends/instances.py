@@ -14,12 +14,11 @@ from ..codegen.template import Signature
 from ..errors import ModelError, near
 from ..model.component import NDComponent
 from ..model.instance import Instance
-from ..plan.arrays import Instance as InstanceOwner
-from ..plan.arrays import InstanceReceptor, Key, Kind, Population
+from ..plan.arrays import InstanceOwner, InstanceReceptorOwner, Key, Kind, PopulationOwner
 from ..plan.instances import check_backend, events_of, initial_columns
 from ..plan.program import Custom, Program
 from ..profiling.phases import current
-from .place import Place
+from .place import MemorySpace
 
 
 class Clock:
@@ -31,7 +30,7 @@ class Clock:
 class Buffer:
     """Ring of a variable as an instance reads it; ``current`` moves on with the steps."""
 
-    def __init__(self, place: Place, variable: str, clock: Clock) -> None:
+    def __init__(self, place: MemorySpace, variable: str, clock: Clock) -> None:
         self._place, self._variable, self._clock = place, variable, clock
         now = place.buffer(variable, 0)
         self.gpudata = now.gpudata
@@ -95,7 +94,7 @@ class Instances:
     Parameters
     ----------
     program : Program
-    place : Place
+    place : MemorySpace
         The memory of its backend.
 
     Attributes
@@ -109,7 +108,7 @@ class Instances:
         When a class's own code fails, or does not run on this backend.
     """
 
-    def __init__(self, program: Program, place: Place) -> None:
+    def __init__(self, program: Program, place: MemorySpace) -> None:
         self.program, self.place = program, place
         self.profile = current()
         self.clock = Clock()
@@ -178,7 +177,7 @@ class Instances:
             elif row.shape:
                 states[row.key.name] = self.place.array(row.key)
         for access in self.program.circuit.groups[number].model.accesses:
-            for row in self.program.arrays.select(owner=InstanceReceptor(number, access.name)):
+            for row in self.program.arrays.select(owner=InstanceReceptorOwner(number, access.name)):
                 array, name = self.place.array(row.key), row.key.name
                 if row.key.kind is Kind.SUM:
                     inputs[access.name] = array
@@ -202,7 +201,7 @@ class Instances:
             self.links[number].kernel = launch
             group = self.program.circuit.groups[number]
             for name in group.model.states if group.model.runtime.declared else ():
-                key = Key(Population(number), Kind.STATE, name)
+                key = Key(PopulationOwner(number), Kind.STATE, name)
                 if key in self.program.arrays:
                     column = self.place.array(key)[: group.count]
                     self.made[number].internal_states[name] = column
@@ -231,10 +230,10 @@ class Instances:
                     self.made[one.number].run_step(pointers)
                 circuit = self.program.circuit
                 for name in events_of(circuit, circuit.groups[one.number]):
-                    self.place.note(one.number, name, step)
+                    self.place.mark(one.number, name, step)
 
     def post_run(self) -> None:
-        """Tell every instance that the run has ended."""
+        """Inform each instance that the run has ended."""
         for number, instance in self.made.items():
             with self._blame(number, "post_run"):
                 instance.post_run()

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from ..errors import CircuitError
 from ..native.addresses import filled
 from ..native.buffers import LANES, aligned, as_aligned
-from ..plan.arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, Variable
+from ..plan.arrays import (
+    Array,
+    InstanceOwner,
+    InstanceReceptorOwner,
+    Key,
+    Kind,
+    Role,
+    VariableOwner,
+)
 from ..plan.program import Program
 
 Address = Callable[[str], int]
@@ -70,7 +78,7 @@ class MemoryManager:
         self.active: dict[str, NDArray[np.int64]] = {}
         """Last step at which a row of the ring was not all zero, (depth,)."""
         self.where: dict[str, NDArray[np.int64]] = {}
-        self.noted: dict[str, NDArray[np.uint16]] = {}
+        self.dirty: dict[str, NDArray[np.uint16]] = {}
         """Bits of the elements that may hold an event, (depth * width / LANES,)."""
         self.counted: dict[str, NDArray[np.int64]] = {}
         """Last step at which an event of a row may have been another number than 1."""
@@ -110,27 +118,27 @@ class MemoryManager:
             self.get_buffer(variable)[0] = self.program.first_row(variable)
             if ring.is_event:
                 self.active[variable] = np.full(ring.depth, -1, dtype=np.int64)
-                self.noted[variable] = np.full(rows * ring.width // LANES, 0xFFFF, np.uint16)
+                self.dirty[variable] = np.full(rows * ring.width // LANES, 0xFFFF, np.uint16)
                 step = np.iinfo(np.int64).max if variable in unknown else 0
                 self.counted[variable] = np.full(ring.depth, step)
             if variable in self.layout.kept:
                 self.where[variable] = np.zeros(2, dtype=np.int64)
 
     def array(self, key: Key) -> NDArray[Any]:
-        """Return an array of the table in host memory; it is made when it is first asked for."""
+        """Return an array of the table in host memory; it is made at the first call."""
         if key not in self._arrays:
             self._arrays[key] = _made(self.program.arrays[key])
         return self._arrays[key]
 
     def argument(self, key: Key) -> NDArray[Any]:
         """Return what a kernel's argument points to."""
-        if not isinstance(key.owner, Variable):
+        if not isinstance(key.owner, VariableOwner):
             return self.array(key)
         variable = key.owner.name
         if key.kind is not Kind.ACTIVITY:
             return self.get_buffer(variable)
         known: dict[str, Mapping[str, NDArray[Any]]] = {
-            "active": self.active, "dirty": self.noted, "counted": self.counted, "kept": self.where,
+            "active": self.active, "dirty": self.dirty, "counted": self.counted, "kept": self.where,
         }  # fmt: skip
         return known[key.name][variable]
 
@@ -153,7 +161,7 @@ class MemoryManager:
     ) -> AccessBuffer:
         """Return where a variable is read at a step.
 
-        ``address`` tells where row 0 of a variable begins, if not in host memory.
+        ``address`` returns where row 0 of a variable begins, if not in host memory.
         """
         ring = self.layout.rings[variable]
         begin = (address or self.host_address)(variable)
@@ -178,7 +186,7 @@ class MemoryManager:
 
 def _made(one: Array) -> NDArray[Any]:
     """Return the memory of a row; what no step writes is shared with the table where it can be."""
-    if isinstance(one.key.owner, Instance | InstanceReceptor):
+    if isinstance(one.key.owner, InstanceOwner | InstanceReceptorOwner):
         return filled(0 if one.value is None else one.value, one.size, one.dtype)
     if one.value is None:
         return aligned(one.size, one.dtype)

@@ -9,7 +9,7 @@ from ..plan.arrays import Key
 from .memory import AccessBuffer
 
 
-class Place(Protocol):
+class MemorySpace(Protocol):
     """The memory of one backend."""
 
     def array(self, key: Key) -> Any:
@@ -36,6 +36,6 @@ class Place(Protocol):
         """Write the sums of an access's inputs, or the first inputs, into an array."""
         ...
 
-    def note(self, number: int, variable: str, step: int) -> None:
+    def mark(self, number: int, variable: str, step: int) -> None:
         """Note whether row ``step + 1`` of a group holds events: silent rows are not read."""
         ...

@@ -25,7 +25,7 @@ class Probe(ct.Structure):
                 ("interval", _i64), ("rows", _ptr), ("capacity", _i64)]  # fmt: skip
 
 
-class Events(ct.Structure):
+class EventTable(ct.Structure):
     """Buffers for the events of one recorded variable."""
 
     _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),

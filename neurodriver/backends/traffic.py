@@ -3,7 +3,7 @@
 An estimate of the compulsory traffic: every array of a unit counts once a step, whole, with its
 padding; of the rings count the rows' segments that are written and the distinct elements that are
 read. What a cache keeps from step to step is counted, what it has to load twice is not, nor are
-notes of a bit for 16 components. Reads that a row without events spares are told apart.
+dirty bitmaps. Reads that a row without events saves are counted apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..codegen.generate import Task
 from ..model.language import step_numbers
 from ..native.buffers import LANES, padded
-from ..plan.arrays import InstanceReceptor, Kind, Receptor, Role
+from ..plan.arrays import InstanceReceptorOwner, Kind, ReceptorOwner, Role
 from ..plan.program import Program
 from ..plan.sums.gather import Gather
 from ..plan.unit import KernelSpec
@@ -80,10 +80,10 @@ def _own_arrays(program: Program, task: Task, spec: KernelSpec) -> Iterator[Traf
             continue  # a constant is computed from it, once
         if kind is Kind.ACTIVITY or key.name.startswith("drawn"):
             continue
-        if isinstance(key.owner, Receptor):
+        if isinstance(key.owner, ReceptorOwner):
             if kind is Kind.SUM and key.name != "calendar":  # empty as long as nothing spikes
                 yield Traffic(size // spec.gathers[key.owner.access].limits["depth"], 0)
-        elif kind is Kind.SUM and isinstance(key.owner, InstanceReceptor):
+        elif kind is Kind.SUM and isinstance(key.owner, InstanceReceptorOwner):
             yield Traffic(0, size)
         elif kind is Kind.RANDOM and key in scratch:  # a word of four is read; all are written
             yield Traffic(size // 4, size // 4)  # in one step of four

@@ -47,7 +47,7 @@ class _Rule(ct.Structure):
     _fields_ += [("weight", _Law), ("delay", _Law), ("lattice", _Lattice)]
 
 
-class _Rows(ct.Structure):
+class _RowsStruct(ct.Structure):
     _fields_ = [*_fields(_array, "begin skip count"), ("threads", _integer)]
 
 
@@ -227,7 +227,7 @@ class Rows:
 
     def _on_rows(self, name: str, *given: Any) -> None:
         columns = (c.ctypes.data for c in (self._begin, self.skip, self.count))
-        _call(name, self._rule, _Rows(*columns, self.threads), *given)
+        _call(name, self._rule, _RowsStruct(*columns, self.threads), *given)
 
 
 @phased("draw connections")

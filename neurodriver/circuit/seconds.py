@@ -13,7 +13,7 @@ DELAY = 0.5
 """Seconds that no axon delays a spike: at 0.1 m/s, the slowest, they are 5 cm."""
 
 
-def doubt_step(circuit: Circuit, dt: float) -> None:
+def warn_of_step(circuit: Circuit, dt: float) -> None:
     """Warn of models that take very many sub-steps in a step of ``dt`` seconds."""
     faults = Faults(circuit.name)
     for model in dict.fromkeys(group.model for group in circuit.groups):
@@ -24,7 +24,7 @@ def doubt_step(circuit: Circuit, dt: float) -> None:
     faults.finish()
 
 
-def doubt_delay(faults: Faults, connections: str, delay: float, dt: float) -> None:
+def warn_of_delay(faults: Faults, connections: str, delay: float, dt: float) -> None:
     """Note a warning where the longest of some delays, in seconds, is very long."""
     if delay >= DELAY:
         said = f"{connections}, 'delay': up to {delay:g}, {delay / dt:,.0f} steps"

@@ -41,7 +41,7 @@ class ComponentText:
         return self.arguments.integer(self.spec.key(Kind.SIZE, "count"))
 
     def head(self, step: bool = True) -> list[str]:
-        """Declare everything that does not depend on the component; the step where asked for."""
+        """Declare everything that does not depend on the component; the step if needed."""
         a = self.arguments
         length = [
             f"const real dt_ms = {a.scalar(self.spec.dt_ms)};",
@@ -154,27 +154,27 @@ class ComponentText:
         for name in self.events:
             lines.append(f"real nd_out_{name}[ND_TILE] = {{0}};")
             rows = self.arguments.integer(depth(name))
-            lines.append(f"const long long nd_written_{name} = nd_place(nd_k + 1, {rows});")
-            lines.append(f"const long long nd_later_{name} = nd_place(nd_k + 2, {rows});")
+            lines.append(f"const long long nd_written_{name} = nd_row_index(nd_k + 1, {rows});")
+            lines.append(f"const long long nd_later_{name} = nd_row_index(nd_k + 2, {rows});")
         return lines
 
     def write_events(self) -> list[str]:
-        """Write the events of a tile and note them (see ``tile_events.h``)."""
+        """Write the events of a tile and mark them in the dirty bitmap (see ``tile_events.h``)."""
         lines = []
         for name in self.events:
             a = self.arguments
             active = a.pointer(activity(name, "active"), "long long")
             counted = a.pointer(activity(name, "counted"), "long long")
-            noted = a.pointer(activity(name, "dirty"), "unsigned short")
+            dirty = a.pointer(activity(name, "dirty"), "unsigned short")
             own = a.integer(self.spec.segment(name, "start"))
             slice_ = f"* {a.integer(width(name))} + {own} + nd_t) / ND_LANES"
             tile = [
-                f"unsigned short *nd_note = {noted} + (nd_written_{name} {slice_};",
-                f"__builtin_prefetch({noted} + (nd_later_{name} {slice_}, 1);",
-                f"const int nd_found = nd_write_events("
-                f"nd_out_{name}, nd_new_{name} + nd_t, nd_note, nd_m);",
-                f"if (nd_found & 1) nd_mark_at({active} + nd_written_{name}, nd_k + 1);",
-                f"if (nd_found & 2) nd_mark_at({counted} + nd_written_{name}, nd_k + 1);",
+                f"unsigned short *nd_dirty = {dirty} + (nd_written_{name} {slice_};",
+                f"__builtin_prefetch({dirty} + (nd_later_{name} {slice_}, 1);",
+                f"const int nd_events_here = nd_write_events("
+                f"nd_out_{name}, nd_new_{name} + nd_t, nd_dirty, nd_m);",
+                f"if (nd_events_here & 1) nd_mark_at({active} + nd_written_{name}, nd_k + 1);",
+                f"if (nd_events_here & 2) nd_mark_at({counted} + nd_written_{name}, nd_k + 1);",
             ]
             lines += block("", tile)
         return lines

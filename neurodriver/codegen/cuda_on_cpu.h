@@ -26,11 +26,11 @@
 #define M_PI 3.14159265358979323846
 #endif
 
-struct nd_place { unsigned int x = 0, y = 0, z = 0; };
+struct nd_row_index { unsigned int x = 0, y = 0, z = 0; };
 struct nd_extent { unsigned int x = 1, y = 1, z = 1; };
-static constexpr nd_place threadIdx{};
+static constexpr nd_row_index threadIdx{};
 static constexpr nd_extent blockDim{};
-static thread_local nd_place blockIdx;
+static thread_local nd_row_index blockIdx;
 static const int warpSize = 1;
 using size_t = decltype(sizeof 0);
 typedef unsigned int uint;

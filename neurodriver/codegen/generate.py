@@ -12,7 +12,7 @@ from .cpu.fused import fused_kernel
 from .cpu.update import update_kernel
 from .kernel import Kernel
 from .reactions import reaction_kernel
-from .simt.spike_delivery import fan_kernel
+from .simt.spike_delivery import delivery_kernel
 from .simt.thread_reactions import thread_reactions
 from .simt.thread_template import thread_template
 from .simt.threads import thread_kernel
@@ -69,7 +69,9 @@ def generate(program: Program, templates: Templates | None = None) -> Generated:
     tasks = tuple(
         Task(**vars(unit), kernel=_kernel(unit, threads, templates or {})) for unit in program.units
     )
-    sendings = tuple(Sending(**vars(one), kernel=fan_kernel(one)) for one in program.deliveries)
+    sendings = tuple(
+        Sending(**vars(one), kernel=delivery_kernel(one)) for one in program.deliveries
+    )
     scratch = [one for task in tasks for one in task.kernel.scratch]
     return Generated(tasks, sendings, program.arrays.having(scratch))
 

@@ -22,14 +22,14 @@ class Kernel:
         What the tables of arguments hold, in order: rows of the array table.
     scratch : tuple of Array
         Rows that the text needs beside those of the program.
-    deals : bool
-        Whether ``nd_deal`` comes before each update; on a GPU, whether it deals out pieces.
+    delivers : bool
+        Whether ``nd_deliver`` comes before each update; on a GPU, whether it delivers out pieces.
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
     rounds : int
         Of so many records at most, if these may stay in shared memory.
     kept : int
-        Numbers of a component that its thread has at hand, on a GPU.
+        Numbers of a component that its thread keeps in registers, on a GPU.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Kernel:
     scalars: tuple[Key, ...]
     scratch: tuple[Array, ...] = ()
     record: int = 0
-    deals: bool = False
+    delivers: bool = False
     rounds: int = 0
     kept: int = 1
 

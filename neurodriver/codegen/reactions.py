@@ -173,7 +173,7 @@ class SubUnitText:
         return [f"const real {n} = nd_t_{n}[nd_i]; (void){n};" for n in self.units.totals]
 
     def _widen(self) -> list[str]:
-        """Bring the counts of a batch to the type of the rates."""
+        """Convert the counts of a batch to the type of the rates."""
         lines = []
         for name in self.units.species:
             store = f"nd_b_{name}[nd_j] = (float)nd_y_{name}[nd_base + nd_j];"

@@ -61,29 +61,29 @@ ND_FN long long nd_rest(long long k, long long depth)
     return (k | depth) >> 32 ? k % depth : (unsigned)k % (unsigned)depth;
 }
 
-/* Store a step for all threads to see after the next barrier; many would store the same. */
+/* Store a step; all threads see it after the next barrier. Several may store the same one. */
 ND_FN void nd_mark_at(long long *step, long long k)
 {
     if (*step < k) __atomic_store_n(step, k, __ATOMIC_RELAXED);
 }
 
-/* Next place from `s` on whose note is not zero, or an earlier one after whole words of zeros. */
-ND_FN long long nd_next(const unsigned char *note, long long s, long long end)
+/* First dirty slice from `s` on, or an earlier one behind words of zeros. */
+ND_FN long long nd_next(const unsigned char *dirty, long long s, long long end)
 {
     for (; s + 8 <= end; s += 8) {
         unsigned long long word;
-        __builtin_memcpy(&word, note + s, 8);
+        __builtin_memcpy(&word, dirty + s, 8);
         if (word) break;
     }
-    while (s < end && !note[s]) ++s;
+    while (s < end && !dirty[s]) ++s;
     return s;
 }
 
-/* Whether any of the slices of `m` components is noted. */
-ND_FN bool nd_noted(const unsigned char *note, int m)
+/* Whether any of the slices of `m` components is dirty. */
+ND_FN bool nd_any_dirty(const unsigned char *dirty, int m)
 {
     const int count = (m + ND_LANES - 1) / ND_LANES;
-    return nd_next(note, 0, count) < count;
+    return nd_next(dirty, 0, count) < count;
 }
 
 /* Which thread's share of the components begins at `begin`. */
@@ -111,7 +111,7 @@ _PRELUDE = """
 typedef {real} real;
 
 /* Number of the row of step k. */
-ND_FN long long nd_place(long long k, long long depth)
+ND_FN long long nd_row_index(long long k, long long depth)
 {{
     return {row};
 }}
@@ -119,7 +119,7 @@ ND_FN long long nd_place(long long k, long long depth)
 /* Row of step k; all steps before the first one are at row 0's values. */
 ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
 {{
-    ring += (long long)(int)nd_place(k, depth) * (int)width;
+    ring += (long long)(int)nd_row_index(k, depth) * (int)width;
     {opaque};
     return ring;
 }}
@@ -127,22 +127,22 @@ ND_FN real *nd_row(real *ring, long long k, long long depth, long long width)
 /* `active` holds for each row of the ring the last step at which it was not all zero. */
 ND_FN bool nd_silent(const long long *active, long long k, long long depth)
 {{
-    return k > 0 && active[nd_place(k, depth)] != k;
+    return k > 0 && active[nd_row_index(k, depth)] != k;
 }}
 
 ND_FN void nd_mark(long long *active, long long k, long long depth)
 {{
-    if (active[nd_place(k, depth)] != k) {store};  /* many would store the same */
+    if (active[nd_row_index(k, depth)] != k) {store};  /* several threads may store the same */
 }}
 
-/* How many spikes a value stands for: a whole number, 1023 at most. */
+/* Number of spikes that a value stands for: an integer, 1023 at most. */
 ND_FN int nd_spikes(real x)
 {{
     x = x > -1023 ? x : -1023;
     return (int)nd_floor((x < 1023 ? x : 1023) + (real)0.5);
 }}
 
-/* First place from `begin` on whose target is not below `least`; targets ascend. */
+/* First index from `begin` on whose target is not below `least`; targets ascend. */
 ND_FN long long nd_not_below(const int *target, long long begin, long long end, long long least)
 {{
     while (begin < end) {{
@@ -197,6 +197,6 @@ def source(kernel: Kernel, dtype: str) -> str:
         head.append(header("codegen/cpu/tile_draws.h"))
     if "nd_write_events" in kernel.text:
         head.append(header("codegen/cpu/tile_events.h"))
-    if kernel.deals:
+    if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

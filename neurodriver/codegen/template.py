@@ -108,7 +108,7 @@ def template_kernel(spec: KernelSpec, text: str, signature: Signature) -> Kernel
     component = ComponentText(spec, arguments)
     body = _body(component, signature, "gridDim" in bare)
     kernel = finish(where, arguments, ([], []), body)
-    call = told(spec, signature)
+    call = described(spec, signature)
     written = _independent(_one_pass(written) if spec.substeps == 1 else written)
     outside = [_user_text(written, where), f'#line 1 "{call}"']
     whole = "\n".join([*outside, kernel.text])
@@ -132,7 +132,7 @@ def read(spec: KernelSpec, text: str, signature: Signature) -> tuple[str, str, s
     return where, bare, filled_in(text, types(spec, signature), where)
 
 
-def told(spec: KernelSpec, signature: Signature) -> str:
+def described(spec: KernelSpec, signature: Signature) -> str:
     """Return the call as the user would write it, for what a compiler says of it."""
     inputs = [f"input_{a.name}" for a in spec.model.accesses]
     params = [f"param_{p}" for p in signature.params]
@@ -264,7 +264,7 @@ def _call(component: ComponentText, columns: Sequence[str], strides: bool) -> li
 
 
 def _note(component: ComponentText, name: str) -> list[str]:
-    """Note a row of events that is not silent: it is read only where it is noted."""
+    """Mark a row that holds events: unmarked rows are not read."""
     a = component.arguments
     active, rows = a.pointer(activity(name, "active"), "long long"), a.integer(depth(name))
     return block("", [

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..errors import ExperimentError, Faults, NeurodriverError
-from ..parallel.directory import PortTable, port_table
+from ..parallel.directory import PortColumns, port_table
 from ..parallel.patterns import wiring
 from ..parallel.routes import Crossing, make_routes
 from ..parallel.shared_draws import random_keys, warn_of_shared
@@ -88,7 +88,7 @@ def _crossings(one: Wiring, dt: float) -> list[Crossing]:
 
 
 def _alone(
-    tables: dict[str, PortTable], made: list[tuple[Wiring, Crossing]], name: str, strict: bool
+    tables: dict[str, PortColumns], made: list[tuple[Wiring, Crossing]], name: str, strict: bool
 ) -> None:
     """Warn of input ports where no pattern leads anywhere, and of outputs nobody takes."""
     faults = Faults(name)
@@ -103,7 +103,7 @@ def _alone(
     faults.finish(strict)
 
 
-def _kinds(table: PortTable, crossing: Crossing) -> str:
+def _kinds(table: PortColumns, crossing: Crossing) -> str:
     """Return how many ports of which kind a crossing joins."""
     rows = table.find(crossing.out_port)
     count = Counter(
@@ -113,7 +113,7 @@ def _kinds(table: PortTable, crossing: Crossing) -> str:
     return ", ".join(f"{n:,} {kind}" for kind, n in count.items())
 
 
-def _describe(experiment: Contents, name: str, lpu: LPU, table: PortTable) -> Iterator[str]:
+def _describe(experiment: Contents, name: str, lpu: LPU, table: PortColumns) -> Iterator[str]:
     """Yield the lines about one LPU."""
     circuit = lpu.circuit
     ports = f"{int((~table.out).sum()):,} input and {int(table.out.sum()):,} output ports"

@@ -38,10 +38,10 @@ class ArrayInput(Input):
             raise InputError(f"{self.name}: mode must be 0 (zero) or 1 (repeat), got {mode!r}")
         self.mode = mode
         self.modes = [mode] * len(self.targets)
-        self._sources: list[_Rows | _Events] = []
+        self._sources: list[_ArrayRows | _Events] = []
         for (variable, uids), (_, data) in zip(self.targets, inputs.values(), strict=True):
             where = f"{self.name}, '{variable}'"
-            kind = _Events if isinstance(data, tuple) else _Rows
+            kind = _Events if isinstance(data, tuple) else _ArrayRows
             self._sources.append(kind(data, len(uids), where))
 
     def open(self, dt: float, dtype: np.dtype) -> None:
@@ -61,7 +61,7 @@ class ArrayInput(Input):
         return self._sources[number].chunk(first, steps, self.modes[number])
 
 
-class _Rows:
+class _ArrayRows:
     """Rows of an array or of an HDF5 data set, sliced as the run goes."""
 
     def __init__(self, data: Any, count: int, where: str) -> None:

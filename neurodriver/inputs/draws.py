@@ -17,7 +17,7 @@ from ..native.compiler import build
 from ..native.headers import INLINE, header
 
 
-class _Rows(ct.Structure):
+class _DrawStruct(ct.Structure):
     _fields_ = [("key", ct.c_void_p), ("seed", ct.c_ulonglong)]
     _fields_ += [(name, ct.c_longlong) for name in ("count", "first", "steps")]
     _fields_ += [("out", ct.c_void_p)]
@@ -64,7 +64,7 @@ class Draws:
         ``steps`` are drawn where ``out`` has no row for them; ``arguments`` follow the rows.
         """
         count = len(out) if steps is None else steps
-        rows = _Rows(self._key.ctypes.data, self._seed, len(self._key), first, count,
+        rows = _DrawStruct(self._key.ctypes.data, self._seed, len(self._key), first, count,
                      out.ctypes.data)  # fmt: skip
         numbers = {float: ct.c_double, int: ct.c_longlong}
         converted = [

@@ -117,7 +117,7 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
     """
     faults = Faults(str(path))
     with open_circuit(path) as file:
-        reader = _Reader({**known_models(models), "Port": Port}, faults)
+        reader = _HDF5Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
         circuit = Circuit(str(path), groups, ())
         connections = reader.bound(reader.connections(file, "connections"), circuit)
@@ -181,7 +181,7 @@ def _instead(file: h5py.File) -> str:
 def summary(path: Path) -> list[str]:
     """Return lines that tell what a file holds, without reading its columns."""
     faults = Faults(str(path))
-    reader = _Reader({}, faults)
+    reader = _HDF5Reader({}, faults)
     nodes, edges, rules = [], [], []
     with open_circuit(path) as file:
         for at in reader.numbered(file, "groups"):
@@ -212,7 +212,7 @@ def _length(at: Any, name: str) -> int:
     return int(shape[0])
 
 
-class _Reader(ColumnReader):
+class _HDF5Reader(ColumnReader):
     """Takes the parts of a circuit from its file."""
 
     def __init__(self, models: dict[str, type[NDComponent]], faults: Faults) -> None:

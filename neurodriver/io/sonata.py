@@ -72,7 +72,9 @@ def read_sonata(
     path = Path(config)
     network = read_config(path)
     faults = Faults(str(path))
-    reader = _Reader(network, dict(models or {}), frozenset(ignore), known_models(own), faults)
+    reader = _SonataReader(
+        network, dict(models or {}), frozenset(ignore), known_models(own), faults
+    )
     try:
         with reader.files:
             reader.nodes()
@@ -100,7 +102,7 @@ class _Block:
     params: dict[str, Column]
 
 
-class _Reader:
+class _SonataReader:
     """Takes nodes, then edges."""
 
     def __init__(

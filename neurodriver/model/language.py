@@ -51,8 +51,8 @@ class Translator:
     -----
     Every number is of the working type, so ``1 / 2`` is 0.5. Each random draw in the text has a
     stream of its own, counted over all texts in order. It is a call that returns the number;
-    where ``known_before`` is set, numbers are drawn for a whole tile first (``tile_draws.h``), and
-    ``drawn`` tells which. Then a mean of a Poisson number may be made of these names alone; of
+    where ``declared_before`` is set, numbers are drawn for a tile at once (``tile_draws.h``), and
+    ``drawn`` says which. Then a mean of a Poisson number may be made of these names alone; of
     another mean only the random word is drawn first. ``division`` is what stands between the
     numbers that are divided.
     """
@@ -60,7 +60,7 @@ class Translator:
     def __init__(self, model: type[NDComponent], dtype: str) -> None:
         self.model = model
         self.suffix = "f" if dtype == "float32" else ""
-        self.known_before: frozenset[str] | None = None
+        self.declared_before: frozenset[str] | None = None
         self.division = "/"
         self.restart()
 
@@ -129,10 +129,10 @@ class Translator:
             call += f"(real)({mean}))"
         else:
             call += "(real)0)"
-        if self.known_before is None:
+        if self.declared_before is None:
             return call, end
         if kind == "poisson":
-            if self.known_before.issuperset(set(_NAME.findall(inner)) - set(FUNCTIONS)):
+            if self.declared_before.issuperset(set(_NAME.findall(inner)) - set(FUNCTIONS)):
                 self.drawn.append(Draw(kind, n, mean))
                 return f"nd_n{n}[nd_i]", end
             self.drawn.append(Draw(kind, n))

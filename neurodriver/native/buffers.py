@@ -52,7 +52,7 @@ def as_aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[A
 
 
 @dataclass(frozen=True)
-class Blank:
+class ZeroArray:
     """Zeros that are not made before it is known that there is memory for them.
 
     Attributes

@@ -13,7 +13,7 @@ from .. import settings
 from ..errors import CompileError
 
 LOG = 4000
-"""Characters of a compiler's log that an error tells."""
+"""Characters of a compiler's log that an error shows."""
 
 
 def kept(parts: Sequence[str], suffix: str, make: Callable[[Path], object]) -> Path:

@@ -97,7 +97,7 @@ def find_compiler() -> Compiler:
             tried.append(f"{' '.join(command)} ({error})")
             continue
         version = run.stdout.splitlines()[0] if run.stdout else "unknown"
-        trouble = _noted(command, version, TRIAL, _trouble)
+        trouble = _cached_answer(command, version, TRIAL, _trouble)
         if trouble:
             tried.append(f"{' '.join(command)} (cannot compile C++20: {trouble:.200})")
             continue
@@ -121,12 +121,14 @@ int main() { std::atomic<unsigned> a{0}; std::thread t([&] { a = 1; a.notify_all
 """What a compiler must be able to compile."""
 
 
-def _noted(
+def _cached_answer(
     command: tuple[str, ...], version: str, asked: str, ask: Callable[[tuple[str, ...]], str]
 ) -> str:
     """Return what a compiler answers to a question; asked once per cache."""
-    note = kept([*command, version, asked], ".txt", lambda path: path.write_text(ask(command)))
-    return note.read_text()
+    answer_file = kept(
+        [*command, version, asked], ".txt", lambda path: path.write_text(ask(command))
+    )
+    return answer_file.read_text()
 
 
 def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
@@ -154,7 +156,7 @@ def _spelled(
                 return " ".join(flags)
         return ""
 
-    return tuple(_noted(command, version, str(spellings), first).split())
+    return tuple(_cached_answer(command, version, str(spellings), first).split())
 
 
 @cache

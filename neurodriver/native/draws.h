@@ -23,7 +23,7 @@ template <typename Body> static inline void nd_pieces(const nd_rows *r, Body bod
             body(s, b, std::min<integer>(r->count - b, ND_PIECE), r->out + s * r->count + b);
 }
 
-/* 1 with probability p, else 0; `some` tells for each step whether any value is not 0. */
+/* 1 with probability p, else 0; `some` says for each step whether any value is not 0. */
 extern "C" void nd_bernoulli(const nd_rows *r, const double *p, unsigned char *some)
 {
     std::fill(some, some + r->steps, 0);

@@ -28,14 +28,14 @@
  *     loop over neurons vectorises (g++ -O3 -fopenmp-simd -fno-math-errno
  *     -fno-trapping-math, on a machine with fused multiply-add).
  *   - The same bits from vector, scalar and GPU code.  Each function is a fixed sequence of
- *     IEEE operations with explicit fused multiply-adds.  A product that later meets a sum
+ *     IEEE operations with explicit fused multiply-adds.  A product that is later added to a sum
  *     is exact or goes through nd_mul, which CUDA never contracts.  On the CPU compile with
  *     -ffp-contract=off; everywhere without fast-math.  The sign and payload of a NaN are
  *     not part of this promise.
  *   - NaN in, NaN out (the exceptions are those of C99: pow(x, 0) and pow(1, y) are 1).
  *     Overflow gives infinity, underflow is gradual: results below the least normal number
  *     are rounded to the nearest subnormal one, within one unit of it.  Where a processor
- *     takes subnormal numbers for zero, as step loops tell it to, such results are zero.
+ *     takes subnormal numbers for zero, as step loops set it to, such results are zero.
  *
  * Methods
  *   exp, expm1, tanh, cosh, sinh

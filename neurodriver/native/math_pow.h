@@ -53,9 +53,9 @@ ND_FN double nd_pow_cases(double x, double y, double mag) {
     mag = y == 0.0 ? 1.0 : mag;
     double half = nd_floor(y) == y ? 0.5 * y : 0.0;
     double r = nd_floor(half) == half ? mag : nd_with_sign(mag, x);
-    double must_be_whole = x < 0.0 ? y : 0.0;
-    must_be_whole = ax < ND_INF_D ? must_be_whole : 0.0;
-    r = nd_floor(must_be_whole) == must_be_whole ? r : ND_NAN_D;
+    double must_be_integer = x < 0.0 ? y : 0.0;
+    must_be_integer = ax < ND_INF_D ? must_be_integer : 0.0;
+    r = nd_floor(must_be_integer) == must_be_integer ? r : ND_NAN_D;
     return y == 1.0 ? x : r;
 }
 

@@ -1,4 +1,4 @@
-/* Weights and delays of connections that are placed. */
+/* Weights and delays of connections whose targets are drawn already. */
 template <int kind> ND_FN double nd_of(double a, double b, word key, integer row, integer draw,
                                        int attempt, int stream)
 {
@@ -87,7 +87,7 @@ extern "C" void nd_span(const nd_rule *r, const nd_rows *rows, double dt, intege
     });
 }
 
-static const integer ND_WHOLE = (integer)1 << 62;
+static const integer ND_UNLIMITED = (integer)1 << 62;
 
 /* body(target, weight) for the connections of all targets that are asked for: a target has one
  * thread, and its sources in order. From one of them on, so many are drawn at once. */
@@ -122,7 +122,7 @@ extern "C" void nd_bounds(const nd_rule *r, const nd_rows *rows, const int *targ
                           double *sum)
 {
     const auto all = [](int) { return true; };
-    nd_each_weight(r, rows, target, first, last, ND_WHOLE, all, [=](int t, double weight) {
+    nd_each_weight(r, rows, target, first, last, ND_UNLIMITED, all, [=](int t, double weight) {
         const double size = nd_fabs(weight);
         ++degree[t];
         if (size > 0) least[t] = nd_fmin(least[t], size);
@@ -138,7 +138,7 @@ extern "C" void nd_remainders(const nd_rule *r, const nd_rows *rows, const int *
                               double *rest, double *most)
 {
     const auto asked = [=](int t) { return unit[t] == unit[t]; };
-    const integer piece = r->kind == ND_LATTICE ? ND_WHOLE : 64;    /* factors come by rows */
+    const integer piece = r->kind == ND_LATTICE ? ND_UNLIMITED : 64;    /* factors come by rows */
     nd_each_weight(r, rows, target, first, last, piece, asked, [=](int t, double weight) {
         const double ratio = nd_fmin(nd_fabs(weight) / unit[t], 0x1p60);
         const double whole = __builtin_rint(ratio), apart = nd_fabs(ratio - whole);

@@ -12,7 +12,7 @@ from ..backends.base import Backend
 from ..backends.tables import InputTable, Probe
 from ..plan.edges import element_of
 from ..plan.passes.join import Joined, port_sources
-from .routes import Block, Routes
+from .routes import Routes, ValueBlock
 from .window import Timing, connections_from
 
 HEAD = 8
@@ -45,7 +45,7 @@ class _Side:
         After so many messages rows lie at the same addresses again.
     """
 
-    def __init__(self, blocks: Sequence[Block], backend: Backend, timing: Timing) -> None:
+    def __init__(self, blocks: Sequence[ValueBlock], backend: Backend, timing: Timing) -> None:
         program = backend.program
         self.blocks, self.backend, self.timing = list(blocks), backend, timing
         self.memory, self.layout, self.dtype = backend.memory, program.layout, program.dtype
@@ -248,7 +248,7 @@ class Takes(_Side):
             table.row_of_step = rows
 
 
-def _components(blocks: Sequence[Block], joined: Joined, dt: float) -> list[NDArray[np.int64]]:
+def _components(blocks: Sequence[ValueBlock], joined: Joined, dt: float) -> list[NDArray[np.int64]]:
     """Return the joint numbers of the components behind the exported ports, block by block."""
     sources = {name: port_sources(part, dt) for name, part in joined.parts.items()}
     out = []

@@ -16,7 +16,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class PortTable:
+class PortColumns:
     """Ports of one LPU: columns with an entry for each."""
 
     selector: Column  # as ``/a/b/0``
@@ -33,7 +33,7 @@ class PortTable:
         return np.where(at < 0, at, np.append(order, -1)[at])
 
 
-def port_table(circuit: Circuit, dt: float) -> PortTable:
+def port_table(circuit: Circuit, dt: float) -> PortColumns:
     """Return the ports of a circuit."""
     rows = [
         (g, int(circuit.starts[g]) + np.arange(group.count, dtype=np.int64))
@@ -43,7 +43,7 @@ def port_table(circuit: Circuit, dt: float) -> PortTable:
     if not rows:
         none, empty = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
         text = np.empty(0, dtype="U1")
-        return PortTable(text, none, empty, empty, text, none)
+        return PortColumns(text, none, empty, empty, text, none)
     labels = {
         name: np.concatenate([circuit.groups[g].labels[name] for g, _ in rows])
         for name in ("selector", "port_io", "port_type")
@@ -56,7 +56,7 @@ def port_table(circuit: Circuit, dt: float) -> PortTable:
     variable[at >= 0] = source.variable[at[at >= 0]]
     steps[at >= 0] = source.steps[at[at >= 0]]
     out, spike = labels["port_io"] == "out", labels["port_type"] == "spike"
-    return PortTable(canonical(labels["selector"]), number, out, spike, variable, steps)
+    return PortColumns(canonical(labels["selector"]), number, out, spike, variable, steps)
 
 
 def _places(ascending: NDArray[Any], values: NDArray[Any]) -> Numbers:

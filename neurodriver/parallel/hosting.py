@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..plan.passes.join import Imports
 from .module import Module
-from .routes import Block
+from .routes import ValueBlock
 
 Numbers = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ class Host:
     Parameters
     ----------
     modules : mapping of id to Module
-    outgoing, incoming : sequence of Block
+    outgoing, incoming : sequence of ValueBlock
         What they send, and what is sent to them.
     feeds : sequence of Imports
         Input ports; ``place`` counts through ``incoming``.
@@ -51,8 +51,8 @@ class Host:
     def __init__(
         self,
         modules: Mapping[str, Module],
-        outgoing: Sequence[Block],
-        incoming: Sequence[Block],
+        outgoing: Sequence[ValueBlock],
+        incoming: Sequence[ValueBlock],
         feeds: Sequence[Imports],
     ) -> None:
         self.asking: str | None = None
@@ -69,7 +69,7 @@ class Host:
         self._rows = np.zeros((longest + 3, len(late)))
         self._places = np.arange(len(late))
 
-    def _ports_of(self, block: Block) -> list[_Ports]:
+    def _ports_of(self, block: ValueBlock) -> list[_Ports]:
         out = []
         for name in np.unique(block.lpus).tolist():
             mine = np.flatnonzero(block.lpus == name)

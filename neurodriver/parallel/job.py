@@ -20,10 +20,10 @@ from ..plan.passes.join import Joined, join
 from ..run.lpu import LPU, managed
 from ..run.simulation import Member, Simulation
 from .deal import deal
-from .directory import PortTable, port_table
+from .directory import PortColumns, port_table
 from .exchange import Exchange
 from .hosting import Host
-from .job_plan import Plan
+from .job_plan import JobPlan
 from .module import Module
 from .mpi import World
 from .routes import Routes, make_routes
@@ -44,7 +44,7 @@ FAILED_SECONDS = 2.5
 class _Told:
     """What a rank tells the others about one of its LPUs or Modules."""
 
-    table: PortTable
+    table: PortColumns
     cost: float
     dt: float | None = None  # a Module has no settings
     dtype: str = "float64"
@@ -66,7 +66,7 @@ class Job:
         None where the rank has nothing to do.
     """
 
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: World, plan: JobPlan) -> None:
         self.world = world
         self.plan = plan
         self.orders = {order.id: order for order in plan.orders}
@@ -221,8 +221,8 @@ class Job:
             (first, one), *rest = ((n, replace(c, wish=None)) for n, c in asked.items())
             second, other = next((n, c) for n, c in rest if c != one)
             raise NeurodriverError(
-                f"LPUs of one process share a backend: '{first}' asks for {one.told}, "
-                f"'{second}' for {other.told}; give them the same, or processes of their own"
+                f"LPUs of one process share a backend: '{first}' asks for {one.description}, "
+                f"'{second}' for {other.description}; give them the same, or processes of their own"
             )
         wishes = dict.fromkeys(choice.wish or 0 for choice in asked.values())
         if len(wishes) > 1:

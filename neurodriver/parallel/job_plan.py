@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import CircuitError, near
 from ..run.lpu import LPU
 from .module import Module
-from .patterns import Wiring, wiring
+from .patterns import PatternLinks, wiring
 
 
 @dataclass
@@ -32,13 +32,13 @@ class Order:
     kwargs: dict[str, Any]
     rank: int | None = None
 
-    def given(self, plan: Plan) -> dict[str, Any]:
+    def given(self, plan: JobPlan) -> dict[str, Any]:
         """Return the named arguments, with those that a manager supplies."""
         takes = _accepted(self.target)
         supplied = {"id": self.id, **plan.supplied}
         return {**{k: v for k, v in supplied.items() if k in takes}, **self.kwargs}
 
-    def make(self, plan: Plan) -> LPU | Module:
+    def make(self, plan: JobPlan) -> LPU | Module:
         """Construct it."""
         made = self.target(*self.args, **self.given(plan))
         if isinstance(made, Module):
@@ -65,13 +65,13 @@ def _accepted(target: type[LPU] | type[Module]) -> set[str]:
 
 
 @dataclass
-class Plan:
+class JobPlan:
     """LPUs, Modules and patterns.
 
     Attributes
     ----------
     orders : list of Order
-    wirings : list of Wiring
+    wirings : list of PatternLinks
     supplied : dict
         Named arguments for every constructor that takes them; each gets its ``id``, too.
     threads : int or None
@@ -86,7 +86,7 @@ class Plan:
     """
 
     orders: list[Order] = field(default_factory=list)
-    wirings: list[Wiring] = field(default_factory=list)
+    wirings: list[PatternLinks] = field(default_factory=list)
     supplied: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     timeout: float = 0.0

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import NeurodriverError
-from .job_plan import Plan
+from .job_plan import JobPlan
 from .mpi import World
 
 _ADVICE = "put it into a module of its own beside the script, or install dill"
@@ -41,7 +41,7 @@ def leading(world: World) -> Iterator[None]:
             world.spread(("end", status))  # else they are in a run, and leaving the script ends it
 
 
-def send_plan(world: World, plan: Plan) -> None:
+def send_plan(world: World, plan: JobPlan) -> None:
     """On the rank that leads, send all others what to construct.
 
     Raises
@@ -64,7 +64,7 @@ def send_steps(world: World, steps: int | None) -> None:
         world.spread(("steps", steps))
 
 
-def take_plan(world: World, value: Any) -> Plan | None:
+def take_plan(world: World, value: Any) -> JobPlan | None:
     """Return what rank 0 has sent; None where a rank cannot take it."""
     data, path, arguments = value
     sys.path[:] = path

@@ -12,7 +12,7 @@ from ..profiling.phases import phased
 from ..run.lpu import LPU
 from . import leader
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
-from .job_plan import Order, Plan
+from .job_plan import JobPlan, Order
 from .module import Module
 from .mpi import World, world
 from .run import Run
@@ -72,7 +72,9 @@ class Manager:
         self._quiet = quiet
         self._world: World = world()
         seconds = settings.timeout() if timeout is None else float(timeout)
-        self.plan = Plan(threads=threads, timeout=seconds, strict=strict, last_wins=self.last_wins)
+        self.plan = JobPlan(
+            threads=threads, timeout=seconds, strict=strict, last_wins=self.last_wins
+        )
         self._job: Job | None = None
         self._run: Run | None = None
         self._errors: list[Error] = []
@@ -80,7 +82,7 @@ class Manager:
         self.exchanged: list[Exchanged] = []
 
     @classmethod
-    def of_plan(cls, plan: Plan) -> Manager:
+    def of_plan(cls, plan: JobPlan) -> Manager:
         """Return a Manager of what another rank's one was asked for."""
         out = cls()
         out.plan = plan

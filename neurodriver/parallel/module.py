@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import NeurodriverError, PortError
 from ..ports import Selector
-from .directory import PortTable
+from .directory import PortColumns
 
 Numbers = NDArray[np.int64]
 Values = NDArray[Any]
@@ -115,7 +115,7 @@ class Module:
 
 def port_table(
     names: list[str], number: Numbers, out: NDArray[np.bool_], spike: NDArray[np.bool_]
-) -> PortTable:
+) -> PortColumns:
     """Return the ports of a module as a manager routes them.
 
     Parameters
@@ -126,7 +126,7 @@ def port_table(
         What ``read`` and ``write`` are asked for.
     out, spike : (n,) bool
     """
-    return PortTable(
+    return PortColumns(
         np.array(names, dtype=np.str_) if names else np.empty(0, "U1"),
         number.astype(np.int64),
         out,

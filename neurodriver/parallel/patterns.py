@@ -14,7 +14,7 @@ from .routes import Crossing
 
 
 @dataclass(frozen=True, eq=False)
-class Wiring:
+class PatternLinks:
     """What a pattern connects, in both directions."""
 
     ends: list[Crossing]  # without latency
@@ -26,7 +26,9 @@ class Wiring:
         return [replace(one, steps=steps) for one in self.ends]
 
 
-def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float) -> Wiring:
+def wiring(
+    pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], delay: float
+) -> PatternLinks:
     """Return what a pattern connects; its ``interfaces`` stand for the LPUs ``ids``.
 
     Raises
@@ -57,4 +59,4 @@ def wiring(pattern: Any, ids: tuple[str, str], interfaces: tuple[int, int], dela
         ports = [np.asarray(names.take(end).texts(), dtype=np.str_) for end in ends]
         kinds = {"out_type": kind_of[ends[0]], "in_type": kind_of[ends[1]]}
         out.append(Crossing(ids[a], ids[b], ports[0], ports[1], **kinds))
-    return Wiring(out, float(delay))
+    return PatternLinks(out, float(delay))

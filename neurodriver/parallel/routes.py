@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Column
 from ..errors import Faults
 from ..plan.passes.join import Imports, PortLinks
-from .directory import PortTable
+from .directory import PortColumns
 
 Numbers = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ValueBlock:
     """Values of one variable that go from one rank to another in each step.
 
     ``rank`` is the other rank; it is the own one between an LPU and a Module, or two Modules, of
@@ -63,8 +63,8 @@ class Routes:
     links: list[PortLinks] = field(default_factory=list)  # between its own LPUs
     imports: list[Imports] = field(default_factory=list)
     feeds: list[Imports] = field(default_factory=list)
-    incoming: list[Block] = field(default_factory=list)
-    outgoing: list[Block] = field(default_factory=list)
+    incoming: list[ValueBlock] = field(default_factory=list)
+    outgoing: list[ValueBlock] = field(default_factory=list)
 
     @property
     def imported(self) -> int:
@@ -87,7 +87,7 @@ class _Resolved:
 class _Map:
     """All ports of a job, and who is where."""
 
-    tables: Mapping[str, PortTable]
+    tables: Mapping[str, PortColumns]
     ranks: Mapping[str, int]
     modules: frozenset[str]
 
@@ -99,7 +99,7 @@ class _Map:
 
 
 def make_routes(
-    tables: Mapping[str, PortTable],
+    tables: Mapping[str, PortColumns],
     ranks: Mapping[str, int],
     crossings: Sequence[Crossing],
     rank: int,
@@ -112,7 +112,7 @@ def make_routes(
 
     Parameters
     ----------
-    tables : mapping of id to PortTable
+    tables : mapping of id to PortColumns
         All LPUs of the job.
     ranks : mapping of id to int
         Where each LPU runs.
@@ -166,7 +166,7 @@ def make_routes(
     return routes
 
 
-def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> _Resolved:
+def _resolve(one: Crossing, tables: Mapping[str, PortColumns], faults: Faults) -> _Resolved:
     """Find the ports of a crossing; connections of ports that do not fit are faults."""
     between = f"pattern {one.source} -> {one.target}"
     ends = []
@@ -219,11 +219,13 @@ def _resolve(one: Crossing, tables: Mapping[str, PortTable], faults: Faults) -> 
     return _Resolved(one.source, one.target, out_row, in_row, steps)
 
 
-def _kinds(table: PortTable, rows: Numbers) -> Column:
+def _kinds(table: PortColumns, rows: Numbers) -> Column:
     return np.where(table.spike[rows], "spike", "gpot")
 
 
-def _fan_in(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults) -> None:
+def _fan_in(
+    resolved: Sequence[_Resolved], tables: Mapping[str, PortColumns], faults: Faults
+) -> None:
     """Note input ports that several connections feed, over all patterns."""
     for lpu, table in tables.items():
         fed = [one.in_row for one in resolved if one.target == lpu]
@@ -238,7 +240,7 @@ def _fan_in(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faul
 
 
 def _last_sources(
-    resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults
+    resolved: Sequence[_Resolved], tables: Mapping[str, PortColumns], faults: Faults
 ) -> list[_Resolved]:
     """Leave one connection to each input port, the last one; warn of those that are left out."""
     fed = {lpu: np.zeros(len(table.selector), dtype=bool) for lpu, table in tables.items()}
@@ -262,7 +264,9 @@ def _last_sources(
     return left[::-1]
 
 
-def _unfed(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], faults: Faults) -> None:
+def _unfed(
+    resolved: Sequence[_Resolved], tables: Mapping[str, PortColumns], faults: Faults
+) -> None:
     """Warn of input ports that no pattern feeds."""
     for lpu, table in tables.items():
         fed = np.zeros(len(table.selector), dtype=bool)
@@ -277,7 +281,7 @@ def _unfed(resolved: Sequence[_Resolved], tables: Mapping[str, PortTable], fault
 _Way = tuple[int, int, bool, bool]
 
 
-def _blocks(resolved: Sequence[_Resolved], known: _Map, way: _Way, other: int) -> list[Block]:
+def _blocks(resolved: Sequence[_Resolved], known: _Map, way: _Way, other: int) -> list[ValueBlock]:
     """Return what goes one way: each port once, ordered by variable, LPU and port."""
     columns: dict[tuple[str, str], list[Numbers]] = {}
     for one in resolved:
@@ -290,7 +294,7 @@ def _blocks(resolved: Sequence[_Resolved], known: _Map, way: _Way, other: int) -
     for (variable, lpu), parts in sorted(columns.items()):
         blocks.setdefault(variable, []).append((lpu, np.unique(np.concatenate(parts))))
     return [
-        Block(
+        ValueBlock(
             other,
             variable,
             np.concatenate([np.full(len(rows), lpu) for lpu, rows in parts]),
@@ -302,7 +306,7 @@ def _blocks(resolved: Sequence[_Resolved], known: _Map, way: _Way, other: int) -
 
 
 def _imports(
-    resolved: Sequence[_Resolved], known: _Map, way: _Way, blocks: Sequence[Block], first: int
+    resolved: Sequence[_Resolved], known: _Map, way: _Way, blocks: Sequence[ValueBlock], first: int
 ) -> list[Imports]:
     """Return which input ports take which of the imported values."""
     tables = known.tables

@@ -11,9 +11,9 @@ from ..model.component import Access
 from .delays import Spread
 from .edges import edges_of
 from .layout import Layout
-from .spikes.drawn import Placed
+from .spikes.drawn import DrawnBySource
 from .spikes.fanout import fan_out, from_senders, narrow
-from .spikes.weights import Units, add_units, is_whole, whole_weights
+from .spikes.weights import Units, add_units, has_integer_weights, integer_weights
 from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
@@ -28,9 +28,9 @@ class AccessPlanner:
     plans : bool
         Whether special plans may be chosen; the results are the same.
     spread : frozenset of (group number, access)
-        Accesses that spikes reach by their sources.
-    placed : mapping of (group number, access) to Placed
-        Connections that are drawn already, before they have their plan.
+        Accesses whose spikes are delivered by source.
+    drawn_accesses : mapping of (group number, access) to DrawnBySource
+        Projections that are drawn by source already.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class AccessPlanner:
         layout: Layout,
         plans: bool,
         spread: Spread,
-        placed: Mapping[tuple[int, str], Placed],
+        drawn_accesses: Mapping[tuple[int, str], DrawnBySource],
     ) -> None:
         self.layout, self.plans = layout, plans
-        self.spread, self.placed = spread, placed
+        self.spread, self.drawn_accesses = spread, drawn_accesses
 
     def gather(self, number: int, access: Access, capacity: int) -> Gather:
         """Return how an access of a group is summed, for ``capacity`` storage places."""
         layout = self.layout
-        if (drawn := self.placed.get((number, access.name))) is not None:
+        if (drawn := self.drawn_accesses.get((number, access.name))) is not None:
             made = narrow(drawn.gather(layout, access.variable))
             add_units(made, drawn.units)
             return made
@@ -54,8 +54,8 @@ class AccessPlanner:
         threads = self.plans and layout.target.threads
         events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
         units = None
-        if is_whole(layout.circuit.groups[number].model, access) and len(edges.target):
-            multiple, units = whole_weights(edges, capacity, layout.dtype.name)
+        if has_integer_weights(layout.circuit.groups[number].model, access) and len(edges.target):
+            multiple, units = integer_weights(edges, capacity, layout.dtype.name)
             edges = replace(edges, data={"weight": multiple.astype(np.float64)})
         if units is not None and (number, access.name) in self.spread:
             made = self._delivered(access.variable, edges, capacity, units)

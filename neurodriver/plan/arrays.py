@@ -1,9 +1,9 @@
 """The array table: one typed row for every array and number that a program owns.
 
-``program.arrays[Key(Population(0), Kind.PARAMETER, "tau")]`` says what the parameter ``tau`` of the
-first group is: its type, its shape, its unit, its role and its value before the first step. Kernel
-arguments are keys of this table. Initial values, bytes, the comparison of backends, and whatever
-reads or writes memory from outside follow from its rows.
+For example ``program.arrays[Key(PopulationOwner(0), Kind.PARAMETER, "tau")]`` is the row of the
+parameter ``tau`` of the first group: its type, shape, unit, role, and its value before the first
+step. Kernel arguments are keys of this table. Initial values, bytes and the comparison of backends
+are derived from its rows.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Kind(Enum):
     STATE = "state"
     WEIGHT = "weight"  # numbers of connections
     INDEX = "index"  # where connections lead
-    SIZE = "size"  # whole numbers of the layout
+    SIZE = "size"  # integers of the layout
     RANDOM = "random"  # keys and words of random numbers
     ACTIVITY = "activity"  # which rows and elements may hold events
-    SUM = "sum"  # what has arrived at targets so far
+    SUM = "sum"  # sums of arrived spikes
     SUB_UNIT = "sub-unit"
     STEP = "step"  # lengths of time
 
@@ -50,21 +50,21 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableOwner:
     """Owner of the ring of a variable."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Population:
+class PopulationOwner:
     """Owner of what a group's components have, by the number of the group."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class SegmentOwner:
     """Owner of what belongs to a group's part of the rows of a variable."""
 
     number: int
@@ -72,7 +72,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Receptor:
+class ReceptorOwner:
     """Owner of what belongs to one access of a group."""
 
     number: int
@@ -80,14 +80,14 @@ class Receptor:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class InstanceOwner:
     """Owner of what the instance of a user's class holds, by the number of the group."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceReceptor:
+class InstanceReceptorOwner:
     """Owner of what the instance of a user's class holds for one access."""
 
     number: int
@@ -95,11 +95,19 @@ class InstanceReceptor:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Owner of what is known when a program is bound: the seed, threads and their shares."""
+class RunOwner:
+    """Owner of the numbers of a run: the seed, the threads and their shares."""
 
 
-Owner = Variable | Segment | Population | Receptor | Instance | InstanceReceptor | Run
+Owner = (
+    VariableOwner
+    | SegmentOwner
+    | PopulationOwner
+    | ReceptorOwner
+    | InstanceOwner
+    | InstanceReceptorOwner
+    | RunOwner
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,32 +127,32 @@ _KINDS = {VariableKind.EVENT: Kind.EVENT, VariableKind.CONDUCTANCE: Kind.CONDUCT
 
 def ring(variable: str, kind: VariableKind) -> Key:
     """Return the key of the ring of a variable of some kind."""
-    return Key(Variable(variable), _KINDS.get(kind, Kind.GRADED), variable)
+    return Key(VariableOwner(variable), _KINDS.get(kind, Kind.GRADED), variable)
 
 
 def depth(variable: str) -> Key:
     """Return the key of the number of rows of a ring."""
-    return Key(Variable(variable), Kind.SIZE, "depth")
+    return Key(VariableOwner(variable), Kind.SIZE, "depth")
 
 
 def width(variable: str) -> Key:
     """Return the key of the number of elements of a row."""
-    return Key(Variable(variable), Kind.SIZE, "width")
+    return Key(VariableOwner(variable), Kind.SIZE, "width")
 
 
 def activity(variable: str, name: str) -> Key:
-    """Return the key of what is known of the rows of a ring.
+    """Return the key of an array that describes the rows of a ring.
 
     ``active``: the last step at which a row was not all zero; ``dirty``: bits of the elements that
     may hold an event; ``counted``: the last step at which an event of a row may have been another
     number than 1; ``kept``: the row of an even and of an odd step, where inputs keep theirs.
     """
-    return Key(Variable(variable), Kind.ACTIVITY, name)
+    return Key(VariableOwner(variable), Kind.ACTIVITY, name)
 
 
-SEED = Key(Run(), Kind.SIZE, "seed")
-THREADS = Key(Run(), Kind.SIZE, "threads")
-CUTS = Key(Run(), Kind.SIZE, "cuts")
+SEED = Key(RunOwner(), Kind.SIZE, "seed")
+THREADS = Key(RunOwner(), Kind.SIZE, "threads")
+CUTS = Key(RunOwner(), Kind.SIZE, "cuts")
 """The first component of each thread's share of a kernel, and the count: (threads + 1,) int64."""
 
 

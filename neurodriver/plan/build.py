@@ -1,4 +1,8 @@
-"""``ProgramBuilder``: the groups of a circuit, one after the other, into units and rows."""
+"""``ProgramBuilder``: the layout of a circuit -> units, plans and rows of the array table.
+
+The builder takes the groups one by one. For each group it plans the sums of its accesses, makes the
+unit of its kernel, and adds the rows of its parameters, states and connections to the array table.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,10 @@ from .arrays import (
     ArrayTable,
     Key,
     Kind,
-    Population,
-    Receptor,
+    PopulationOwner,
+    ReceptorOwner,
     Role,
-    Segment,
+    SegmentOwner,
     depth,
     row,
     width,
@@ -37,7 +41,7 @@ from .layout import Layout
 from .passes.draft import Merged
 from .program import Custom, Program
 from .spikes.delivery import deliveries
-from .spikes.drawn import Placed
+from .spikes.drawn import DrawnBySource
 from .subunits import place
 from .sums.gather import Gather, outside
 from .unit import KernelSpec, Unit
@@ -45,7 +49,7 @@ from .unit import KernelSpec, Unit
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
 
 _TEMPLATE_CALLS = 4
-"""Costly functions that the text of a template is taken to call."""
+"""Estimated number of costly functions that a template calls."""
 
 
 class ProgramBuilder:
@@ -58,9 +62,9 @@ class ProgramBuilder:
     plans : bool
         Whether special plans may be chosen.
     spread : frozenset of (group number, access)
-        Accesses that spikes reach by their sources.
-    placed : mapping of (group number, access) to Placed
-        Connections that are drawn already, before they have their plan.
+        Accesses whose spikes are delivered by source.
+    drawn_accesses : mapping of (group number, access) to DrawnBySource
+        Projections that are drawn by source already.
     """
 
     def __init__(
@@ -69,10 +73,10 @@ class ProgramBuilder:
         seed: int,
         plans: bool,
         spread: Spread,
-        placed: Mapping[tuple[int, str], Placed],
+        drawn_accesses: Mapping[tuple[int, str], DrawnBySource],
     ) -> None:
         self.layout, self.seed, self.spread = layout, seed, spread
-        self.planner = AccessPlanner(layout, plans, spread, placed)
+        self.planner = AccessPlanner(layout, plans, spread, drawn_accesses)
         self._rows: list[Array] = [row(SEED, seed & 0xFFFF_FFFF_FFFF_FFFF)]
         self._units: list[Unit] = []
         self._templates: list[Unit] = []
@@ -114,7 +118,7 @@ class ProgramBuilder:
     # -- units ----------------------------------------------------------------------------------
 
     def _unit(self, number: int) -> Unit:
-        group, count = self.layout.circuit.groups[number], self.layout.places(number)
+        group, count = self.layout.circuit.groups[number], self.layout.capacity(number)
         spec = self._spec(number, count)
         cost = _work(spec, count)
         threads = self.layout.target.threads
@@ -140,7 +144,7 @@ class ProgramBuilder:
         self._units.append(Unit((outer, inner), group.count, entries + LANES))
 
     def _template(self, number: int, stepwise: bool) -> None:
-        """Plan the kernel around the text of a user's template, which is not known yet."""
+        """Plan the kernel around a user's template, whose text comes later."""
         layout, group = self.layout, self.layout.circuit.groups[number]
         model, substeps = group.model, group.model.substeps(self.layout.dt)
         gathers, published = self._sums(number, group.count, {})
@@ -164,7 +168,7 @@ class ProgramBuilder:
     ) -> KernelSpec:
         """Plan the accesses of a group and collect the rows of its kernel."""
         layout, group = self.layout, self.layout.circuit.groups[number]
-        model, owner = group.model, Population(number)
+        model, owner = group.model, PopulationOwner(number)
         substeps = model.substeps(layout.dt)
         gathers, published = self._sums(number, capacity, given or {})
         rows = [
@@ -218,7 +222,7 @@ class ProgramBuilder:
                 gather.outside.place = None
             for name, one in ((access.name, gather), (outside(access.name), gather.outside)):
                 if one is not None:
-                    self._rows += one.rows(Receptor(number, name), layout.dtype)
+                    self._rows += one.rows(ReceptorOwner(number, name), layout.dtype)
                     self._gathers[number, name] = gathers[name] = one
         published = frozenset(
             v
@@ -231,7 +235,7 @@ class ProgramBuilder:
 
     def _segment(self, number: int, variable: str, capacity: int) -> list[Array]:
         """Return the rows of a group's segment of a variable."""
-        owner, ring = Segment(number, variable), self.layout.rings[variable]
+        owner, ring = SegmentOwner(number, variable), self.layout.rings[variable]
         rows = [row(Key(owner, Kind.SIZE, "start"), ring.segments[str(number)].start)]
         if self.layout.target.threads and ring.is_event:
             slices = padded(capacity) // LANES
@@ -252,7 +256,7 @@ class ProgramBuilder:
 
     def _numbers(self, number: int, group: Group, capacity: int) -> tuple[list[Array], set[str]]:
         """Return the rows of parameters and constants, and the names of those that all share."""
-        model, real, owner = group.model, self.layout.dtype, Population(number)
+        model, real, owner = group.model, self.layout.dtype, PopulationOwner(number)
         rows, uniform = [], set()
         fixed = model.fixed_params()
         for name in fixed:

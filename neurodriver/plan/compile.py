@@ -1,4 +1,8 @@
-"""Circuit + step -> ``Program``: passes, memory, plans and the array table."""
+"""``compile_circuit``: a circuit and a step -> ``Program``.
+
+The order is: passes that rewrite the circuit, delays in steps, layout of memory, a plan for the
+sums of each access, and the array table. No text is written here.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..circuit.circuit import Circuit
-from ..circuit.seconds import doubt_step
+from ..circuit.seconds import warn_of_step
 from ..model.kinds import VariableKind
 from ..profiling.phases import phased
 from . import passes
@@ -19,7 +23,7 @@ from .layout import Layout, rings_of
 from .ordering import by_rows, by_target
 from .passes.draft import Draft, Merged, Recorded
 from .program import Program
-from .spikes.drawn import looked_back, place_drawn
+from .spikes.drawn import draw_by_source, looked_back
 from .spikes.fanout import spread_accesses, window
 from .target import CPU, Target
 
@@ -60,14 +64,18 @@ def compile_circuit(
     merging : Recorded, optional
         Merge synapses, except where this says; the results differ by rounding.
     """
-    doubt_step(circuit, dt)
+    warn_of_step(circuit, dt)
     draft = passes.run(Draft(circuit, dt, targets, merging))
     full, slots, merged = draft.circuit, draft.slots, draft.merged or Merged(circuit, draft.slots)
     spread = spread_accesses(full, target) if plans else frozenset()
-    placed = place_drawn(full, spread, slots, dt, dtype, target.threads)
-    known = looked_back(full, placed)
-    depths = longest(full, dt, spread, known)
-    steps = window(full, dt, spread, placed, known) if not slots.count and not depth else 1
+    drawn_accesses = draw_by_source(full, spread, slots, dt, dtype, target.threads)
+    drawn_depths = looked_back(full, drawn_accesses)
+    depths = longest(full, dt, spread, drawn_depths)
+    steps = (
+        window(full, dt, spread, drawn_accesses, drawn_depths)
+        if not slots.count and not depth
+        else 1
+    )
     if steps > 1:  # rows of one window are read while those of the next are written
         events = full.kinds.updated(VariableKind.EVENT)
         shared = {*recorded, *events, *(links.variable for links in full.connections)}
@@ -79,16 +87,16 @@ def compile_circuit(
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
     unseen = [f for f in fusions.values() if f.variable not in recorded]
     silent = merged.silent | {(f.synapse, f.variable) for f in unseen}
-    drawn = [links for one in placed.values() for links in one.drawn]
+    drawn = [links for one in drawn_accesses.values() for links in one.drawn]
     ordered = by_target(full, drawn) if plans and target.threads else {}
     grids = by_rows(full, ordered, merged.places) if plans and target.threads else {}
-    places = {f.synapse: f.capacity for f in fusions.values()} | merged.places
-    places |= {number: int(place[-1]) + 1 for number, place in grids.items()}
+    capacities = {f.synapse: f.capacity for f in fusions.values()} | merged.places
+    capacities |= {number: int(place[-1]) + 1 for number, place in grids.items()}
     positions = {f.synapse: f.gather.place for f in fusions.values() if f.gather.place is not None}
     positions |= ordered | grids | merged.positions
-    rings = rings_of(full, depths, slots.count, target, silent, places)
+    rings = rings_of(full, depths, slots.count, target, silent, capacities)
     layout = Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
-    builder = ProgramBuilder(layout, seed, plans, spread, placed)
+    builder = ProgramBuilder(layout, seed, plans, spread, drawn_accesses)
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if not group.is_port and number not in members:

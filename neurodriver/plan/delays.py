@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.projections import Drawn
-from ..circuit.seconds import doubt_delay
+from ..circuit.seconds import warn_of_delay
 from ..circuit.validate import edge_name
 from ..errors import CircuitError, Faults, quoted
 
@@ -38,7 +38,8 @@ def longest(
     """Return for each variable how many steps its rows are looked back upon.
 
     That is the largest latency, but the least of the connections of a group into an access whose
-    spikes are dealt out as soon as the first of them is due. ``known`` tells it of some.
+    spikes are delivered as soon as the first of them is due. ``known`` holds the
+    result for some connections.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def longest(
         elif len(links):
             steps = steps_of(links, dt)
             said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
-            doubt_delay(faults, said, float(np.max(links.delay)), dt)
+            warn_of_delay(faults, said, float(np.max(links.delay)), dt)
             rows = _looked_back(circuit, links, steps, spread)
             out[links.variable] = max(out.get(links.variable, 1), rows)
             far = np.flatnonzero(np.broadcast_to(steps > LONGEST, (len(links),)))
@@ -85,7 +86,7 @@ def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
         )
     if steps > 1:  # the least there is, whatever the delay
         faults = Faults(name)
-        doubt_delay(faults, said, steps * dt, dt)
+        warn_of_delay(faults, said, steps * dt, dt)
         faults.finish()
 
 
@@ -101,6 +102,6 @@ def _looked_back(
     for target in np.unique(to).tolist():
         for source in np.unique(of[to == target]).tolist():
             some = steps[(to == target) & (of == source)]
-            dealt = (target, links.access) in spread and not circuit.groups[source].is_port
-            most = max(most, int(some.min() if dealt else some.max()))
+            delivered = (target, links.access) in spread and not circuit.groups[source].is_port
+            most = max(most, int(some.min() if delivered else some.max()))
     return most

@@ -14,7 +14,7 @@ from ..circuit.initial import initial_states
 from ..circuit.links import REVERSAL_NAMES
 from ..errors import CircuitWarning, ModelError
 from ..model.runtime import backends_of
-from .arrays import Array, Instance, InstanceReceptor, Key, Kind, Role, row, zeros
+from .arrays import Array, InstanceOwner, InstanceReceptorOwner, Key, Kind, Role, row, zeros
 from .edges import edges_of
 from .layout import Layout
 
@@ -50,7 +50,7 @@ def check_backend(group: Group, backend: str) -> None:
 def instance_rows(layout: Layout, number: int) -> Iterator[Array]:
     """Yield the rows of all arrays that the instance of a group holds."""
     group, dtype = layout.circuit.groups[number], layout.dtype
-    owner = Instance(number)
+    owner = InstanceOwner(number)
     for name, column in parameters(group, dtype).items():
         unit = group.model.params[name].unit if name in group.model.params else ""
         yield row(Key(owner, Kind.PARAMETER, name), column, Role.SETTABLE, column.dtype, unit)
@@ -58,7 +58,7 @@ def instance_rows(layout: Layout, number: int) -> Iterator[Array]:
     for name in group.model.runtime.states if group.model.runtime.opaque else ():
         yield row(Key(owner, Kind.STATE, name), starts[name], Role.STATE, dtype)
     for access in group.model.accesses:
-        receptor = InstanceReceptor(number, access.name)
+        receptor = InstanceReceptorOwner(number, access.name)
         yield zeros(Key(receptor, Kind.SUM, "input"), group.count, dtype)
         yield from _connections(layout, number, access.name, access.variable)
 
@@ -97,7 +97,7 @@ def parameters(group: Group, dtype: np.dtype) -> dict[str, NDArray[Any]]:
 
 
 def _warn(group: Group, name: str, column: Any, start: Any) -> None:
-    """Tell that only some components have an optional number."""
+    """Report that only some components have an optional number."""
     lost = int(np.isnan(column).sum())
     value = "NaN" if start is None else f"{start[np.isnan(column)][0]:g}"
     text = f"{group.name}: '{name}' is missing on {lost} of {group.count} nodes; {value} is taken"
@@ -122,7 +122,7 @@ def _connections(layout: Layout, number: int, access: str, variable: str) -> Ite
     order = np.argsort(target, kind="stable")
 
     def one(kind: Kind, name: str, values: Any, dtype: DTypeLike) -> Array:
-        key = Key(InstanceReceptor(number, access), kind, name)
+        key = Key(InstanceReceptorOwner(number, access), kind, name)
         return row(key, np.ascontiguousarray(values, dtype), real=dtype)
 
     def column(values: Any, empty: float) -> NDArray[Any]:

@@ -1,4 +1,10 @@
-"""``Layout``: where every variable of a circuit lies: rings of rows, segments of groups, slots."""
+"""``Layout``: the offset of every variable of a circuit in memory.
+
+Each variable that others read has a ring: ``depth`` rows, one for each of the last steps. A row has
+a segment for each group that updates the variable, and a segment ``inputs`` for injected values.
+Example: with groups of 3 and 20 components and ``LANES`` = 16 the segments begin at elements 0 and
+16.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,7 @@ from .target import Target
 
 @dataclass(frozen=True)
 class Segment:
-    """Where the components of one group stand in each row of a variable."""
+    """The elements of one group in each row of a variable."""
 
     owner: str
     start: int
@@ -26,7 +32,7 @@ class Segment:
 
 @dataclass
 class Ring:
-    """Rows of one variable.
+    """The ring of one variable: its rows and the segments of a row.
 
     Attributes
     ----------
@@ -60,7 +66,7 @@ class Ring:
     def inputs_alone(self) -> bool:
         """Whether the rows hold nothing but inputs, read without a delay, and no events.
 
-        Such a ring keeps its row as long as no input changes; ``where`` tells which of its two
+        Such a ring keeps its row as long as no input changes; ``where`` holds which of its two
         rows belongs to an even and which to an odd step.
         """
         alone = self.depth == 2 and set(self.segments) == {"inputs"}
@@ -74,7 +80,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Layout:
-    """All that is decided about memory before the sums are planned.
+    """Rings, segments and storage orders; made before the sums are planned.
 
     Attributes
     ----------
@@ -92,7 +98,7 @@ class Layout:
     positions : mapping of int to (count,) int64
         Storage order of the groups that are stored in another order than the circuit's.
     window : int
-        Steps for which threads need no barrier.
+        Steps from one barrier to the next.
     """
 
     circuit: Circuit
@@ -116,16 +122,16 @@ class Layout:
         return {v: (r.depth * r.width + 2 * LANES) * size for v, r in self.rings.items()}
 
     def segment(self, number: int, variable: str) -> Segment:
-        """Return the place of a group in the rows of a variable."""
+        """Return the segment of a group in the rows of a variable."""
         return self.rings[variable].segments[str(number)]
 
-    def places(self, number: int) -> int:
-        """Return how many components of a group are computed, as far as they are stored."""
-        place = self.positions.get(number)
-        return self.circuit.groups[number].count if place is None else int(place.max()) + 1
+    def capacity(self, number: int) -> int:
+        """Return the number of elements that a group is stored in, gaps included."""
+        order = self.positions.get(number)
+        return self.circuit.groups[number].count if order is None else int(order.max()) + 1
 
     def elements(self, number: int, variable: str) -> NDArray[np.int64]:
-        """Return where the components of a group stand in a variable's row, (count,)."""
+        """Return the elements of a group's components in a row of a variable, (count,)."""
         segment = self.segment(number, variable)
         order = self.positions.get(number)
         count = self.circuit.groups[number].count
@@ -138,7 +144,7 @@ def rings_of(
     injected: Mapping[str, int],
     target: Target,
     silent: frozenset[tuple[int, str]] = frozenset(),
-    places: Mapping[int, int] | None = None,
+    capacities: Mapping[int, int] | None = None,
 ) -> dict[str, Ring]:
     """Return the rings of a circuit's variables.
 
@@ -153,8 +159,8 @@ def rings_of(
     target : Target
     silent : set of (group number, variable)
         Updated variables that nothing reads outside a fused kernel: they get no memory.
-    places : mapping of group number to int
-        Storage places of groups that are stored with gaps.
+    capacities : mapping of group number to int
+        Numbers of elements of groups that are stored with gaps.
     """
     rings: dict[str, Ring] = {}
 
@@ -165,7 +171,7 @@ def rings_of(
     for number, group in enumerate(circuit.groups):
         for variable in group.model.updates:
             if (number, variable) not in silent:
-                ring(variable).add(str(number), (places or {}).get(number, group.count))
+                ring(variable).add(str(number), (capacities or {}).get(number, group.count))
         if group.model.runtime.instance:  # its instance reads rings
             for access in group.model.accesses:
                 ring(access.variable)

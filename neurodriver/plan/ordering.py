@@ -113,7 +113,7 @@ def by_rows(
 def _row_begins(circuit: Circuit, g: int, place: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the first components of the rows of a group; what has no rows lies between them.
 
-    ``place`` tells where each component of the circuit is stored, but for gaps.
+    ``place`` holds where each component of the circuit is stored, gaps apart.
     """
     count, start = circuit.groups[g].count, circuit.starts[g]
     parts = []

@@ -1,4 +1,10 @@
-"""``Program``: a compiled circuit, frozen and without text."""
+"""``Program``: a compiled circuit, before any text is written.
+
+``compile_circuit`` makes a program from a circuit and a step. ``codegen`` turns it into text, and a
+backend runs it. A program never changes. Its parts are: the layout (where each variable lies), the
+array table (every array and number in memory), the units (what each kernel advances), and a plan of
+sums for each access.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,7 @@ from .unit import Delivery, Unit
 
 @dataclass(frozen=True)
 class Custom:
-    """A group of which there is an instance.
+    """A group whose class has its own Python code, so that the run needs an instance of it.
 
     Attributes
     ----------
@@ -43,24 +49,24 @@ class Program:
     Attributes
     ----------
     layout : Layout
-        Where the variables lie.
+        The offset of each variable in memory.
     seed : int
     arrays : ArrayTable
-        Every array and number that kernels and instances use.
+        Each array and number that kernels and instances use.
     units : tuple of Unit
-        What one kernel each advances.
+        One for each kernel.
     deliveries : tuple of Delivery
-        The connections by which spikes are delivered, on a GPU.
+        Accesses whose spikes are delivered by source, on a GPU; empty on a CPU.
     gathers : mapping of (group number, access) to Gather
-        How each access is summed.
+        The plan of each access: how its connections are summed.
     merged : Merged
-        Which synapses are computed as one.
+        Synapses that are computed as one.
     custom : tuple of Custom
         Groups with instances.
     spread : frozenset of (group number, access)
-        Accesses that spikes reach by their sources.
+        Accesses whose spikes are delivered by source (form ``fanout``).
     claims : mapping of str to int
-        Bytes that are needed beside the rings, by what needs them.
+        Bytes beside the rings; the key says in words what needs them, for error messages.
     """
 
     layout: Layout
@@ -101,11 +107,11 @@ class Program:
 
     @property
     def window(self) -> int:
-        """Steps for which threads need no barrier."""
+        """Steps from one barrier to the next."""
         return self.layout.window
 
     def first_row(self, variable: str) -> NDArray[np.floating]:
-        """Return row 0 of a variable as the states say, (width,); outputs are computed later."""
+        """Return row 0 of a variable from the initial states, (width,); outputs come later."""
         out = np.zeros(self.layout.rings[variable].width, self.dtype)
         for number in {g for unit in self.units for g in unit.groups}:
             group = self.circuit.groups[number]

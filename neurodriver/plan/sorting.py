@@ -1,4 +1,4 @@
-"""The order of whole numbers, found by counting."""
+"""Stable sorting of integers, by counting."""
 
 from __future__ import annotations
 

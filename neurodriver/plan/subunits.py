@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Group
 from ..model.subunits import SubUnits
 from ..native.buffers import LANES, padded
-from .arrays import Array, Key, Kind, Population, Role, row, zeros
+from .arrays import Array, Key, Kind, PopulationOwner, Role, row, zeros
 
 COST = 4.0
 """Estimated work of a sub-unit and sub-step, in units of one stored connection."""
@@ -50,7 +50,7 @@ def storage(number: int, sub_units: SubUnits, counts: NDArray[np.int64]) -> list
     counts : (count,) int64
         Sub-units of each component; each component's begin at a multiple of ``LANES``.
     """
-    owner, places = Population(number), padded(len(counts))
+    owner, places = PopulationOwner(number), padded(len(counts))
     each = np.zeros(places, dtype=np.int64)
     each[: len(counts)] = counts
     first = np.concatenate([[0], np.cumsum(-(-each // LANES) * LANES)])

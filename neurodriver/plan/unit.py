@@ -1,4 +1,9 @@
-"""``KernelSpec`` and ``Unit``: what one kernel computes, before any text is written."""
+"""``KernelSpec`` and ``Unit``: what one kernel computes, before any text is written.
+
+A ``KernelSpec`` holds the model of one group and the plans of its accesses. A ``Unit`` is one
+kernel: one spec, or two specs that are fused. A ``Delivery`` says along which connections the
+spikes of an access are delivered on a GPU.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,22 @@ from numpy.typing import NDArray
 from ..model.component import Access, NDComponent
 from ..model.kinds import CircuitKinds
 from ..native.buffers import LANES
-from .arrays import Instance, InstanceReceptor, Key, Kind, Population, Receptor, Segment, ring
+from .arrays import (
+    InstanceOwner,
+    InstanceReceptorOwner,
+    Key,
+    Kind,
+    PopulationOwner,
+    ReceptorOwner,
+    SegmentOwner,
+    ring,
+)
 from .sums.gather import Gather, outside
 
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """What the text of a group's kernel depends on.
+    """All that determines the text of a group's kernel.
 
     Attributes
     ----------
@@ -33,7 +47,7 @@ class KernelSpec:
     published : frozenset of str
         Updated variables that have a ring.
     gathers : mapping of str to Gather
-        Access name -> form.
+        Access name -> plan of its sum.
     inputs_alone : frozenset of str
         Variables whose rings hold nothing but inputs.
     count : int
@@ -90,7 +104,7 @@ class KernelSpec:
 
     def key(self, kind: Kind, name: str) -> Key:
         """Return the key of what the group's components have."""
-        owner = Instance if self.template else Population
+        owner = InstanceOwner if self.template else PopulationOwner
         return Key(owner(self.number), kind, name)
 
     def parameter(self, name: str) -> Key:
@@ -114,28 +128,28 @@ class KernelSpec:
 
     def receptor(self, access: str, kind: Kind, name: str) -> Key:
         """Return the key of what belongs to an access."""
-        return Key(Receptor(self.number, access), kind, name)
+        return Key(ReceptorOwner(self.number, access), kind, name)
 
     def connection(self, access: str, name: str) -> Key:
         """Return the key of an array, or a number, of an access's connections."""
-        return self.gathers[access].key(Receptor(self.number, access), name)
+        return self.gathers[access].key(ReceptorOwner(self.number, access), name)
 
     def size(self, access: str, name: str) -> Key:
-        """Return the key of a whole number of an access's plan."""
+        """Return the key of an integer of an access's plan."""
         return self.receptor(access, Kind.SIZE, name)
 
     def input_sum(self, access: str) -> Key:
-        """Return the key of the sums that a template is given."""
-        return Key(InstanceReceptor(self.number, access), Kind.SUM, "input")
+        """Return the key of the sums that a template reads."""
+        return Key(InstanceReceptorOwner(self.number, access), Kind.SUM, "input")
 
     def segment(self, variable: str, name: str, kind: Kind = Kind.SIZE) -> Key:
         """Return the key of what belongs to the group's segment of a variable."""
-        return Key(Segment(self.number, variable), kind, name)
+        return Key(SegmentOwner(self.number, variable), kind, name)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What one kernel advances.
+    """One kernel: the components that it advances and their estimated work.
 
     Attributes
     ----------
@@ -152,7 +166,7 @@ class Unit:
     spread : bool
         Whether threads share a component, on a GPU.
     idle : bool
-        Whether what they share is nothing at most steps.
+        Whether these sums are zero in most steps, as few sources spike.
     """
 
     specs: tuple[KernelSpec, ...]
@@ -171,7 +185,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Delivery:
-    """The connections of one access, by which spikes are delivered on a GPU.
+    """The connections of one access, stored by source, along which a GPU delivers spikes.
 
     Attributes
     ----------
@@ -179,7 +193,7 @@ class Delivery:
         Of the targets.
     access : str
     sources : dict of (variable, group number) to int
-        Whose events it delivers -> the first of its sources.
+        Event variable and group of the senders -> number of their first source.
     """
 
     spec: KernelSpec

@@ -107,7 +107,7 @@ class Waveform(Scene):
             line.set_data(times, values[:, column])
 
 
-class Profile(Scene):
+class ProfileScene(Scene):
     """The values of all components at a time, over their number."""
 
     takes = ("fmt",)
@@ -326,7 +326,7 @@ def _on_sphere(polar: Array, around: Array) -> Array:
 
 KINDS: dict[str, type[Scene]] = {
     "waveform": Waveform,
-    "profile": Profile,
+    "profile": ProfileScene,
     "raster": Raster,
     "image": Image,
     "hsv": HSV,

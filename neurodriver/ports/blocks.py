@@ -32,7 +32,7 @@ Level = int | Codes | tuple[int, ...] | range | slice | Any_
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class TermBlock:
     """Terms of equal shape. Each term is the product of its levels, the last level fastest.
 
     Parameters
@@ -84,16 +84,18 @@ class Block:
             out.append(np.broadcast_to(column, shape).reshape(-1))
         return out
 
-    def flat(self) -> Block:
+    def flat(self) -> TermBlock:
         """Return the same identifiers, one term each."""
-        return self if self.listed else Block(len(self), tuple(self.columns())).part(0, len(self))
+        return (
+            self if self.listed else TermBlock(len(self), tuple(self.columns())).part(0, len(self))
+        )
 
-    def part(self, begin: int, end: int) -> Block:
+    def part(self, begin: int, end: int) -> TermBlock:
         """Return some terms."""
         cut = [x[begin:end] if isinstance(x, np.ndarray) else x for x in self.levels]
         if end - begin == 1:
             cut = [int(x[0]) if isinstance(x, np.ndarray) else x for x in cut]
-        return Block(end - begin, tuple(cut))
+        return TermBlock(end - begin, tuple(cut))
 
     def matches(self, ids: Identifiers) -> Mask:
         """Return which identifiers begin as one of the terms, (n,)."""
@@ -122,11 +124,11 @@ class Block:
         return mask
 
 
-Blocks = tuple[Block, ...]
+Blocks = tuple[TermBlock, ...]
 EMPTY: Blocks = ()
 """The empty selector."""
 
-NOTHING: Final = Block(1, (range(0),))
+NOTHING: Final = TermBlock(1, (range(0),))
 """What is left of a term with an empty interval."""
 
 
@@ -149,37 +151,37 @@ def one_identifier(blocks: Blocks) -> list[int] | None:
     return codes
 
 
-def merged(blocks: Iterable[Block]) -> Blocks:
+def merged(blocks: Iterable[TermBlock]) -> Blocks:
     """Return the same blocks, neighbours of single identifiers joined to one."""
-    out: list[Block] = []
+    out: list[TermBlock] = []
     for key, run in groupby(blocks, lambda b: len(b.levels) if b.listed else -1):
         group = list(run)
         if key <= 0 or len(group) == 1:
             out += [b for b in group if b.levels]
         elif all(b.terms == 1 for b in group):
             codes = np.array([b.levels for b in group], np.int64).reshape(len(group), key)
-            out.append(Block(len(group), tuple(np.ascontiguousarray(codes.T))))
+            out.append(TermBlock(len(group), tuple(np.ascontiguousarray(codes.T))))
         else:
             columns = zip(*(b.columns() for b in group), strict=True)
             levels = tuple(np.concatenate(parts) for parts in columns)
-            out.append(Block(sum(b.terms for b in group), levels))
+            out.append(TermBlock(sum(b.terms for b in group), levels))
     return tuple(out)
 
 
-def _join(a: Block, b: Block) -> Block:
+def _join(a: TermBlock, b: TermBlock) -> TermBlock:
     """Return every term of ``a`` followed by every term of ``b``."""
     left = [np.repeat(x, b.terms) if isinstance(x, np.ndarray) else x for x in a.levels]
     right = [np.tile(x, a.terms) if isinstance(x, np.ndarray) else x for x in b.levels]
-    return Block(a.terms * b.terms, (*left, *right))
+    return TermBlock(a.terms * b.terms, (*left, *right))
 
 
 def product(left: Blocks, right: Blocks) -> Blocks:
     """Return ``left+right``: each term of the one followed by each term of the other."""
     if not left or not right:
         return left or right
-    out: list[Block] = []
+    out: list[TermBlock] = []
     for a in left:
-        others: Iterable[Block] = right
+        others: Iterable[TermBlock] = right
         if len(right) > 1 and a.terms > 1 and a.listed and not any(b.ambiguous for b in right):
             others = merged(b.flat() if len(b) else b for b in right)
         others = list(others)
@@ -215,7 +217,7 @@ def pairwise(left: Blocks, right: Blocks) -> Blocks:
             which = int(np.searchsorted(stops, begin, side="right"))
             offset = int(stops[which]) - blocks[which].terms
             both += blocks[which].part(begin - offset, end - offset).levels
-        out.append(Block(end - begin, tuple(both)))
+        out.append(TermBlock(end - begin, tuple(both)))
         begin = end
     return merged(out) if out else (NOTHING,)
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SelectorError
-from .blocks import ANY, EMPTY, Block, Blocks, Level, merged, pairwise, product
+from .blocks import ANY, EMPTY, Blocks, Level, TermBlock, merged, pairwise, product
 from .tokens import LARGEST, encode
 
 SHORT = 200
@@ -212,7 +212,7 @@ class _Parser:
         while self.kind() in _LEVELS:
             levels.append(level_of(self.tokens[self.place].value))
             self.place += 1
-        return product(start, (Block(1, tuple(levels)),)) if levels else start
+        return product(start, (TermBlock(1, tuple(levels)),)) if levels else start
 
 
 def level_of(value: Any) -> Level:
@@ -292,5 +292,5 @@ def parse_list(text: str) -> Blocks:
         column = np.fromiter(map(codes.__getitem__, flat), np.int64, len(flat))
         levels = np.ascontiguousarray(column.reshape(-1, slashes + 1).T)
         count = levels.shape[1]
-        blocks.append(Block(count, tuple(levels)).part(0, count))
+        blocks.append(TermBlock(count, tuple(levels)).part(0, count))
     return merged(blocks)

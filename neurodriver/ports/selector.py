@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import SelectorError
-from .blocks import Block, Blocks, expanded, merged
+from .blocks import Blocks, TermBlock, expanded, merged
 from .grammar import parse_text
 from .identifiers import Identifiers, Mask, Rows
 
@@ -51,7 +51,7 @@ class Selector:
         for end in ends.tolist():
             if end > begin:
                 codes = ids.codes[: depth[begin], begin:end]
-                blocks.append(Block(end - begin, tuple(codes)).part(0, end - begin))
+                blocks.append(TermBlock(end - begin, tuple(codes)).part(0, end - begin))
             begin = end
         return cls.of_blocks(merged(blocks))
 

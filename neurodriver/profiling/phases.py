@@ -146,9 +146,9 @@ class Profile:
         return "\n\n".join(tables)
 
     @property
-    def trace_events(self) -> trace.Events:
+    def trace_events(self) -> trace.ProcessTrace:
         """What this process adds to a trace."""
-        return trace.Events(self.epoch, self.events, self.lost)
+        return trace.ProcessTrace(self.epoch, self.events, self.lost)
 
     def write_trace(self, path: str | Path) -> None:
         """Write the events as a Chrome trace, for chrome://tracing or Perfetto.

@@ -26,7 +26,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Events:
+class ProcessTrace:
     """What one process adds to a trace.
 
     Attributes
@@ -59,7 +59,7 @@ def check(path: str | Path) -> None:
         raise NeurodriverError(f"{path}: cannot be written; name another file for the trace")
 
 
-def write(path: str | Path, processes: Sequence[Events]) -> None:
+def write(path: str | Path, processes: Sequence[ProcessTrace]) -> None:
     """Write the events of all ranks; times count from the first event of any.
 
     Raises

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .variable import TOLERANCE, Labels, Part, Times, slabs
+from .variable import TOLERANCE, Selection, Times, VariableLabels, slabs
 
 Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
-class Events(Part):
+class Events(Selection):
     """A variable recorded as events; read when it is asked for.
 
     ``events["n0"]`` are the times of one component, ``events[["n0", "n1"]]`` the events of some.
@@ -22,7 +22,7 @@ class Events(Part):
 
     unit = "s"  # of the times
 
-    def __init__(self, time: Any, index: Any, labels: Labels, count: int) -> None:
+    def __init__(self, time: Any, index: Any, labels: VariableLabels, count: int) -> None:
         self._data = time, index
         self._labels = labels
         self._bounds = 0, count

@@ -182,7 +182,7 @@ def _lazy(xr: Any, variable: Variable) -> Any:
     """Wrap rows as xarray wraps its files: read when they are used."""
     indexing = needed("xarray.core.indexing")
 
-    class Rows(xr.backends.BackendArray):  # type: ignore[misc]
+    class RowsOnDemand(xr.backends.BackendArray):  # type: ignore[misc]
         """The one protocol of xarray for values that are read later."""
 
         shape, dtype = variable.shape, variable.dtype
@@ -194,4 +194,4 @@ def _lazy(xr: Any, variable: Variable) -> Any:
         def _rows(self, key: tuple[Any, ...]) -> Any:
             return variable[key]
 
-    return indexing.LazilyIndexedArray(Rows())
+    return indexing.LazilyIndexedArray(RowsOnDemand())

@@ -16,7 +16,7 @@ from ..model.kinds import SPIKES
 from ..recorders.base import sample_times
 from . import export
 from .events import Events, nonzero
-from .variable import Labels, Times, Variable
+from .variable import Times, Variable, VariableLabels
 
 if TYPE_CHECKING:
     import neo
@@ -277,10 +277,10 @@ class Recording:
         """Return the object of h5py that holds a variable: a data set, or a group of events."""
         return self._group(variable)["data"]
 
-    def _labels(self, variable: str) -> Labels:
+    def _labels(self, variable: str) -> VariableLabels:
         step = self.dt * (1 if self.is_events(variable) else self.sample_interval)
         uids = tuple(self.uids(variable))
-        return Labels(str(self.path), variable, self.unit(variable), uids, step)
+        return VariableLabels(str(self.path), variable, self.unit(variable), uids, step)
 
     def _times(self, group: Any) -> Times:
         """Return the function that gives the times of rows."""

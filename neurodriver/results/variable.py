@@ -30,7 +30,7 @@ def slabs(first: int, last: int, row_bytes: int, width: int = 1) -> Iterator[sli
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class VariableLabels:
     """What describes a variable besides its values."""
 
     source: str  # the file, for messages
@@ -61,10 +61,10 @@ class Labels:
         return columns
 
 
-class Part:
+class Selection:
     """A choice of the columns of a recorded variable."""
 
-    _labels: Labels
+    _labels: VariableLabels
     _columns: npt.NDArray[np.intp] | None = None  # None: all
 
     @property
@@ -90,7 +90,7 @@ class Part:
         return part
 
 
-class Variable(Part):
+class Variable(Selection):
     """A recorded variable: values that are read when they are sliced, uids, times and unit.
 
     ``variable[a:b]`` are rows, ``variable[a:b, 0]`` some of a column, ``variable["n0"]`` is the
@@ -106,7 +106,7 @@ class Variable(Part):
     def __init__(
         self,
         dataset: Any,
-        labels: Labels,
+        labels: VariableLabels,
         times: Times,
         rows: int,
         columns: npt.NDArray[np.intp] | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..backends.tables import Events, InputTable, Probe
+from ..backends.tables import EventTable, InputTable, Probe
 from ..errors import InputError
 from ..inputs.base import Chunk, EventChunk, Input
 from ..plan.program import Program
@@ -130,7 +130,7 @@ class RecorderFeed:
         self.recorder = recorder
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
-        self.events: list[Events] = []
+        self.events: list[EventTable] = []
         self._dtype, self._dt = program.dtype, program.dt
         self._places: list[NDArray[np.int32]] = []  # holds what the tables point to
         self._buffers: dict[str, NDArray[np.generic]] = {}
@@ -147,7 +147,7 @@ class RecorderFeed:
             self.columns.append(columns)
             self._places.append(place)
             if columns.events:
-                self.events.append(Events(*head, 0, None, None, None, bool((steps > 0).all())))
+                self.events.append(EventTable(*head, 0, None, None, None, bool((steps > 0).all())))
             else:
                 self.probes.append(Probe(*head, recorder.sample_interval, None, 0))
 

@@ -60,7 +60,7 @@ class CallsInFlight:
             count = len(feed.probes)
             feed.prepare([backend.probes[at + i] for i in range(count)], first, steps)
             at += count
-        number = self.ahead.landed + len(self._calls) if self.ahead else 0
+        number = self.ahead.completed + len(self._calls) if self.ahead else 0
         with self._profile.phase("step loop"):
             begin = time.perf_counter()
             run = self.ahead.begin if self.ahead else backend.run
@@ -88,7 +88,7 @@ class CallsInFlight:
         """
         call = self._calls[0]
         if call.blocks is None:
-            if self.ahead and self.ahead.landed <= call.number:
+            if self.ahead and self.ahead.completed <= call.number:
                 try:
                     with self._profile.phase("step loop"):
                         self.ahead.land()

@@ -54,7 +54,7 @@ class Member:
     merge: bool = True
 
 
-class Exchange(Protocol):
+class OpenExchange(Protocol):
     """Moves values between this process and others, each ``window`` steps."""
 
     window: int
@@ -83,7 +83,7 @@ class Border(Protocol):
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
 
-    def open(self, backend: Backend) -> Exchange:
+    def open(self, backend: Backend) -> OpenExchange:
         """Return buffers and requests for what a backend runs."""
         ...
 

@@ -169,7 +169,7 @@ def _counted(
     program: Program, variable: str, first: int, count: int
 ) -> tuple[bool, NDArray[np.bool_]]:
     """Whether what is injected into some slots is counted there, and which of them pass it on."""
-    weighted = {key for key, gather in program.gathers.items() if gather.whole}
+    weighted = {key for key, gather in program.gathers.items() if gather.integer}
     circuit = program.circuit
     counted, on = False, np.zeros(count, dtype=bool)
     for links in program.slots.connections if weighted else ():

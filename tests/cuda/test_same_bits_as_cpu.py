@@ -150,16 +150,18 @@ def test_sampled_recordings(interval: int, chunk: int, executor: str) -> None:
 # ---- widths ----------------------------------------------------------------------------------
 
 
-def wide(width: str) -> Callable[..., schedule.Plan]:
+def wide(width: str) -> Callable[..., schedule.LaunchPlan]:
     """Return what chooses a plan of one width, for circuits that fit a block."""
     blocks = {"block": 1, "cluster": 8, "grid": 20}[width]
 
-    def choose(units: Any, processors: int, clusters: bool, word: int, *_: Any) -> schedule.Plan:
+    def choose(
+        units: Any, processors: int, clusters: bool, word: int, *_: Any
+    ) -> schedule.LaunchPlan:
         total = sum(schedule.tiles(unit, 1) for unit in units)
         threads = (-(-total // blocks) + 1) * schedule.WARP
         assert threads <= 1024 and blocks <= processors
         shape = schedule.Shape(threads, 1, True)
-        return schedule.Plan(width, blocks, shape, tuple(1 for _ in units))
+        return schedule.LaunchPlan(width, blocks, shape, tuple(1 for _ in units))
 
     return choose
 

@@ -161,14 +161,14 @@ def test_any_width_and_order_of_work(name: str, monkeypatch: pytest.MonkeyPatch)
     made = CIRCUITS[name]()
     count = len(made.groups)
     shapes = [
-        schedule.Plan("grid", 7, Shape(128, 1, False), (1,) * count),
-        schedule.Plan("grid", 132, Shape(256, 1, False), (2,) * count),
+        schedule.LaunchPlan("grid", 7, Shape(128, 1, False), (1,) * count),
+        schedule.LaunchPlan("grid", 132, Shape(256, 1, False), (2,) * count),
     ]
     if made.count < 1000:
-        shapes.append(schedule.Plan("block", 1, Shape(1024, 1, False), (2,) * count))
-        shapes.append(schedule.Plan("cluster", 16, Shape(128, 1, True), (1,) * count))
-        shapes.append(schedule.Plan("grid", 132, Shape(64, 1, True), (1,) * count))
-        shapes.append(schedule.Plan("grid", 20, Shape(448, 1, True), (1,) * count))
+        shapes.append(schedule.LaunchPlan("block", 1, Shape(1024, 1, False), (2,) * count))
+        shapes.append(schedule.LaunchPlan("cluster", 16, Shape(128, 1, True), (1,) * count))
+        shapes.append(schedule.LaunchPlan("grid", 132, Shape(64, 1, True), (1,) * count))
+        shapes.append(schedule.LaunchPlan("grid", 20, Shape(448, 1, True), (1,) * count))
     for number, plan in enumerate(shapes):
         monkeypatch.setattr(schedule, "choose", lambda *_, plan=plan: plan)
         for fuzz in ("0", str(number + 1)):

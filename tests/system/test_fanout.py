@@ -38,7 +38,7 @@ from neurodriver.errors import CircuitError, CircuitWarning, InputError
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes import weights as whole
-from neurodriver.plan.spikes.weights import MOST_SPIKES, whole_weights
+from neurodriver.plan.spikes.weights import MOST_SPIKES, integer_weights
 from neurodriver.plan.sums.gather import Edges
 
 DT = 1e-4
@@ -102,7 +102,7 @@ def test_bits_of_a_gather(
 ) -> None:
     """By source or by target, on any number of threads, in calls of any length."""
     if delays[0] < 10:  # as in large circuits
-        monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+        monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", 1)
     if delays[1] == 20:
         monkeypatch.setattr("neurodriver.codegen.cpu.fanout.NEAR", 0)
         monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 7)  # pages hold parts of rows
@@ -124,7 +124,7 @@ def test_bits_of_a_gather_where_little_arrives(
 
     Which of these changes from one step to the next. A page has room for few, or all slots.
     """
-    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", 1)
     monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", page)
     made = circuit("any", delays, rate=rate)
     one = simulate(made, DT, 150, (), [("V", None), ("spike_state", None)], plans=False)
@@ -136,7 +136,7 @@ def test_bits_of_a_gather_where_little_arrives(
 @pytest.mark.parametrize("most", [6000, 1600, 100])
 def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there is room for; without a calendar's memory, and beyond its room, none."""
-    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", 1)
     monkeypatch.setattr("neurodriver.plan.spikes.fanout.MOST_POSTPONED", most)
     monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 6)
     made = circuit("any")
@@ -165,7 +165,7 @@ def test_arrivals_wait_in_a_calendar(most: int, monkeypatch: pytest.MonkeyPatch)
 
 def test_slots_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told what they need, of all accesses, before any is taken."""
-    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", 1)
     groups = [(model("PoissonCounts"), 7, {"rate": 9e3}, None), (Adder, 40, {}, None)]
     links = [
         Projection("spike_state", name, (0, 7), (7, 47), AllToAll(), 1.0, Uniform(DT, 9 * DT))
@@ -210,7 +210,7 @@ def test_all_at_once(count: int, dtype: str) -> None:
         memory = lpu.simulation.backend.memory
         row = memory.get_buffer("spike_state")[1]
         assert np.flatnonzero(row).tolist() == list(range(count))
-        notes = memory.noted["spike_state"].reshape(2, -1)[1, : -(-count // 16)]
+        notes = memory.dirty["spike_state"].reshape(2, -1)[1, : -(-count // 16)]
         noted = np.unpackbits(notes.view(np.uint8), bitorder="little")
         assert np.flatnonzero(noted).tolist() == list(range(count))
         lpu.run(steps=1)
@@ -273,7 +273,7 @@ def test_rows_are_kept_until_the_first_spike_is_due() -> None:
 @pytest.mark.parametrize("noted", [1, 1 << 15])
 def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as nothing that is sent arrives, tiles take several steps: the same bits."""
-    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", noted)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", noted)
     monkeypatch.setattr("neurodriver.codegen.cpu.fanout.PAGE", 6)  # where there is a calendar
     made = circuit("any", (7, 20), n=2111)
     program = compile_circuit(made, DT, dtype)
@@ -517,7 +517,7 @@ def test_weights_are_multiples(drawn: list[tuple[int, float]], dtype: str) -> No
     drawn = sorted(drawn, key=lambda one: one[0])
     target = np.array([t for t, _ in drawn])
     weight = np.array([w for _, w in drawn])
-    multiple, units = whole_weights(edges(target, weight), 7, dtype)
+    multiple, units = integer_weights(edges(target, weight), 7, dtype)
     assert (units.unit > 0).all()
     error = np.abs(multiple * units.unit[target] - weight)
     assert (error <= 0.5 * units.unit[target]).all()
@@ -528,7 +528,7 @@ def test_weights_are_multiples(drawn: list[tuple[int, float]], dtype: str) -> No
     assert np.bincount(target, np.abs(multiple)).max() * MOST_SPIKES <= units.most < 2.0**53
     for one in np.unique(target):
         mine = target == one
-        alone, own = whole_weights(edges(np.zeros(mine.sum(), np.int64), weight[mine]), 1, dtype)
+        alone, own = integer_weights(edges(np.zeros(mine.sum(), np.int64), weight[mine]), 1, dtype)
         assert own.unit[0] == units.unit[one] or not multiple[mine].any()
         assert alone.tolist() == multiple[mine].tolist()
 
@@ -537,7 +537,7 @@ def test_equal_weights_are_exact() -> None:
     """Multiples of one weight lose nothing but the last bit of a product."""
     target = np.repeat(np.arange(3), 4)
     weight = 0.275 * np.array([1, 2, 3, 500, 2, 4, 6, 2, -6, 10, -15, 30])
-    multiple, units = whole_weights(edges(target, weight), 3, "float64")
+    multiple, units = integer_weights(edges(target, weight), 3, "float64")
     assert multiple.tolist() == [1, 2, 3, 500, 1, 2, 3, 1, -6, 10, -15, 30]
     np.testing.assert_allclose(units.unit, [0.275, 0.55, 0.275], rtol=1e-15)
 
@@ -552,10 +552,10 @@ def test_no_common_measure(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counted *= 1.0 + rng.choice([0.0, 2.0**-47, 2.0**-44], len(target), p=[0.98, 0.01, 0.01])
     weight = np.where(target % 3 == 0, drawn, counted)
     weight[target % 7 == 0] = 0.25
-    multiple, units = whole_weights(edges(target, weight), 30_000, "float64")
+    multiple, units = integer_weights(edges(target, weight), 30_000, "float64")
     asked = []
     monkeypatch.setattr(whole, "_measurable", lambda a, b: asked.append(len(a)) or a == a)
-    slow, same = whole_weights(edges(target, weight), 30_000, "float64")
+    slow, same = integer_weights(edges(target, weight), 30_000, "float64")
     assert np.array_equal(units.unit, same.unit) and np.array_equal(multiple, slow) and asked
     powers = np.frexp(units.unit)[0] == 0.5
     assert 0.2 < powers.mean() < 0.9
@@ -565,7 +565,7 @@ def test_strong_fan_in_stays_exact() -> None:
     """So many strong inputs that their sum would pass 2^53: the unit is coarser."""
     m = 40_000
     weight = np.random.default_rng(1).uniform(0.9, 1.0, m)
-    multiple, units = whole_weights(edges(np.zeros(m, np.int64), weight), 1, "float64")
+    multiple, units = integer_weights(edges(np.zeros(m, np.int64), weight), 1, "float64")
     assert 2.0**50 < units.most < 2.0**53
     assert units.unit[0] > 2.0**-30
     assert 1.0 <= units.most / (float(np.abs(multiple).sum()) * MOST_SPIKES) < 1.0 + 1e-6

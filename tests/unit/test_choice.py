@@ -50,9 +50,9 @@ def test_arguments_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) 
     for name, value in (("BACKEND", "cuda"), ("DEVICE", "3"), ("EXECUTOR", "stepwise")):
         monkeypatch.setenv(f"NEURODRIVER_{name}", value)
     assert Choice.of() == Choice("cuda", 3, "stepwise")
-    assert Choice.of().told == "cuda 3 (stepwise)"
+    assert Choice.of().description == "cuda 3 (stepwise)"
     assert Choice.of("cpu", 0, "resident") == Choice("cpu", 0, "resident")
-    assert Choice("cuda", None, "resident").told == "cuda (resident)"
+    assert Choice("cuda", None, "resident").description == "cuda (resident)"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from neurodriver.backends.cuda import bits
-from neurodriver.backends.cuda.bits import Bits, Found, before, found_by_numpy
+from neurodriver.backends.cuda.bits import Bits, EventList, before, events_by_numpy
 from neurodriver.errors import CompileError
 
 LONG = 2 * 512 + 1
@@ -21,7 +21,7 @@ def packed(events: NDArray[np.bool_]) -> NDArray[np.uint32]:
     return np.packbits(events, axis=1, bitorder="little").view(np.uint32).reshape(-1)
 
 
-def assert_found(found: Found, events: NDArray[np.bool_]) -> None:
+def assert_found(found: EventList, events: NDArray[np.bool_]) -> None:
     """Fail where the events are not those that were packed, in their order."""
     for got, expected, kind in zip(found, np.nonzero(events), (np.int64, np.int32), strict=True):
         assert got.dtype == kind
@@ -50,7 +50,7 @@ def test_found(words: int, calls: list[tuple[int, float]], unused: int, seed: in
         flat = packed(events)
         steps_and_columns = finder.found(flat)
         assert_found(steps_and_columns, events)
-        assert_found(found_by_numpy(flat, words), events)
+        assert_found(events_by_numpy(flat, words), events)
         made.append(events)
         found.append((steps_and_columns[0].copy(), steps_and_columns[1]))
     for events, one in zip(made, found, strict=True):

@@ -64,7 +64,9 @@ def flat(others: list[list[Any]]) -> list[Any]:
     return [items for kind in others for items in kind]
 
 
-def check_plan(plan: schedule.Plan, processors: int, clusters: bool, units: list[Unit]) -> None:
+def check_plan(
+    plan: schedule.LaunchPlan, processors: int, clusters: bool, units: list[Unit]
+) -> None:
     """A plan is one that a device can launch."""
     assert plan.shape.threads % schedule.WARP == 0
     assert 0 < plan.shape.threads <= 1024
@@ -89,7 +91,7 @@ def test_all_is_done_once(counts: list[int], processors: int, clusters: bool) ->
     units = [unit(count, i) for i, count in enumerate(counts)]
     plan = schedule.choose(units, processors, clusters)
     check_plan(plan, processors, clusters, units)
-    lists = schedule.deal(plan, units, flat(OTHERS))
+    lists = schedule.distribute(plan, units, flat(OTHERS))
     assert len(lists.offsets) == plan.warps + 1
     assert lists.offsets[0] == 0 and lists.offsets[-1] == len(lists.items)
     assert (np.diff(lists.offsets) >= 0).all()
@@ -116,21 +118,21 @@ def test_as_wide_as_it_has_to_be(count: int, clusters: bool, width: str) -> None
      ("grid", 416, True, 0, True), ("grid", 416, False, 0, False),
      ("cluster", 736, True, 0, False)],
 )  # fmt: skip
-def test_who_recalls_events(
+def test_who_caches_dirty_rows(
     width: str, threads: int, holds: bool, window: int, expected: bool
 ) -> None:
     """In windows; else on a grid of many warps. In a block or cluster registers would spill."""
     shape = schedule.Shape(threads, 1, holds, window=window)
-    assert schedule.recalls(width, shape) == expected
+    assert schedule.caches_dirty(width, shape) == expected
 
 
 def test_nothing_at_all() -> None:
     """A circuit without a kernel has a launch all the same: for inputs and recordings."""
     plan = schedule.choose([], 132, True)
     assert plan.width == "block"
-    lists = schedule.deal(plan, [], flat(OTHERS))
+    lists = schedule.distribute(plan, [], flat(OTHERS))
     assert done(lists.items) == wanted([], flat(OTHERS))
-    assert len(schedule.deal(plan, [], []).items) == 0
+    assert len(schedule.distribute(plan, [], []).items) == 0
 
 
 @pytest.mark.parametrize("count", [1, 31, 128, 129, 5000, 100_003])
@@ -144,12 +146,12 @@ def test_pieces(count: int, warps: int) -> None:
 
 
 @pytest.mark.parametrize("executor", ["resident", "stepwise"])
-@pytest.mark.parametrize("dealing", [[], [np.zeros((0, 4), np.int32)]])
-def test_no_launch_without_work(executor: str, dealing: list[schedule.Items]) -> None:
+@pytest.mark.parametrize("delivery", [[], [np.zeros((0, 4), np.int32)]])
+def test_no_launch_without_work(executor: str, delivery: list[schedule.Items]) -> None:
     """Where nothing enters, is dealt out or leaves, no list but that of inputs may be empty."""
     units = [unit(500, 0), unit(90, 1)]
     plan = schedule.choose(units, 132, True)
-    lists = EXECUTORS[executor].lists(plan, units, [[], dealing, [], [], []])
+    lists = EXECUTORS[executor].lists(plan, units, [[], delivery, [], [], []])
     assert all(len(one.items) for one in lists[executor == "stepwise" :])
 
 

@@ -1,4 +1,4 @@
-"""How spikes travel on a GPU: the arrays of the plan, who deals, how often warps meet, the text."""
+"""How spikes travel on a GPU: the arrays of the plan, who delivers, barriers, the text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.backends.cuda import compiler, schedule
-from neurodriver.backends.cuda.spike_delivery import mail_of, parts_of
+from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuit.drawing import near_first
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
@@ -111,19 +111,21 @@ def test_arrays_hold_all_connections(make: Any, low: int, high: int) -> None:
 
 def test_how_spikes_travel() -> None:
     """Windows where all delays allow them, else pieces for what is late; nothing for a few."""
-    assert mail_of(compiled(columns(5, 9)), False).window == 5
-    assert mail_of(compiled(columns(5, 9)), True).window == 0
-    assert mail_of(compiled(columns(2, 9)), False).window == 0
+    assert plan_delivery(compiled(columns(5, 9)), False).window == 5
+    assert plan_delivery(compiled(columns(5, 9)), True).window == 0
+    assert plan_delivery(compiled(columns(2, 9)), False).window == 0
     assert (
-        mail_of(compiled(columns(2, 9)), False).pieces
-        == mail_of(compiled(columns(2, 9)), True).pieces
+        plan_delivery(compiled(columns(2, 9)), False).pieces
+        == plan_delivery(compiled(columns(2, 9)), True).pieces
         > 0
     )
-    assert not mail_of(compiled(columns(1, 1)), False).deals  # all is due at once
-    assert not mail_of(compiled(columns(2, 9, fan_in=1, seed=3)), False).deals  # threads do it
-    many = mail_of(compiled(columns(1, 1, fan_in=400)), False)
+    assert not plan_delivery(compiled(columns(1, 1)), False).delivers  # all is due at once
+    assert not plan_delivery(
+        compiled(columns(2, 9, fan_in=1, seed=3)), False
+    ).delivers  # threads do it
+    many = plan_delivery(compiled(columns(1, 1, fan_in=400)), False)
     assert many.window == 1 and many.pieces >= N * 400 / 128
-    assert mail_of(compiled(drawn(1, 3)), False).edges == len(drawn(1, 3).connections[0])
+    assert plan_delivery(compiled(drawn(1, 3)), False).edges == len(drawn(1, 3).connections[0])
 
 
 @pytest.mark.parametrize("make", [lambda: columns(1, 9), lambda: drawn(1, 9)])
@@ -159,7 +161,7 @@ def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
     circuit = columns(1, 9)
     program = compiled(circuit, dtype, targets=[("spike_state", circuit.uids.tolist()[:300])])
     shape, binding = Shape(256, 1, True), _Literal()
-    parts: Any = parts_of(generate(program), schedule.Plan("grid", 132, shape, (1,)), binding)
+    parts: Any = parts_of(generate(program), schedule.LaunchPlan("grid", 132, shape, (1,)), binding)
     assert "nd_x_spike_state__outside[nd_i]) * nd" in parts[0].kernel.text
     text = device_text(parts, dtype, shape)
     cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
@@ -167,37 +169,39 @@ def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "meetings"), [(0, 15, 2), (0, 16, 4), (14, 16, 4), (7, 7, 0)]
+    ("first", "last", "barriers"), [(0, 15, 2), (0, 16, 4), (14, 16, 4), (7, 7, 0)]
 )
-def test_meetings(first: int, last: int, meetings: int) -> None:
+def test_barriers(first: int, last: int, barriers: int) -> None:
     """Twice a window that a launch has steps of."""
-    assert Shape(window=15).meetings(first, last) == meetings
-    assert Shape().meetings(first, last) == last - first
+    assert Shape(window=15).barriers(first, last) == barriers
+    assert Shape().barriers(first, last) == last - first
 
 
 def test_items_of_windows_and_dealers() -> None:
-    """Each step of a window has its items; each warp that deals knows how many do."""
+    """Each step of a window has its items; each warp that delivers knows how many do."""
     pieces = schedule.pieces(schedule.EVENTS, 3, 900, 4)
-    dealers = schedule.dealing(5)
-    one, other = schedule.over([pieces, dealers], 4)
+    delivery = schedule.delivery_items(5)
+    one, other = schedule.over([pieces, delivery], 4)
     assert len(one) == 4 * len(pieces) and (one[:, 3] & 0xFFFF == 3).all()
     for step in range(4):
         np.testing.assert_array_equal(one[one[:, 3] >> 16 == step][:, :3], pieces[:, :3])
-    assert other.tolist() == [[schedule.DEAL, i, 5, 0] for i in range(5)]
+    assert other.tolist() == [[schedule.DELIVER, i, 5, 0] for i in range(5)]
     np.testing.assert_array_equal(schedule.over([pieces], 0)[0], pieces)
 
 
 def test_what_is_done_once_a_chunk() -> None:
     """Comes last in a warp's list, so that it can be dropped, and once in a window."""
     program = compiled(columns(6, 9))
-    plan = schedule.Plan("grid", 3, Shape(64, holds=True, window=6), (1,) * len(program.units))
-    noted = schedule.pieces(schedule.NOTED, 0, N, 4)
+    plan = schedule.LaunchPlan(
+        "grid", 3, Shape(64, holds=True, window=6), (1,) * len(program.units)
+    )
+    noted = schedule.pieces(schedule.RECORDED, 0, N, 4)
     others = schedule.over([noted, schedule.pieces(schedule.SAMPLE, 0, N, 4)], 6)
-    made = schedule.deal(plan, generate(program).tasks, others)
+    made = schedule.distribute(plan, generate(program).tasks, others)
     what = made.items[:, 0]
-    assert (what == schedule.NOTED).sum() == len(noted) > 1
+    assert (what == schedule.RECORDED).sum() == len(noted) > 1
     for first, end in zip(made.offsets[:-1], made.offsets[1:], strict=True):
-        late = what[first:end] == schedule.NOTED
+        late = what[first:end] == schedule.RECORDED
         assert (np.diff(late.astype(int)) >= 0).all()
     assert (what == schedule.SAMPLE).sum() == len(others[1]) >= 12
 
@@ -229,12 +233,12 @@ def test_few_are_sent_by_their_threads() -> None:
     binding: Any = _Literal()
     for circuit, window in ((few, 6), (beside, 0)):
         program = compiled(circuit)
-        mail = mail_of(program, False)
-        assert mail.window == window and not mail.wanted()
+        delivery = plan_delivery(program, False)
+        assert delivery.window == window and not delivery.wanted()
         shape = Shape(256, holds=True, window=window)
-        plan = schedule.Plan("grid", 132, shape, (1,) * len(program.units))
+        plan = schedule.LaunchPlan("grid", 132, shape, (1,) * len(program.units))
         text = device_text(parts_of(generate(program), plan, binding), "float64", shape)
-        assert "\n#define ND_LISTS 0\n" in text and "#define ND_MAIL 1\n" in text
+        assert "\n#define ND_LISTS 0\n" in text and "#define ND_DELIVERS 1\n" in text
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
 
@@ -248,10 +252,10 @@ def test_where_connections_are_kept() -> None:
         (384, 0, 9, 384, 1), (384, 8, 9, 0, 0), (384, 0, 1, 0, 0),
     ):  # fmt: skip
         shape = Shape(threads, holds=True, window=window)
-        parts = parts_of(generate(program), schedule.Plan("grid", 132, shape, (1,)), binding)
+        parts = parts_of(generate(program), schedule.LaunchPlan("grid", 132, shape, (1,)), binding)
         kernel = replace(parts[0].kernel, record=record)
         text = device_text([replace(parts[0], kernel=kernel), *parts[1:]], "float32", shape)
-        assert f"\n#define ND_SHELF {shelf}\n" in text
+        assert f"\n#define ND_CACHED {shelf}\n" in text
         assert f"\n#define ND_KEEPS {keeps}\n" in text
         compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
 
@@ -264,8 +268,8 @@ def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) 
     dtype = ("float32", "float64")[(threads[2] + delays[0]) % 2]
     program = compiled(columns(*delays), dtype)
     size, holds, own = threads
-    shape = Shape(size, 1, holds, window=mail_of(program, False).window, marks=False)
-    plan = schedule.Plan("grid", 132, shape, (own,))
+    shape = Shape(size, 1, holds, window=plan_delivery(program, False).window, marks=False)
+    plan = schedule.LaunchPlan("grid", 132, shape, (own,))
     binding: Any = _Literal()
     text = device_text(parts_of(generate(program), plan, binding), dtype, shape)
     flags = [*compiler.FLAGS, "--ptxas-options=-v"]

@@ -19,7 +19,7 @@ from neurodriver.codegen.template import Signature
 from neurodriver.compat.components import BaseMembraneModel
 from neurodriver.errors import CompileError, ModelError
 from neurodriver.model.library import shipped
-from neurodriver.plan.arrays import Variable
+from neurodriver.plan.arrays import VariableOwner
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.instances import check_backend
 from neurodriver.plan.program import Program
@@ -55,7 +55,7 @@ def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
     out = [task.kernel for task in generate(program, templates).tasks]
     for made in out:
         given = {*made.pointers, *made.integers, *made.scalars}
-        rings = {key for key in given if isinstance(key.owner, Variable)}
+        rings = {key for key in given if isinstance(key.owner, VariableOwner)}
         assert given - rings <= set(program.arrays), made.name
     return out
 
@@ -176,7 +176,7 @@ def test_helpers(dtype: str) -> None:
     """Sums and notes for classes with a `run_step`."""
     cubin, said = compiler.find_compiler().compile(helper_text(dtype), "sm_90", compiler.FLAGS)
     assert cubin.startswith(b"\x7fELF") and "warning" not in said
-    assert b"nd_inputs" in cubin and b"nd_note" in cubin
+    assert b"nd_inputs" in cubin and b"nd_mark_events" in cubin
 
 
 def test_units_that_an_instance_launches_are_dealt_to_no_warp() -> None:
@@ -189,7 +189,7 @@ def test_units_that_an_instance_launches_are_dealt_to_no_warp() -> None:
     program = compile_circuit(build(nodes, models=[own]), 1e-4, target=CUDA)
     units = generate(program).tasks
     assert [u.stepwise for u in units] == [False, True]
-    lists = schedule.deal(schedule.choose(units, 132, True), units, [])
+    lists = schedule.distribute(schedule.choose(units, 132, True), units, [])
     assert lists.items.tolist() == [[0, 0, 1, 0]]
 
 

@@ -208,14 +208,14 @@ CIRCUITS = {
     ("arch", "holds", "own"), [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
 )
 @pytest.mark.parametrize(
-    ("laps", "gates"), [(False, False), (True, False), (False, True), (True, True)]
+    ("timers", "gates"), [(False, False), (True, False), (False, True), (True, True)]
 )
 def test_circuits(
-    name: str, arch: str, holds: bool, own: int, laps: bool, gates: bool, dtype: str
+    name: str, arch: str, holds: bool, own: int, timers: bool, gates: bool, dtype: str
 ) -> None:
     """Components that are streamed or held, one or two a thread; no kernel spills a register."""
     units = generate(compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA)).tasks
-    shape = Shape(256, 1, holds, laps=laps, gates=gates, recalls=gates)
+    shape = Shape(256, 1, holds, timers=timers, gates=gates, caches_dirty=gates)
     text = device_text([Part(u.kernel, own) for u in units], dtype, shape)
     said = built(text, arch)
     told = compiler.resources(said)

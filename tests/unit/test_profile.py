@@ -176,8 +176,8 @@ def test_amounts() -> None:
 
 def test_trace_of_two_processes(tmp_path: Path) -> None:
     """Times count from the first event of all; processes that began at other times are aligned."""
-    one = trace.Events(1e9, [Event("late", "Main", 5.0, 6.0), Event("a", "w", 5.5, 5.75)], 2)
-    other = trace.Events(1e9 + 1.0, [Event("early", "Main", 3.0, 3.5)], 1)
+    one = trace.ProcessTrace(1e9, [Event("late", "Main", 5.0, 6.0), Event("a", "w", 5.5, 5.75)], 2)
+    other = trace.ProcessTrace(1e9 + 1.0, [Event("early", "Main", 3.0, 3.5)], 1)
     trace.write(tmp_path / "t.json", [one, other])
     read = json.loads((tmp_path / "t.json").read_text())
     whole = [e for e in read["traceEvents"] if e["ph"] == "X"]

@@ -14,12 +14,17 @@ from support import DT, IAF, Record, all_to_all, build, chain, node, spiking_net
 
 from neurodriver import LPU, ArrayInput, Circuit
 from neurodriver.backends import choice
-from neurodriver.backends.compare.agreement import DisagreementError, Events, Rule, has_loops
+from neurodriver.backends.compare.agreement import (
+    DisagreementError,
+    EventCheck,
+    Tolerance,
+    has_loops,
+)
 from neurodriver.backends.compare.shadow import ROWS, ShadowBackend
 from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.errors import NeurodriverError
 from neurodriver.native.addresses import host_array
-from neurodriver.plan.arrays import Key, Kind, Population
+from neurodriver.plan.arrays import Key, Kind, PopulationOwner
 from neurodriver.plan.passes.aggregate import insert_aggregators
 
 STEPS = 200
@@ -132,7 +137,7 @@ def test_a_wrong_parameter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A capacitance that is 1 % off shows in the first row that it enters."""
 
     def broken(backend: CPUBackend) -> None:
-        backend.array(Key(Population(0), Kind.PARAMETER, "resistance"))[3] *= 1.01
+        backend.array(Key(PopulationOwner(0), Kind.PARAMETER, "resistance"))[3] *= 1.01
 
     faulty(monkeypatch, nothing, broken=staticmethod(broken))
     told = refused(lpu_of(spiking_network(61, 3, seed=1), 2.0))
@@ -151,7 +156,7 @@ def test_a_wrong_state_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def change(backend: CPUBackend, now: int) -> None:
         if now == 50:
-            backend.array(Key(Population(0), Kind.STATE, "n"))[2] += 0.01
+            backend.array(Key(PopulationOwner(0), Kind.STATE, "n"))[2] += 0.01
 
     faulty(monkeypatch, change)
     told = refused(lpu_of(all_to_all(5, seed=2), 20.0, chunk=10))
@@ -187,7 +192,7 @@ def test_rounding_is_within_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     faulty(monkeypatch, flip("HodgkinHuxley2/3", 20, 0))
     lpu = lpu_of(all_to_all(5, seed=2), 20.0)
     assert isinstance(lpu.backend, ShadowBackend)
-    assert lpu.backend.rule == Rule(1e-10, 0, True)
+    assert lpu.backend.rule == Tolerance(1e-10, 0, True)
     told = agreed(lpu)
     assert "within 1e-10 of the largest value; largest: " in told
     assert "V of 'HodgkinHuxley2/3' (HodgkinHuxley2) at step 20 (each step from equal" in told
@@ -208,7 +213,7 @@ def test_each_step_begins_with_equal_states(
     if restarts:
         assert "within" in agreed(lpu)
     else:
-        lpu.backend.rule = Rule(1e-10, 0, False)
+        lpu.backend.rule = Tolerance(1e-10, 0, False)
         told = refused(lpu)
         assert "bits differed before, within the rule" in told
 
@@ -241,7 +246,7 @@ def test_spikes_may_shift_by_one_step(monkeypatch: pytest.MonkeyPatch, late: int
     inputs = ArrayInput({"I": (["a"], np.full((STEPS, 1), 10.0))})
     lpu = started(circuit, DT, inputs, RECORD, dtype="float32", backend="cpu", chunk=1)
     assert isinstance(lpu.backend, ShadowBackend)
-    assert lpu.backend.rule == Rule(1e-4, 1, False)
+    assert lpu.backend.rule == Tolerance(1e-4, 1, False)
     if late == 1:
         assert ", spikes within 1 step" in agreed(lpu)
     else:
@@ -273,7 +278,7 @@ trains = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=
 @given(trains, st.sampled_from([0, 1]))
 def test_events_against_all_pairs(both: list[tuple[bool, bool]], late: int) -> None:
     """Event number j of both sides lies within so many steps; what has not come yet may come."""
-    judge = Events(late, 1)
+    judge = EventCheck(late, 1)
     good = True
     for mine, theirs in both:
         verdict = judge.judge(np.array([float(mine)]), np.array([float(theirs)]))
@@ -292,11 +297,11 @@ def test_events_against_all_pairs(both: list[tuple[bool, bool]], late: int) -> N
 
 def test_growing_differences_are_told_before_they_are_too_large() -> None:
     """The share of what is allowed grows with the difference, and passes 1 with it."""
-    from neurodriver.backends.compare.agreement import Values
+    from neurodriver.backends.compare.agreement import ValueCheck
 
     shares = []
     for apart in (0.0, 1e-12, 1e-10, 1e-9, np.nan):
-        judge = Values(1e-10, np.zeros(3, int))
+        judge = ValueCheck(1e-10, np.zeros(3, int))
         row = np.array([-70.0, 1e-300, 3.0])
         verdict = judge.judge(row + np.array([0.0, 70 * apart, 0.0]), row)
         assert verdict.same == (apart == 0)

@@ -163,7 +163,7 @@ def test_alpha_synapses_that_are_not_fused() -> None:
 
 def test_slots_of_spikes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step reads and clears those of one row, however long the delays; none of a calendar."""
-    monkeypatch.setattr("neurodriver.plan.spikes.fanout.NOTED", 1)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.TRACKED", 1)
     rng = np.random.default_rng(1)
     ends = rng.integers(0, 160, (2, 900)).astype(np.int32)
 

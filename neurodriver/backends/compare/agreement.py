@@ -20,7 +20,7 @@ class DisagreementError(NeurodriverError, AssertionError):
 
 
 @dataclass(frozen=True)
-class Rule:
+class Tolerance:
     """What counts as the same result.
 
     Attributes
@@ -39,7 +39,7 @@ class Rule:
     restarts: bool
 
     @classmethod
-    def of(cls, circuit: Circuit, dtype: np.dtype) -> Rule:
+    def of(cls, circuit: Circuit, dtype: np.dtype) -> Tolerance:
         """Return the rule for a compiled circuit.
 
         Without loops, differences of rounding stay small: both sides run on by themselves. With
@@ -113,7 +113,7 @@ def same_bits(one: Row, other: Row) -> Row:
 
 
 @dataclass
-class Values:
+class ValueCheck:
     """Judges the rows of values of some components.
 
     Parameters
@@ -147,7 +147,7 @@ class Values:
 
 
 @dataclass
-class Events:
+class EventCheck:
     """Judges the rows of events of some components, step after step.
 
     Event number j of a component may come up to ``late`` (0 or 1) steps after or before that of

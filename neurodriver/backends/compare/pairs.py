@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
 from ...native.addresses import host_array
-from ...plan.arrays import Key, Kind, Population
+from ...plan.arrays import Key, Kind, PopulationOwner
 from ...plan.program import Program
-from ..tables import Events as EventTable
-from ..tables import InputTable, Probe
-from .agreement import Events, Rule, Values
+from ..tables import EventTable, InputTable, Probe
+from .agreement import EventCheck, Tolerance, ValueCheck
 
 Both = tuple[Program, Program]
 Numbers = NDArray[np.int64]
@@ -31,17 +30,17 @@ class Pairs:
         Elements of the rows of the first and of the second program.
     number : (n,) int64
         Components in the circuit; -1 - slot for input slots.
-    judge : Values or Events
+    judge : ValueCheck or EventCheck
     """
 
     mine: Numbers
     theirs: Numbers
     number: Numbers
-    judge: Values | Events
+    judge: ValueCheck | EventCheck
 
 
 @dataclass(frozen=True)
-class State:
+class StatePair:
     """A state without a ring, on both sides."""
 
     name: str
@@ -60,7 +59,7 @@ class Kept:
     events: bool
 
 
-def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
+def updated(both: Both, rule: Tolerance) -> dict[str, Pairs]:
     """Return the components that update each variable; variables of events come first."""
     out = {}
     circuit = both[0].circuit
@@ -75,9 +74,11 @@ def updated(both: Both, rule: Rule) -> dict[str, Pairs]:
             counts = [circuit.groups[g].count for g in groups]
             sides = [np.concatenate([p.layout.elements(g, variable) for g in groups]) for p in both]
             number = np.concatenate([_numbers(circuit, g) for g in groups])
-            judge: Values | Events = Values(rule.relative, np.repeat(range(len(groups)), counts))
+            judge: ValueCheck | EventCheck = ValueCheck(
+                rule.relative, np.repeat(range(len(groups)), counts)
+            )
             if circuit.kinds.is_event(variable):
-                judge = Events(rule.late, len(number))
+                judge = EventCheck(rule.late, len(number))
             out[variable] = Pairs(sides[0], sides[1], number, judge)
     return out
 
@@ -90,22 +91,22 @@ def injected(both: Both) -> dict[str, Pairs]:
         if segments[0] is not None and segments[1] is not None:
             slots = np.arange(segments[0].count)
             mine, theirs = (slots + s.start for s in segments if s)
-            out[variable] = Pairs(mine, theirs, -1 - slots, Values(0.0, slots * 0))
+            out[variable] = Pairs(mine, theirs, -1 - slots, ValueCheck(0.0, slots * 0))
     return out
 
 
-def states(both: Both, rule: Rule) -> list[State]:
+def states(both: Both, rule: Tolerance) -> list[StatePair]:
     """Return the states that both keep without a row."""
     out = []
     circuit = both[0].circuit
     for row in both[0].arrays.select(kind=Kind.STATE):
         owner = row.key.owner
-        if isinstance(owner, Population) and row.key in both[1].arrays:
+        if isinstance(owner, PopulationOwner) and row.key in both[1].arrays:
             number = _numbers(circuit, owner.number)
             usual = np.arange(len(number))
             sides = [program.layout.positions.get(owner.number, usual) for program in both]
-            pairs = Pairs(sides[0], sides[1], number, Values(rule.relative, usual * 0))
-            out.append(State(row.key.name, row.key, pairs))
+            pairs = Pairs(sides[0], sides[1], number, ValueCheck(rule.relative, usual * 0))
+            out.append(StatePair(row.key.name, row.key, pairs))
     return out
 
 
@@ -158,7 +159,7 @@ def sampled(program: Program, probe: Probe, first: int, steps: int) -> Iterator[
             yield Kept(variable, step, values, elements, False)
 
 
-def noted(
+def recorded_events(
     program: Program,
     table: EventTable,
     first: int,

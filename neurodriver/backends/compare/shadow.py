@@ -18,17 +18,16 @@ from ...plan.program import Program
 from ...plan.target import CPU, Target
 from ..base import Backend
 from ..cpu.backend import CPUBackend
-from ..tables import Events as EventTable
-from ..tables import InputTable, Probe
-from .agreement import DisagreementError, Events, Rule, Verdict, same_bits
+from ..tables import EventTable, InputTable, Probe
+from .agreement import DisagreementError, EventCheck, Tolerance, Verdict, same_bits
 from .pairs import (
     Pairs,
     counterparts,
     injected,
     moved,
     name_of,
-    noted,
     ports,
+    recorded_events,
     sampled,
     states,
     updated,
@@ -65,7 +64,7 @@ def reference_target(target: Target) -> Target:
     return replace(CPU, fuses=fuses, keeps_rows=False, powers_of_two=powers, events=False)
 
 
-def shadowed(tested: Backend, program: Program, told: str) -> ShadowBackend:
+def shadowed(tested: Backend, program: Program, description: str) -> ShadowBackend:
     """Return a backend with a shadow.
 
     Parameters
@@ -73,10 +72,10 @@ def shadowed(tested: Backend, program: Program, told: str) -> ShadowBackend:
     tested : Backend
     program : Program
         The same circuit, compiled for ``reference_target``.
-    told : str
+    description : str
         The tested backend in words.
     """
-    return ShadowBackend(tested, CPUBackend(program), told)
+    return ShadowBackend(tested, CPUBackend(program), description)
 
 
 class ShadowBackend:
@@ -90,7 +89,7 @@ class ShadowBackend:
     tested : Backend
     reference : CPUBackend
         The same circuit with its initial values, rings of at least as many rows.
-    told : str
+    description : str
         The tested backend in words.
 
     Attributes
@@ -101,9 +100,9 @@ class ShadowBackend:
         Whether all bits were equal.
     """
 
-    def __init__(self, tested: Backend, reference: CPUBackend, told: str) -> None:
+    def __init__(self, tested: Backend, reference: CPUBackend, description: str) -> None:
         self.memory, self.generated = tested.memory, tested.generated
-        self._tested, self._reference, self._told = tested, reference, told
+        self._tested, self._reference, self._description = tested, reference, description
         self.program = tested.program
         self.threads, self.instances = tested.threads, tested.instances
         self.inputs: Any = []
@@ -116,7 +115,7 @@ class ShadowBackend:
         self._open = True
         circuit, dtype = self.program.circuit, self.program.dtype
         hidden = any(g.model.sub_units or g.model.runtime.methods for g in circuit.groups)
-        rule = Rule.of(circuit, dtype)
+        rule = Tolerance.of(circuit, dtype)
         self.rule = replace(rule, restarts=rule.restarts and not hidden)
         self._shifted = False  # an event came early or late, so values may differ
         both = self.program, reference.program
@@ -199,7 +198,7 @@ class ShadowBackend:
         return done
 
     def buffer(self, count: int) -> NDArray[Any]:
-        """Return zeros for what processes tell each other."""
+        """Return zeros for what processes send each other."""
         return self._tested.buffer(count)
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -230,7 +229,7 @@ class ShadowBackend:
     def report(self) -> str:
         """Return in words how well both agreed."""
         what = f"{len(self._variables)} variables and {len(self._states)} states"
-        head = f"{self._told} beside the CPU: {self.steps:,} steps of {what}"
+        head = f"{self._description} beside the CPU: {self.steps:,} steps of {what}"
         if self.same:
             return f"{head}, all bits equal"
         share, name, number, step = self._largest
@@ -278,7 +277,7 @@ class ShadowBackend:
         verdict = pairs.judge.judge(mine, theirs)
         if verdict.same and verdict.share <= 1:
             return
-        events = isinstance(pairs.judge, Events)
+        events = isinstance(pairs.judge, EventCheck)
         if verdict.share > 1 and (events or not self._shifted):
             raise DisagreementError(self._message(name, step, pairs, mine, theirs, verdict))
         self.same &= verdict.same
@@ -298,11 +297,11 @@ class ShadowBackend:
         at = verdict.worst
         others = int((~same_bits(mine, theirs)).sum())
         which = name_of(self.program.circuit, int(pairs.number[at]))
-        late = isinstance(pairs.judge, Events) and pairs.judge.late
+        late = isinstance(pairs.judge, EventCheck) and pairs.judge.late
         when = f"{step - 1:,} to {step:,}: one event more or less" if late else f"{step:,}"
         bits = "bits were equal before" if self.same else "bits differed before, within the rule"
         return (
-            f"{self._told} differs from the CPU: {name} of {which} at step "
+            f"{self._description} differs from the CPU: {name} of {which} at step "
             f"{when} is {mine[at]}, on the CPU {theirs[at]}; allowed is {self._allowed()}; "
             f"{others:,} of {len(mine):,} values differ there, {bits}"
         )
@@ -313,7 +312,7 @@ class ShadowBackend:
         kept = chain(
             *(sampled(self.program, p, first, steps) for p in self.probes[:probes]),
             *(
-                noted(self.program, e, first, steps, *self._tested.found(number))
+                recorded_events(self.program, e, first, steps, *self._tested.found(number))
                 for number, e in enumerate(self.events[:events])
             ),
         )
@@ -324,7 +323,7 @@ class ShadowBackend:
             if len(wrong):
                 at = wrong[0]
                 raise DisagreementError(
-                    f"{self._told}: the recording of {one.variable}, column {at}, holds "
+                    f"{self._description}: the recording of {one.variable}, column {at}, holds "
                     f"{one.values[at]} at step {one.step:,}, where the variable is {row[at]}"
                 )
 

@@ -20,17 +20,17 @@ from ...native.addresses import host_array
 from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
-from ...plan.arrays import CUTS, THREADS, Key, Receptor
+from ...plan.arrays import CUTS, THREADS, Key, ReceptorOwner
 from ...plan.program import Program
-from ...plan.spikes.fanout import Parts
+from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
 from ...profiling.phases import current
 from ..instances import Instances
 from ..memory import MemoryManager
-from ..tables import Events, InputTable, Probe
+from ..tables import EventTable, InputTable, Probe
 from .event_buffers import EventBuffers
-from .host import HostPlace
-from .timers import Laps, Launch
+from .host import HostMemory
+from .timers import Launch, StepTimers
 from .triad import triad
 
 WORK_PER_THREAD = 20_000.0
@@ -52,12 +52,12 @@ class _Args(ct.Structure):
 
 
 class _Kernel(ct.Structure):
-    _fields_ = [("update", _ptr), ("deal", _ptr), ("args", _Args), ("cuts", _ptr)]
+    _fields_ = [("update", _ptr), ("deliver", _ptr), ("args", _Args), ("cuts", _ptr)]
 
 
 class _Ring(ct.Structure):
     _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
-    _fields_ += [(name, _ptr) for name in ("active", "noted", "counted", "where")]
+    _fields_ += [(name, _ptr) for name in ("active", "dirty", "counted", "where")]
 
 
 class _Plan(ct.Structure):
@@ -93,10 +93,10 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
     return max(1, min(cores, int(work // WORK_PER_THREAD) + 1))
 
 
-def parts_of(program: Program) -> dict[Key, Parts]:
+def parts_of(program: Program) -> dict[Key, ThreadRanges]:
     """Return what each thread's shares are found from, by the key of the kernels' argument."""
     return {
-        gather.key(Receptor(number, access), "parts"): gather.parts
+        gather.key(ReceptorOwner(number, access), "parts"): gather.parts
         for (number, access), gather in program.gathers.items()
         if gather.parts is not None
     }
@@ -133,7 +133,7 @@ class CPUBackend:
         self._handle: int | None = None
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         self.memory = MemoryManager(program, free_memory())
-        self.instances = Instances(program, HostPlace(self.memory))
+        self.instances = Instances(program, HostMemory(self.memory))
         self.generated = generate(program, self.instances.templates)
         self.threads = threads or default_threads(program)
         self.ring_number = {v: i for i, v in enumerate(program.layout.rings)}
@@ -179,8 +179,8 @@ class CPUBackend:
         self._keep += [args, library]
         self._initial.append((library, args))
         self.cuts.append(cuts)
-        deal = ct.cast(library.nd_deal, _ptr).value if kernel.deals else None
-        return _Kernel(update, deal, args, self._pointer(cuts))
+        deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
+        return _Kernel(update, deliver, args, self._pointer(cuts))
 
     def _address(self, key: Key, cuts: NDArray[np.int64]) -> int:
         """Return where an argument of a kernel lies, whose threads have shares from ``cuts`` on."""
@@ -217,7 +217,7 @@ class CPUBackend:
         self,
         inputs: list[InputTable],
         probes: list[Probe],
-        events: list[Events],
+        events: list[EventTable],
         exports: Sequence[Probe] = (),
     ) -> None:
         """Make the threads.
@@ -229,17 +229,15 @@ class CPUBackend:
             steps of a call write, one each step.
         """
         rings, memory = [], self.memory
-        marks = memory.active, memory.noted, memory.counted, memory.where
+        marks = memory.active, memory.dirty, memory.counted, memory.where
         for variable, ring in memory.layout.rings.items():
-            notes = [
-                None if note is None else note.ctypes.data
-                for note in (m.get(variable) for m in marks)
-            ]
-            rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *notes))
+            activities = [m.get(variable) for m in marks]
+            activity = [None if one is None else one.ctypes.data for one in activities]
+            rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *activity))
         self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
         self.probes = (Probe * max(len(probes), 1))(*probes)
         self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
-        self.events = (Events * max(len(events), 1))(*events)
+        self.events = (EventTable * max(len(events), 1))(*events)
         self._exported = len(exports)
         self.exports = (Probe * max(len(exports), 1))(*exports)
         kernels = (_Kernel * max(len(self._bound), 1))(*self._bound)
@@ -249,8 +247,8 @@ class CPUBackend:
         self._keep += tables
         sizes = [len(t) for t in (self._bound, rings, inputs, probes, events, exports)]
         counts = [self.threads, *sizes, self.program.window]
-        self._laps = Laps(self.threads, self.generated.tasks, self._launched)
-        times = ct.addressof(self._laps.filled) if current().on else None
+        self._timers = StepTimers(self.threads, self.generated.tasks, self._launched)
+        times = ct.addressof(self._timers.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
         self._handle = self._runtime.nd_create(ct.byref(plan))
@@ -333,11 +331,11 @@ class CPUBackend:
 
     def profile_times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""
-        return self._laps.times()
+        return self._timers.times()
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:
         """Return thread, name, begin and end of the parts of one step of the last call."""
-        return self._laps.step()
+        return self._timers.step()
 
     def peak_bandwidth(self) -> float:
         """Return the bandwidth of the memory in bytes a second: a triad by as many threads."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tables import Events
+from ..tables import EventTable
 
 
 class EventBuffers:
@@ -16,7 +16,7 @@ class EventBuffers:
     Parameters
     ----------
     threads : int
-    tables : sequence of Events
+    tables : sequence of EventTable
         Get their pointers here.
     spare : int
         Events of a thread that there is room for beyond those of the steps between two barriers.
@@ -24,7 +24,9 @@ class EventBuffers:
         How many these are.
     """
 
-    def __init__(self, threads: int, tables: Sequence[Events], spare: int, window: int = 1) -> None:
+    def __init__(
+        self, threads: int, tables: Sequence[EventTable], spare: int, window: int = 1
+    ) -> None:
         self._made: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]] = []
         for events in tables:
             events.capacity = 2 * window * events.count + spare

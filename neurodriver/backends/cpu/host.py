@@ -9,11 +9,11 @@ import numpy as np
 
 from ...native.addresses import HostArray, host_array
 from ...native.buffers import LANES, padded
-from ...plan.arrays import InstanceReceptor, Key, Kind
+from ...plan.arrays import InstanceReceptorOwner, Key, Kind
 from ..memory import AccessBuffer, MemoryManager
 
 
-class HostPlace:
+class HostMemory:
     """The memory of the CPU backend.
 
     Parameters
@@ -47,7 +47,7 @@ class HostPlace:
     def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
         """Write the sums of an access's inputs, or the first inputs, into an array."""
         declared = self.program.circuit.groups[number].model.access(access)
-        memory, owner = self.memory, InstanceReceptor(number, access)
+        memory, owner = self.memory, InstanceReceptorOwner(number, access)
 
         def index(name: str) -> Any:
             return memory.array(Key(owner, Kind.INDEX, name))
@@ -65,7 +65,7 @@ class HostPlace:
         degree = index("npre")
         np.add.at(out, np.repeat(np.arange(len(degree)), degree), values)
 
-    def note(self, number: int, variable: str, step: int) -> None:
+    def mark(self, number: int, variable: str, step: int) -> None:
         """Note whether row ``step + 1`` of a group holds events."""
         memory, layout = self.memory, self.program.layout
         ring, segment = layout.rings[variable], layout.segment(number, variable)
@@ -74,6 +74,6 @@ class HostPlace:
         written = memory.get_buffer(variable)[row, segment.start : segment.start + count] != 0
         if written.any():
             memory.active[variable][row] = step + 1
-        notes = memory.noted[variable].reshape(ring.depth, -1)
+        dirty = memory.dirty[variable].reshape(ring.depth, -1)
         bits = np.packbits(written, bitorder="little").view(np.uint16)
-        notes[row, segment.start // LANES : (segment.start + count) // LANES] = bits
+        dirty[row, segment.start // LANES : (segment.start + count) // LANES] = bits

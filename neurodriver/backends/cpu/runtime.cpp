@@ -1,12 +1,12 @@
-/* Step loop of the CPU backend: threads that live for a whole run and one barrier a step.
+/* Step loop of the CPU backend: persistent threads and one barrier a step.
  *
- * In phase k every thread reads rows <= k and writes row k + 1: its share of each kernel's
- * components, of the inputs of step k + 1, and of the recorded rows of step k. Nothing that is
- * written in a phase is read in the same phase, so the result does not depend on the threads.
+ * In step k each thread reads rows <= k and writes row k + 1: its share of the components of each
+ * kernel, of the inputs of step k + 1, and of the recorded rows of step k. No thread reads what another
+ * one writes in the same step, so results do not depend on the number of threads.
  *
- * Where components reach each other by spikes of long delays alone, a window of several steps takes
- * the place of one: a thread deals out what is due in all of them, and then advances a tile by all
- * of them before the next, so that its states stay in the nearest cache.
+ * Where spikes with long delays are all that connects components, several steps form a window with one
+ * barrier. A thread delivers the spikes of all steps of the window first. Then it advances one tile of
+ * components by the whole window before the next tile, so that the states stay in the nearest cache.
  *
  * Compiled with -DREAL=float or -DREAL=double.
  */
@@ -29,13 +29,13 @@
 
 namespace {
 
-const integer TILE = 4096 / sizeof(real);  /* components that take the steps of a window together: their
-                                              states fit into the nearest cache */
+const integer TILE = 4096 / sizeof(real);  /* components of a tile: their states fit into the nearest
+                                              cache */
 
 inline void advance_kernel(const nd_kernel &kernel, integer k, integer steps, integer b, integer e)
 {
-    if (kernel.deal)
-        for (integer s = k; s < k + steps; ++s) kernel.deal(&kernel.args, s, b, e);
+    if (kernel.deliver)
+        for (integer s = k; s < k + steps; ++s) kernel.deliver(&kernel.args, s, b, e);
     if (steps == 1) return kernel.update(&kernel.args, k, b, e);
     for (integer t = b; t < e; t += TILE)
         for (integer s = k; s < k + steps; ++s)
@@ -99,8 +99,8 @@ struct Simulation {
 
     void advance(integer thread)
     {
-        if (plan.times) advance_by<Laps>(thread);
-        else advance_by<NoLaps>(thread);
+        if (plan.times) advance_by<PartTimer>(thread);
+        else advance_by<NoTimer>(thread);
     }
 
     bool holds(integer thread, integer i, integer row, integer k) const
@@ -109,8 +109,8 @@ struct Simulation {
         return what >= 0 && written[thread][offset[i] + row].what == what;
     }
 
-    /* A ring of inputs alone keeps its row while nothing changes: a constant input costs nothing,
-     * and its second row does not even enter the cache. Every thread comes to the same choice. */
+    /* A ring that holds inputs alone keeps its row while the values do not change: a constant input
+     * costs nothing, and the second row stays out of the cache. All threads choose the same row. */
     void choose_rows(integer thread, integer k)
     {
         for (integer r = 0; r < plan.rings; ++r) {
@@ -140,16 +140,16 @@ struct Simulation {
                 }
                 continue;
             }
-            uint16_t *note = ring.noted ? ring.noted + at * (ring.width / 16) : nullptr;
+            uint16_t *dirty = ring.dirty ? ring.dirty + at * (ring.width / 16) : nullptr;
             const Share mine = share_from(in.first, in.count, thread, plan.threads);
-            const Slots to = {ring.data + at * ring.width, note, in.first, mine};
+            const Slots to = {ring.data + at * ring.width, dirty, in.first, mine};
             const Entered all = enter(in, k - first, to, written[thread][offset[i] + at]);
             if (ring.active && all.some) mark(ring.active, ring, row);
             if (ring.counted && all.others) mark(ring.counted, ring, row);
         }
     }
 
-    void hand_on(integer thread, const nd_probe &p, integer k, integer slot) const
+    void copy_share(integer thread, const nd_probe &p, integer k, integer slot) const
     {
         copy(p, row_of(plan.ring[p.ring], k), share(p.count, thread, plan.threads), slot);
     }
@@ -159,7 +159,7 @@ struct Simulation {
         for (integer i = 0; i < plan.probes; ++i) {
             const nd_probe &p = plan.probe[i];
             if ((k + 1) % p.interval == 0)
-                hand_on(thread, p, k, (k + 1) / p.interval - 1 - first / p.interval);
+                copy_share(thread, p, k, (k + 1) / p.interval - 1 - first / p.interval);
         }
     }
 
@@ -167,7 +167,7 @@ struct Simulation {
     void publish(integer thread, integer k) const
     {
         if (k == first) return;
-        for (integer i = 0; i < plan.exports; ++i) hand_on(thread, plan.exported[i], k, k - first - 1);
+        for (integer i = 0; i < plan.exports; ++i) copy_share(thread, plan.exported[i], k, k - first - 1);
     }
 
     void scan(integer thread, integer k, integer phase)
@@ -197,13 +197,13 @@ struct Simulation {
                 }
             }
             e.found[thread] = n;
-            /* rows of this window and of the one under way may still follow */
+            /* rows of this window and of the next one may still follow */
             if (e.capacity - n < (mine.end - mine.begin) * (2 * plan.window - 1))
                 full[phase & 1].store(1, std::memory_order_relaxed);
         }
     }
 
-    /* Hand row k on to whoever asked for it. */
+    /* Copy row k to the recorders and exports. */
     void take(integer thread, integer k, integer phase)
     {
         sample(thread, k);
@@ -218,7 +218,7 @@ struct Simulation {
         Clock clock(plan.times, thread, began);
         inject(thread, first);
         clock.part(inputs);
-        team.meet(thread);
+        team.barrier(thread);
         clock.part(waiting);
         integer k = first, count = 0;
         for (integer before = 1, phase = 0; k < last; ++phase) {
@@ -237,7 +237,7 @@ struct Simulation {
             before = more;
             if (k < last) inject(thread, k);
             clock.part(inputs, show);
-            team.meet(thread);
+            team.barrier(thread);
             clock.part(waiting, show);
             if (full[phase & 1].load(std::memory_order_relaxed) || k == last) {
                 for (integer past = k + 1 - before; past < k; ++past) take(thread, past, phase);
@@ -245,10 +245,10 @@ struct Simulation {
             }
         }
         publish(thread, k);
-        clock.part(0);  // nothing is noted after the last barrier: the caller reads it then
+        clock.part(0);  // no timer is written after the last barrier: the caller reads them then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
-        team.meet(thread);
+        team.barrier(thread);
     }
 };
 
@@ -281,9 +281,9 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
     s->order.notify_all();
     s->advance(0);
     if (nd_times *times = s->plan.times) {
-        const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin;
+        const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
         times->ticks += tick() - s->began;
-        times->nanoseconds += spent.count();
+        times->nanoseconds += elapsed.count();
     }
     return s->done;
 }
@@ -304,7 +304,7 @@ extern "C" double nd_barrier_seconds(integer threads, integer rounds)
     Team team(threads);
     std::vector<std::thread> others;
     auto body = [&](integer thread) {
-        for (integer i = 0; i < rounds; ++i) team.meet(thread);
+        for (integer i = 0; i < rounds; ++i) team.barrier(thread);
     };
     for (integer t = 1; t < threads; ++t) others.emplace_back(body, t);
     const auto begin = std::chrono::steady_clock::now();

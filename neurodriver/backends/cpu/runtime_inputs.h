@@ -21,20 +21,20 @@ struct Entered {
 /* The slots of an input in one row, and a thread's share of them. */
 struct Slots {
     real *row;
-    uint16_t *note;             /* of the row, or null */
+    uint16_t *dirty;            /* of the row, or null */
     integer first;              /* element of column 0 */
     Share mine;                 /* columns */
 
-    /* Set only the bits of `mask` in the note of 16 elements, which may belong to others, too. */
+    /* Set only the bits of `mask` in the dirty marks of 16 elements, which may belong to others, too. */
     void write(integer line, unsigned mask, unsigned bits) const
     {
         const integer b = first + mine.begin, e = first + mine.end;
         if (line * 16 >= b && line * 16 + 16 <= e) {
-            note[line] = (uint16_t)((note[line] & ~mask) | bits);
+            dirty[line] = (uint16_t)((dirty[line] & ~mask) | bits);
             return;
         }
-        __atomic_fetch_and(&note[line], (uint16_t)~(mask & ~bits), __ATOMIC_RELAXED);
-        if (bits) __atomic_fetch_or(&note[line], (uint16_t)bits, __ATOMIC_RELAXED);
+        __atomic_fetch_and(&dirty[line], (uint16_t)~(mask & ~bits), __ATOMIC_RELAXED);
+        if (bits) __atomic_fetch_or(&dirty[line], (uint16_t)bits, __ATOMIC_RELAXED);
     }
 
     void put(int32_t column, real value) const
@@ -42,7 +42,7 @@ struct Slots {
         const integer at = first + column;
         row[at] = value;
         const unsigned bit = 1u << at % 16;
-        if (note) write(at / 16, bit, value != 0 ? bit : 0);
+        if (dirty) write(at / 16, bit, value != 0 ? bit : 0);
     }
 
     /* Put values, or zeros for null, into all columns. */
@@ -52,7 +52,7 @@ struct Slots {
         const size_t bytes = (size_t)(e - b) * sizeof(real);
         if (values) std::memcpy(row + b, values + mine.begin, bytes);
         else std::memset(row + b, 0, bytes);
-        if (!note) return {};
+        if (!dirty) return {};
         Entered all;
         for (integer at = b; values && at < e; ++at) all.others |= (row[at] != 0) & (row[at] != 1);
         for (integer at = b; at < e;) {

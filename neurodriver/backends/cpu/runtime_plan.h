@@ -1,4 +1,4 @@
-/* What the step loop is given: kernels, rings of rows, inputs, and what is recorded. */
+/* Tables that the step loop reads: kernels, rings of rows, inputs, and what is recorded. */
 typedef REAL real;
 typedef long long integer;
 
@@ -9,7 +9,7 @@ extern "C" {
 
 struct nd_kernel {
     nd_update update;
-    nd_update deal;                 /* before each update, or null */
+    nd_update deliver;                 /* before each update, or null */
     nd_args args;
     const integer *cuts;            /* (threads + 1) first component of each thread */
 };
@@ -18,7 +18,7 @@ struct nd_ring {
     real *data;
     integer depth, width;
     integer *active;                /* last step at which a row was not all zero, or null */
-    uint16_t *noted;                /* which of 16 elements of a row may hold an event, or null */
+    uint16_t *dirty;                /* which of 16 elements of a row may hold an event, or null */
     integer *counted;               /* last step at which an event of a row may have been another
                                        number than 1, or null */
     integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
@@ -57,7 +57,7 @@ struct nd_events {                  /* non-zero elements of one variable at ever
 
 struct nd_times {                   /* of a profiled run, in ticks (see `tick`) */
     integer stride;                 /* of the rows of the threads: whole cache lines */
-    integer *spent;                 /* (threads, stride): what each part of the steps took, summed */
+    integer *elapsed;                 /* (threads, stride): what each part of the steps took, summed */
     integer *stamps;                /* (threads, stride): one step of the last call: where its parts
                                        begin, since the call began, and the end; 0: not done */
     integer ticks, nanoseconds;     /* of all calls, by this clock and by another */

@@ -1,4 +1,4 @@
-/* Rows of rings: which part of one a thread has, what it holds, and what is copied from it. */
+/* Rows of rings: the share of a thread, tests for events, and copies. */
 namespace {
 
 struct Share { integer begin, end; };
@@ -55,26 +55,26 @@ inline void copy(const nd_probe &p, const real *from, Share mine, integer slot)
     }
 }
 
-/* Whether some columns lie side by side where nothing is noted. */
+/* Whether some columns are adjacent and none of them is dirty. */
 inline bool silent(const nd_ring &ring, const nd_events &e, integer k, integer c, integer size)
 {
     const integer b = e.contiguous ? e.elements[0] + c : e.elements[c];
     const integer l = e.contiguous ? b + size - 1 : e.elements[c + size - 1];
-    if (!ring.noted || l - b != size - 1) return false;
-    const uint16_t *note = ring.noted + k % ring.depth * (ring.width / 16);
-    return !note[b / 16] && !note[l / 16];
+    if (!ring.dirty || l - b != size - 1) return false;
+    const uint16_t *dirty = ring.dirty + k % ring.depth * (ring.width / 16);
+    return !dirty[b / 16] && !dirty[l / 16];
 }
 
-/* First column from `c` on that something may be noted of; 64 are passed at a time. */
+/* First column from `c` on that may be dirty; tests 64 columns at a time. */
 inline integer next(const nd_ring &ring, const nd_events &e, integer k, integer c, integer end)
 {
-    if (!e.contiguous || !ring.noted) return c;
-    const uint16_t *note = ring.noted + k % ring.depth * (ring.width / 16);
+    if (!e.contiguous || !ring.dirty) return c;
+    const uint16_t *dirty = ring.dirty + k % ring.depth * (ring.width / 16);
     for (; c + 64 <= end; c += 64) {
         const integer b = e.elements[0] + c;
         uint64_t four;
-        std::memcpy(&four, note + b / 16, sizeof four);
-        if (four || (b % 16 && note[b / 16 + 4])) break;
+        std::memcpy(&four, dirty + b / 16, sizeof four);
+        if (four || (b % 16 && dirty[b / 16 + 4])) break;
     }
     return c;
 }

@@ -44,8 +44,9 @@ public:
     NoSubnormals(const NoSubnormals &) = delete;
 };
 
-/* Returns whether others may have run on this thread's processor meanwhile. Another of its team
- * gives it back at once; who keeps it for long is somebody else, from whom a sleeper gets it sooner. */
+/* Waits while `word` is `old`: spins, then yields, then sleeps. Returns true if another thread may have
+ * run on this processor meanwhile. A thread of the same team gives it back at once; if it is taken for
+ * long, another program runs, and a sleeping thread gets the processor back sooner. */
 inline bool wait_while(std::atomic<uint32_t> &word, uint32_t old)
 {
     using clock = std::chrono::steady_clock;
@@ -68,9 +69,10 @@ inline bool wait_while(std::atomic<uint32_t> &word, uint32_t old)
     return true;
 }
 
-/* Threads that meet, each on a processor of its own where there are as many. A system wakes a thread
- * on the processor of the one that wakes it, which then spins there for a thread that cannot run;
- * left alone, it parts them after 20 ms, a thousand steps of a small circuit. */
+/* A team of threads with a barrier, each on a processor of its own if there are enough. An operating
+ * system may wake a thread on the processor of the thread that wakes it. That one spins, so the new
+ * thread cannot run. Left alone, the system separates them after 20 ms: a thousand steps of a small
+ * circuit. */
 class Team {
     alignas(64) std::atomic<uint32_t> arrived{0};
     alignas(64) std::atomic<uint32_t> phase{0};
@@ -82,7 +84,7 @@ public:
         for (auto &one : processor) one.store(-1, std::memory_order_relaxed);
     }
 
-    void meet(integer thread)
+    void barrier(integer thread)
     {
         const uint32_t members = (uint32_t)processor.size();
         if (members == 1) return;
@@ -96,8 +98,8 @@ public:
         }
     }
 
-    /* Leave the processors of the threads before this one, if there are others. That is a question
-     * of this moment: the thread may run wherever it might before. */
+    /* Move away from the processors of the threads before this one, if others are free. The affinity of
+     * the thread stays as it was. */
     void settle(integer thread)
     {
 #ifdef __linux__
@@ -116,7 +118,7 @@ public:
         }
         if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free)) return;
         processor[thread].store(sched_getcpu(), std::memory_order_relaxed);
-        if (!sched_getaffinity(0, sizeof now, &now) && CPU_EQUAL(&now, &free))  /* nobody else's */
+        if (!sched_getaffinity(0, sizeof now, &now) && CPU_EQUAL(&now, &free))  /* unless another program changed it */
             sched_setaffinity(0, sizeof allowed, &allowed);
 #else
         (void)thread;

@@ -1,7 +1,7 @@
-/* The times of a profiled run. */
+/* Timers of a profiled run. */
 namespace {
 
-/* Now, by the clock that is cheapest to read: a step may take a microsecond. */
+/* The cheapest clock: a step may take a microsecond. */
 inline integer tick()
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -11,13 +11,13 @@ inline integer tick()
 #endif
 }
 
-/* The time of one thread, part by part without a gap: recording, the kernels, inputs, barrier. */
-struct Laps {
-    integer *spent, *stamps;
+/* Times the parts of the steps of one thread: recording, each kernel, inputs, barrier. */
+struct PartTimer {
+    integer *elapsed, *stamps;
     integer origin, last;
 
-    Laps(const nd_times *times, integer thread, integer began)
-        : spent(times->spent + thread * times->stride), stamps(times->stamps + thread * times->stride),
+    PartTimer(const nd_times *times, integer thread, integer began)
+        : elapsed(times->elapsed + thread * times->stride), stamps(times->stamps + thread * times->stride),
           origin(began), last(tick())
     {
         std::memset(stamps, 0, (size_t)times->stride * sizeof(integer));
@@ -26,7 +26,7 @@ struct Laps {
     void part(integer number, bool shown = false)
     {
         const integer now = tick();
-        spent[number] += now - last;
+        elapsed[number] += now - last;
         if (shown) {
             stamps[number] = last - origin;
             stamps[number + 1] = now - origin;
@@ -35,8 +35,8 @@ struct Laps {
     }
 };
 
-struct NoLaps {
-    NoLaps(const nd_times *, integer, integer) {}
+struct NoTimer {
+    NoTimer(const nd_times *, integer, integer) {}
     void part(integer, bool = false) {}
 };
 

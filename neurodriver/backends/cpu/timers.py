@@ -1,4 +1,4 @@
-"""What the parts of the steps of a profiled run take, thread by thread."""
+"""Timers of a profiled run: the seconds of each thread in each part of the steps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _i64, _ptr = ct.c_longlong, ct.c_void_p
 class _Times(ct.Structure):
     """What the step loop fills (``nd_times`` of runtime.cpp)."""
 
-    _fields_ = [("stride", _i64), ("spent", _ptr), ("stamps", _ptr), ("ticks", _i64),
+    _fields_ = [("stride", _i64), ("elapsed", _ptr), ("stamps", _ptr), ("ticks", _i64),
                 ("nanoseconds", _i64)]  # fmt: skip
 
 
 class Launch:
-    """Advances all components of a kernel by one step, for an instance, and notes the seconds."""
+    """Advances all components of a kernel by one step, for an instance, and times it."""
 
     def __init__(self, runtime: ct.CDLL, kernel: ct.Structure, count: int) -> None:
         self._runtime, self._kernel, self._count = runtime, kernel, count
@@ -36,8 +36,8 @@ class Launch:
         self.seconds += time.perf_counter() - begin
 
 
-class Laps:
-    """Memory for the times, and what they are in seconds.
+class StepTimers:
+    """Holds the memory of the timers and converts ticks to seconds.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class Laps:
         self._parts = ["recording", *kernels, "inputs", "barrier"]
         line = LINE // 8
         stride = -(-(len(self._parts) + 1) // line) * line
-        self._spent = aligned(threads * stride, np.int64)
+        self._elapsed = aligned(threads * stride, np.int64)
         self._stamps = aligned(threads * stride, np.int64)
-        addresses = self._spent.ctypes.data, self._stamps.ctypes.data
+        addresses = self._elapsed.ctypes.data, self._stamps.ctypes.data
         self.filled = _Times(stride, *addresses, 0, 0)
 
     def _seconds(self, ticks: NDArray[np.int64], columns: int) -> NDArray[np.float64]:
@@ -71,7 +71,7 @@ class Laps:
 
     def times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, then of the rest; all threads together."""
-        seconds = self._seconds(self._spent, len(self._parts)).sum(axis=0).tolist()
+        seconds = self._seconds(self._elapsed, len(self._parts)).sum(axis=0).tolist()
         recording, *kernels, inputs, barrier = seconds
         own = iter(kernels)
         units = [
@@ -82,7 +82,7 @@ class Laps:
         return [(u.kernel.name, s) for u, s in zip(self._units, units, strict=True)] + rest
 
     def step(self) -> list[tuple[int, str, float, float]]:
-        """Return thread, name, begin and end of the parts of the step that was noted.
+        """Return thread, name, begin and end of the parts of the step that was traced.
 
         In seconds since the last call began.
         """

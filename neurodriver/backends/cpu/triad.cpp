@@ -16,7 +16,7 @@ static double best(T *a, const T *b, const T *c, long long n, int threads, int p
     std::atomic<bool> over{false};
     double shortest = 1e300;
     const auto first = clock::now();
-    auto meet = [&] {
+    auto barrier = [&] {
         const int now = round.load();
         if (arrived.fetch_add(1) + 1 == threads) { arrived = 0; round.fetch_add(1); }
         else while (round.load() == now) std::this_thread::yield();
@@ -25,11 +25,11 @@ static double best(T *a, const T *b, const T *c, long long n, int threads, int p
         for (int p = 0; p < passes * blocks && !over; ++p) {
             const long long from = p % blocks * size;
             const long long begin = from + size * t / threads, end = from + size * (t + 1) / threads;
-            meet();
+            barrier();
             const auto start = clock::now();
             for (long long i = begin; i < end; ++i) a[i] = b[i] + (T)3 * c[i];
             if (t == 0) over = std::chrono::duration<double>(clock::now() - first).count() > limit;
-            meet();  /* all read `over` after it, before it may change again */
+            barrier();  /* all read `over` after it, before it may change again */
             const std::chrono::duration<double> spent = clock::now() - start;
             if (t == 0 && spent.count() < shortest) shortest = spent.count();
         }

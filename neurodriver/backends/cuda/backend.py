@@ -18,7 +18,7 @@ from ...plan.arrays import Key
 from ...plan.program import Program
 from ...profiling.phases import current
 from ..instances import Instances
-from ..tables import Events, InputTable, Probe
+from ..tables import EventTable, InputTable, Probe
 from . import schedule
 from .binding import Binding
 from .bits import before
@@ -27,11 +27,11 @@ from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .gates import Gates, Serve
 from .lane import Lane
-from .on_device import DevicePlace
-from .spike_delivery import mail_of, parts_of
+from .on_device import DeviceMemory
+from .spike_delivery import parts_of, plan_delivery
 from .staging import Staging
-from .timers import Laps, peak_bandwidth
-from .transfers import Records, Twins
+from .timers import DeviceTimers, peak_bandwidth
+from .transfers import ChunkRecords, Twins
 
 
 class CUDABackend:
@@ -67,7 +67,7 @@ class CUDABackend:
         program: Program,
         device: int = 0,
         executor: str = "resident",
-        plan: schedule.Plan | None = None,
+        plan: schedule.LaunchPlan | None = None,
         fuzz: int = 0,
         gates: bool = False,
     ) -> None:
@@ -79,10 +79,10 @@ class CUDABackend:
         self.memory = self.binding.memory
         self.ring_address = self.binding.ring_address
         self.active_address = self.binding.active_address
-        place = DevicePlace(self.binding)
-        self.mail = mail_of(program, executor == "stepwise")
+        place = DeviceMemory(self.binding)
+        self.delivery = plan_delivery(program, executor == "stepwise")
         with self.device.current():
-            self.binding.allocate(self.mail.wanted())
+            self.binding.allocate(self.delivery.wanted())
             self.instances = Instances(program, place)
             self.generated = generate(program, self.instances.templates)
             self.binding.take(self.generated)
@@ -97,7 +97,9 @@ class CUDABackend:
             self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device) for _ in range(2)]
             self._sent = self.device.cuda.Event()
-        self._laps = Laps(self.device, self.generated.tasks, self.code if current().on else None)
+        self._timers = DeviceTimers(
+            self.device, self.generated.tasks, self.code if current().on else None
+        )
         asks = any(unit.kernel.record for unit in self.generated.tasks)
         shared = self.plan.shape.scratch(self.dtype.itemsize) if asks else 0
         self._launches = Launches(self.device, self.code, self.plan, how, shared)
@@ -110,38 +112,38 @@ class CUDABackend:
         )
         self.inputs: list[InputTable] = []
         self.probes: list[Probe] = []
-        self.events: list[Events] = []
+        self.events: list[EventTable] = []
         self.exports: list[Probe] = []
-        self._stages: list[Staging | Records] = []
-        self._flying: list[Lane] = []
+        self._stages: list[Staging | ChunkRecords] = []
+        self._in_flight: list[Lane] = []
         self._arrived = self._lanes[0]
-        self._landed = 0
+        self._completed = 0
         self._open = True
 
-    def _planned(self, given: schedule.Plan | None) -> schedule.Plan:
+    def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide the circuit runs."""
         units, device, word = self.generated.tasks, self.device, self.dtype.itemsize
         plan = given or schedule.choose(
-            units, device.processors, device.clusters, word, self.mail.load
+            units, device.processors, device.clusters, word, self.delivery.load
         )
         marks = bool(self.program.custom) or any("nd_silent(" in u.kernel.text for u in units)
-        gates, window = self.gates.possible, self.mail.window
+        gates, window = self.gates.possible, self.delivery.window
         shape = replace(plan.shape, window=window, marks=marks, gates=gates)
         return schedule.finished(replace(plan, shape=shape), units, word)
 
     def _built(self) -> Loaded:
         """Compile the text of the circuit; in a profile it counts what its parts take."""
         parts = parts_of(self.generated, self.plan, self.binding)
-        shape = replace(self.plan.shape, laps=current().on)
+        shape = replace(self.plan.shape, timers=current().on)
         text = device_text(parts, self.dtype.name, shape)
         code = Loaded(self.device, compile_cubin(text, self.device.arch))
-        self.mail.bring(self.device, code, self.binding.pool)
+        self.delivery.bring(self.device, code, self.binding.pool)
         return code
 
     # -- memory ---------------------------------------------------------------------------------
 
     def publish(self) -> None:
-        """Bring the program to the device; fill row 0 with outputs, and every row with row 0."""
+        """Copy the program to the device; fill row 0 with outputs, and every row with row 0."""
         with self.device.current():
             self.binding.publish(self.code)
             self.instances.pre_run()
@@ -174,10 +176,10 @@ class CUDABackend:
         self,
         inputs: list[InputTable],
         probes: list[Probe],
-        events: list[Events],
+        events: list[EventTable],
         exports: Sequence[Probe] = (),
     ) -> None:
-        """Deal the work to warps.
+        """Distribute the work over warps.
 
         Their pointers may be changed between calls of ``run``.
         """
@@ -187,8 +189,8 @@ class CUDABackend:
             self._staging = Staging(self, inputs, probes, events, self.exports)
             self._stages = [self._staging, *(lane.records for lane in self._lanes)]
             given, *rest = self._staging.pieces
-            dealing = [self.mail.dealers(self.plan, self.generated.tasks)]
-            self._launches.deal(self.generated.tasks, [given, dealing, *rest])
+            delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
+            self._launches.distribute(self.generated.tasks, [given, delivery, *rest])
 
     @property
     def longest(self) -> int:
@@ -204,7 +206,7 @@ class CUDABackend:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
         with held_back(self.gates.window > 0):
             done = self.begin(first, steps, beside=False)
-            done = self.gates.pass_all(first, first + done, self._flying[0].ended)
+            done = self.gates.pass_all(first, first + done, self._in_flight[0].ended)
         self.land(done)
         if self.gates.window:
             self._launches.arrivals = self.gates.arrivals
@@ -215,18 +217,18 @@ class CUDABackend:
         return self.gates.set(window, serve)
 
     @property
-    def landed(self) -> int:
-        """How many calls have brought their rows so far."""
-        return self._landed
+    def completed(self) -> int:
+        """Number of completed calls."""
+        return self._completed
 
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
         self._check_open()
         steps = min(steps, self.longest)
-        lane = next(one for one in self._lanes if one not in self._flying)
+        lane = next(one for one in self._lanes if one not in self._in_flight)
         device = self.device
         with device.current():
-            if self._flying:
+            if self._in_flight:
                 self._sent.synchronize()  # what the last call sent lies where this one writes
             self._staging.send(first, steps, lane.records)
             if beside:
@@ -240,13 +242,13 @@ class CUDABackend:
             lane.records.begin_receiving(beside)
             lane.here.record(device.drain if beside else device.stream)
         self._staging.expect(lane)
-        self._flying.append(lane)
+        self._in_flight.append(lane)
         self._done += steps
         return steps
 
     def land(self, steps: int = sys.maxsize) -> None:
         """Wait for the rows and events of the call that was begun first, of so many steps."""
-        lane = self._flying[0]
+        lane = self._in_flight[0]
         with self.device.current():
             lane.here.synchronize()
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
@@ -254,7 +256,7 @@ class CUDABackend:
             collect()
         self._arrived = lane
         self._found = [before(find(), steps) for find in lane.events]
-        self._flying, self._landed = self._flying[1:], self._landed + 1
+        self._in_flight, self._completed = self._in_flight[1:], self._completed + 1
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""
@@ -272,7 +274,7 @@ class CUDABackend:
 
     def _launch_alone(self, number: int, step: int) -> None:
         """Advance a unit by one step for its instance."""
-        with self._laps.launched(number), self.instances.place.current():
+        with self._timers.launched(number), self.instances.place.current():
             self._launches.advance_unit(number, step)
 
     def worked(self) -> list[int]:
@@ -282,10 +284,10 @@ class CUDABackend:
 
     def profile_times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""
-        return self._laps.times(self.device_seconds, self.threads)
+        return self._timers.times(self.device_seconds, self.threads)
 
     def profile_step(self) -> list[tuple[int, str, float, float]]:
-        """Return nothing: a call is under way when it is asked for this."""
+        """Return nothing: a call is in flight when this is called."""
         return []
 
     def peak_bandwidth(self) -> float:

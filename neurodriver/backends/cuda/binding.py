@@ -12,7 +12,7 @@ from ...codegen.generate import Generated, Sending, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
-from ...plan.arrays import SEED, Key, Kind, Variable
+from ...plan.arrays import SEED, Key, Kind, VariableOwner
 from ...plan.program import Program
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
@@ -51,7 +51,7 @@ class Binding:
         self._tasks: tuple[Task, ...] = ()
 
     def allocate(self, more: Mapping[str, int]) -> None:
-        """Take the memory of all arrays, and bring what they begin with.
+        """Allocate all arrays, and copy their initial values.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Binding:
         return self.pool.address[f"ring:{variable}"] + LANES * self.dtype.itemsize
 
     def active_address(self, variable: str) -> int:
-        """Return the notes on rows of events of a variable, 0 where there are none."""
+        """Return the address of the active rows of a variable, 0 where there are none."""
         return self.pool.address.get(f"active:{variable}", 0)
 
     def _row_bytes(self, variable: str) -> int:
@@ -91,7 +91,7 @@ class Binding:
 
     def address(self, key: Key) -> int:
         """Return where an array lies."""
-        if not isinstance(key.owner, Variable):
+        if not isinstance(key.owner, VariableOwner):
             return self.pool.address[key]
         variable = key.owner.name
         ring = key.kind is not Kind.ACTIVITY
@@ -117,7 +117,7 @@ class Binding:
     # -- before the first step ------------------------------------------------------------------
 
     def publish(self, code: Loaded) -> None:
-        """Bring the program to the device; compute its constants and row 0 there.
+        """Copy the program to the device; compute its constants and row 0 there.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Binding:
             self._spread(variable)
 
     def _take_constants(self, code: Loaded, number: int) -> None:
-        """Bring a kernel's table, with the constants computed on the device, to its place."""
+        """Copy a kernel's table, with the constants computed on the device, to constant memory."""
         table = np.empty(sum(_sizes(self._kernels[number])), np.uint64)
         self.device.download(self.tables.address[f"table {number}"], table)
         self.device.upload(code.address(table_name(number)), table)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...errors import CompileError
 from ...native.compiler import build, find_compiler
 
-Found = tuple[NDArray[np.int64], NDArray[np.int32]]
+EventList = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Steps and columns of events."""
 
 
@@ -34,7 +34,7 @@ class Bits:
         # not made anew for each call: new memory costs a page fault each 4 kB
         self._step, self._column = np.empty(0, np.int64), np.empty(0, np.int32)
 
-    def found(self, flat: NDArray[np.uint32]) -> Found:
+    def found(self, flat: NDArray[np.uint32]) -> EventList:
         """Return steps, counted from the first row, and columns of the events, in this order.
 
         Parameters
@@ -49,7 +49,7 @@ class Bits:
         columns : (n,) int32
         """
         if self._library is None:
-            return found_by_numpy(flat, self._words)
+            return events_by_numpy(flat, self._words)
         rows = len(flat) // max(self._words, 1)
         while True:
             room = len(self._step)
@@ -61,13 +61,13 @@ class Bits:
             self._step, self._column = np.empty(room, np.int64), np.empty(room, np.int32)
 
 
-def before(found: Found, steps: int) -> Found:
+def before(found: EventList, steps: int) -> EventList:
     """Return the events of the first steps alone; they are in the order of their steps."""
     count = int(np.searchsorted(found[0], steps))
     return found[0][:count], found[1][:count]
 
 
-def found_by_numpy(flat: NDArray[np.uint32], words: int) -> Found:
+def events_by_numpy(flat: NDArray[np.uint32], words: int) -> EventList:
     """Return what `Bits.found` does, without compiled code."""
     some = np.flatnonzero(flat)
     each = np.unpackbits(flat[some].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")

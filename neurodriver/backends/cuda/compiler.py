@@ -45,7 +45,7 @@ def compile_cubin(text: str, arch: str, options: Sequence[str] = ()) -> bytes:
     """Return the machine code of a text in CUDA C++; compiled once per cache.
 
     With ``NEURODRIVER_DEBUG`` it is compiled anew, with line numbers, and the registers and the
-    spilled bytes of each kernel are told.
+    spilled bytes of each kernel are printed.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ _KERNEL = re.compile(
 
 
 def resources(said: str) -> list[str]:
-    """Return a line for each kernel that ``--ptxas-options=-v`` has told about."""
+    """Return a line for each kernel that ``--ptxas-options=-v`` has reported."""
     return [
         f"{found['kernel']}: {found['registers']} registers{found['more']}, {found['stack']} bytes "
         f"stack, {found['stored']} + {found['loaded']} bytes spilled and loaded"

@@ -113,7 +113,7 @@ _waiting = 0
 def held_back(really: bool) -> Iterator[None]:
     """Give no dropped device's memory back meanwhile: a kernel waits for this process.
 
-    Freeing waits for kernels, and lets no other thread of Python go on.
+    Freeing waits for kernels, and blocks the other threads of Python.
     """
     global _waiting
     _waiting += really
@@ -264,7 +264,7 @@ class Pool:
     Raises
     ------
     DeviceError
-        When the device has not as much memory: how much was asked for what.
+        When the device has not as much memory: the message lists what needs how much.
     """
 
     def __init__(self, device: Device, wanted: Mapping[Any, int]) -> None:
@@ -272,10 +272,10 @@ class Pool:
         free = device.free()
         if total > free:
             most = sorted(wanted, key=lambda what: wanted[what], reverse=True)[:3]
-            told = ", ".join(f"{what}: {wanted[what] / 2**30:.2f}" for what in most)
+            sizes = ", ".join(f"{what}: {wanted[what] / 2**30:.2f}" for what in most)
             raise DeviceError(
                 f"GPU {device.number} ({device.name}) has {free / 2**30:.2f} GiB free, the circuit "
-                f"needs {total / 2**30:.2f} GiB (most of it, in GiB: {told}); use a smaller "
+                f"needs {total / 2**30:.2f} GiB (most of it, in GiB: {sizes}); use a smaller "
                 f"circuit, shorter delays or float32"
             )
         self._memory = device.cuda.mem_alloc(max(total, ALIGNMENT))
@@ -342,7 +342,7 @@ def launch(
     values, types : tuple
         Arguments and their ctypes.
     width : {"alone", "block", "cluster", "grid"}
-        Who meets at a barrier: blocks that do are on the device all at once.
+        Scope of a barrier: its blocks are on the device all at once.
     shared : int
         Bytes of shared memory of a block.
     """

@@ -1,6 +1,7 @@
-"""How the steps of a chunk become launches: one for all of them, or one for each kernel and step.
+"""Executors: the steps of a chunk -> launches of the kernel.
 
-The results are the same: every launch does items of the same step loop.
+``Resident`` advances all steps in one launch. ``Stepwise`` launches each unit in each step. Both
+give the same results, because all launches run items of the same step loop.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ _BEFORE, _STEPS, _AFTER = 1, 2, 4
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
 Pieces = Sequence[Sequence[schedule.Items]]
-"""Items of each table of what is injected, dealt out, sampled, scanned for events, exported."""
+"""Items of each table of what is injected, delivered, sampled, scanned for events, exported."""
 
 
 class Executor(Protocol):
-    """Goes from step to step."""
+    """Chooses the lists of items and launches them."""
 
-    def lists(self, plan: schedule.Plan, units: Sequence[Task], pieces: Pieces) -> list[Any]:
+    def lists(self, plan: schedule.LaunchPlan, units: Sequence[Task], pieces: Pieces) -> list[Any]:
         """Return the lists of its launches; the exports are in the last one."""
         ...
 
     def advance(self, launches: Launches, first: int, end: int) -> None:
-        """Begin the launches of steps ``first`` to ``end - 1``."""
+        """Queue the launches of steps ``first`` to ``end - 1``."""
         ...
 
 
@@ -38,11 +39,11 @@ class Resident:
     """One launch advances all steps of a chunk."""
 
     def lists(
-        self, plan: schedule.Plan, units: Sequence[Task], pieces: Pieces
+        self, plan: schedule.LaunchPlan, units: Sequence[Task], pieces: Pieces
     ) -> list[schedule.Lists]:
         """Return the one list."""
         flat = [items for kind in pieces for items in kind]
-        return [schedule.deal(plan, units, schedule.over(flat, plan.shape.window))]
+        return [schedule.distribute(plan, units, schedule.over(flat, plan.shape.window))]
 
     def advance(self, launches: Launches, first: int, end: int) -> None:
         """Begin the launch."""
@@ -53,7 +54,7 @@ class Stepwise:
     """One launch for each kernel and step, and one for what enters and leaves."""
 
     def lists(
-        self, plan: schedule.Plan, units: Sequence[Task], pieces: Pieces
+        self, plan: schedule.LaunchPlan, units: Sequence[Task], pieces: Pieces
     ) -> list[schedule.Lists]:
         """Return what injects the first inputs, the units, and all that enters and leaves."""
         flat = [items for kind in pieces for items in kind if len(items)]
@@ -90,7 +91,7 @@ def executor_of(name: str) -> Executor:
 
 
 class Launches:
-    """Lists of items on a device, and the kernel that does them.
+    """Lists of items on a device, and the kernel that processes them.
 
     Parameters
     ----------
@@ -108,11 +109,16 @@ class Launches:
     exports : bool
         Whether rows go to other processes.
     arrivals : int
-        At the barrier of the grid so far; gates of a launch add theirs.
+        Arrivals at the barrier of the grid so far, gates included.
     """
 
     def __init__(
-        self, device: Device, code: Loaded, plan: schedule.Plan, executor: Executor, shared: int
+        self,
+        device: Device,
+        code: Loaded,
+        plan: schedule.LaunchPlan,
+        executor: Executor,
+        shared: int,
     ) -> None:
         self.device, self.plan, self.executor = device, plan, executor
         self.steps, self.exports = 0, False
@@ -121,19 +127,19 @@ class Launches:
         self._lists: list[tuple[int, int, int, Any]] = []
         self.arrivals = 0
 
-    def deal(self, units: Sequence[Task], pieces: Pieces) -> None:
-        """Deal the work to warps, for the launches of a step and for those of instances."""
+    def distribute(self, units: Sequence[Task], pieces: Pieces) -> None:
+        """Distribute the items over warps, for the launches of a step and those of instances."""
         lists = self.executor.lists(self.plan, units, pieces)
         made = [(i, u) for i, u in enumerate(units) if u.stepwise]
         self.steps, self.exports = len(lists), bool(pieces[-1])
-        self._place_of = {i: self.steps + n for n, (i, _) in enumerate(made)}
+        self._list_of = {i: self.steps + n for n, (i, _) in enumerate(made)}
         lists += [
             schedule.one_each(schedule.unit_items(u, i, self.plan.own[i])[0]) for i, u in made
         ]
-        self._lists = [self._placed(one) for one in lists]
+        self._lists = [self._upload(one) for one in lists]
 
-    def _placed(self, one: schedule.Lists) -> tuple[int, int, int, Any]:
-        """Bring lists to the device: addresses, blocks, and what holds the memory."""
+    def _upload(self, one: schedule.Lists) -> tuple[int, int, int, Any]:
+        """Copy lists to the device; return their addresses, blocks, and the memory object."""
         warps = len(one.offsets) - 1
         per_block = self.plan.shape.threads // schedule.WARP
         whole = -(-warps // per_block) * per_block  # spare warps of the last block idle
@@ -154,7 +160,7 @@ class Launches:
 
     def advance_unit(self, number: int, step: int) -> None:
         """Begin to advance a unit by one step, for its instance."""
-        self.launch(self._place_of[number], step, step + 1, step + 1, _STEPS, "alone")
+        self.launch(self._list_of[number], step, step + 1, step + 1, _STEPS, "alone")
 
     def export_again(self, step: int) -> None:
         """Begin to take the rows for other processes that step ``step`` has written once more."""
@@ -179,6 +185,6 @@ class Launches:
         threads = self.plan.shape.threads
         launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)
         if width == "grid":
-            steps = self.plan.shape.meetings(first, last) if parts & _STEPS else 0
-            meetings = steps + bool(parts & _BEFORE)
-            self.arrivals = (self.arrivals + blocks * meetings) & 0xFFFF_FFFF
+            steps = self.plan.shape.barriers(first, last) if parts & _STEPS else 0
+            barriers = steps + bool(parts & _BEFORE)
+            self.arrivals = (self.arrivals + blocks * barriers) & 0xFFFF_FFFF

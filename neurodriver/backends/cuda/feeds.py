@@ -1,4 +1,10 @@
-"""What enters and leaves the device during a chunk of steps: inputs, rows, events."""
+"""The stages of a chunk of steps on a device: one object for each input, recorder and export.
+
+* ``InputStage`` copies the values of an input to the device, and says for each step which row of
+  them is injected.
+* ``ProbeStage`` returns recorded rows to the host.
+* ``EventStage`` returns events, which leave the device as bits.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...inputs.base import EventChunk
-from ..tables import Events, InputTable, Probe
-from .bits import Bits, Found
-from .transfers import Growing, Records, at
+from ..tables import EventTable, InputTable, Probe
+from .bits import Bits, EventList
+from .transfers import ChunkRecords, Growing, at
 
 if TYPE_CHECKING:
     from ...plan.layout import Ring
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
     from .backend import CUDABackend
 
 NOTHING = -2
-"""Action of a step at which a row holds already what it shall hold."""
+"""Action of a step whose row already holds the values."""
 
 _UNKNOWN = -2
 
@@ -92,7 +98,7 @@ class InputStage:
         return True
 
     def bring(self, actions: int) -> Fields:
-        """Begin to bring the values to the device; return the fields of the kernel's table.
+        """Queue the copy of the values to the device; return the fields of the kernel's table.
 
         Parameters
         ----------
@@ -101,25 +107,25 @@ class InputStage:
         """
         table, twins = self._table, self._owner.twins
         size = self._used * self._row_bytes
-        place = twins.of(table.table)
-        if place:
+        address = twins.of(table.table)
+        if address:
             twins.send(table.table, size)
-            return (self._head, place, actions, *self._tail)
-        place = self._values.room(max(size, 1))
+            return (self._head, address, actions, *self._tail)
+        address = self._values.room(max(size, 1))
         version = table.version
         if size and (not version or version != self._held or self._used > self._rows):
             # memory that is not page-locked has been read when this returns
-            self._owner.device.send(place, table.table, size)
+            self._owner.device.send(address, table.table, size)
             self._held = version or -1
             self._rows = self._used
-        return (self._head, place, actions, *self._tail)
+        return (self._head, address, actions, *self._tail)
 
     def _actions_of(self, rows: NDArray[np.int32], first: int) -> NDArray[np.int32]:
-        """Leave out steps whose row holds the same values already."""
+        """Return the actions of steps; ``NOTHING`` where the row already holds the values."""
         table, depth = self._table, self._ring.depth
         version = np.int64(table.version) << 32
-        known = version + rows.astype(np.int64) + 1 if table.version else np.int64(_UNKNOWN)
-        content = np.where(rows < 0, 0, known)
+        identity = version + rows.astype(np.int64) + 1 if table.version else np.int64(_UNKNOWN)
+        content = np.where(rows < 0, 0, identity)
         steps = len(rows)
         row = np.arange(first, first + steps) - table.back
         content[row < 0] = _UNKNOWN
@@ -127,13 +133,13 @@ class InputStage:
         early = min(depth, steps)
         before[:early] = self._content[row[:early] % depth]
         before[early:] = content[: steps - early]
-        told = (content == before) & (content != _UNKNOWN)
+        unchanged = (content == before) & (content != _UNKNOWN)
         if self._events:
-            told &= rows < 0  # a row of events has to be noted as such at its step
+            unchanged &= rows < 0  # a row of events is marked at its own step
         late = slice(max(0, steps - depth), steps)
         keep = row[late] >= 0
         self._content[row[late][keep] % depth] = content[late][keep]
-        return np.where(told, NOTHING, rows).astype(np.int32)
+        return np.where(unchanged, NOTHING, rows).astype(np.int32)
 
     def free(self) -> None:
         """Give the memory back."""
@@ -141,9 +147,9 @@ class InputStage:
 
 
 class _Elements:
-    """Which elements of a row are taken: from ``start`` on, or those of a list on the device."""
+    """The recorded elements of a row: from ``start`` on, or a list on the device."""
 
-    def __init__(self, owner: CUDABackend, table: Probe | Events) -> None:
+    def __init__(self, owner: CUDABackend, table: Probe | EventTable) -> None:
         self._memory = Growing(owner.device)
         self.start, self.list = 0, 0
         elements = at(table.elements, (table.count,), np.int32)
@@ -179,7 +185,7 @@ class ProbeStage:
         self._twin, self._taken = 0, 0
 
     def expect(self, first: int, steps: int) -> int:
-        """Return the bytes of a chunk's rows that have no place on the device yet."""
+        """Return the bytes of a chunk's rows that need memory on the device."""
         interval = self._probe.interval
         taken = steps if self._exported else (first + steps) // interval - first // interval
         self._taken = taken * self.row_bytes
@@ -189,22 +195,22 @@ class ProbeStage:
             return 0
         return self._taken
 
-    def fields(self, first: int, place: int) -> Fields:
-        """Return the fields of the kernel's table, for rows that have room at ``place``."""
-        self._place = self._twin or place
+    def fields(self, first: int, address: int) -> Fields:
+        """Return the fields of the kernel's table, for rows at ``address``."""
+        self._address = self._twin or address
         interval = self._probe.interval
-        return (*self._head, self._place, *self._tail, -(first + 1) % interval, interval)
+        return (*self._head, self._address, *self._tail, -(first + 1) % interval, interval)
 
     def again(self) -> None:
-        """Begin to bring the rows of the last chunk once more."""
+        """Queue the copy of the rows of the last chunk once more."""
         if self._taken:
-            self._owner.device.receive(self._probe.rows, self._place, self._taken)
+            self._owner.device.receive(self._probe.rows, self._address, self._taken)
 
-    def collector(self, records: Records) -> Callable[[], None]:
-        """Return what brings the rows of this chunk to where the host wants them."""
+    def collector(self, records: ChunkRecords) -> Callable[[], None]:
+        """Return the function that copies the rows of this chunk to the recorder's buffer."""
         target = self._probe.rows
         size = 0 if self._twin else self._taken
-        source = records.here(self._place) if size else 0
+        source = records.here(self._address) if size else 0
 
         def collect() -> None:
             if size:
@@ -223,17 +229,17 @@ class EventStage:
     Parameters
     ----------
     owner : CUDABackend
-    events : Events
+    events : EventTable
     scanned : bool
-        Whether each row has to be looked through in any case.
+        Whether each row is scanned in any case.
 
     Attributes
     ----------
     scanned : bool
-        Whether each row is looked through; if not, whoever computes an event notes it.
+        Whether each row is scanned; if not, the warp that computes an event records it.
     """
 
-    def __init__(self, owner: CUDABackend, events: Events, scanned: bool = False) -> None:
+    def __init__(self, owner: CUDABackend, events: EventTable, scanned: bool = False) -> None:
         ring = list(owner.program.layout.rings.values())[events.ring]
         self._elements = _Elements(owner, events)
         taken = at(events.elements, (events.count,), np.int32)
@@ -249,7 +255,7 @@ class EventStage:
         self._bits = Bits(self.words)
         self._head = owner.ring_address(ring.variable), self._elements.list
         shape = ring.width, ring.depth, self._elements.start, events.count, self.words
-        self.scanned = scanned or not _noted(owner.program, ring)[taken].all()
+        self.scanned = scanned or not _recorded_by_warps(owner.program, ring)[taken].all()
         self._tail = (owner.active_address(ring.variable), *shape, columns)
         self._steps = 0
 
@@ -258,14 +264,14 @@ class EventStage:
         self._steps = steps
         return steps * self.row_bytes
 
-    def fields(self, first: int, place: int) -> Fields:
-        """Return the fields of the kernel's table, for bits that have room at ``place``."""
-        self._place = place
-        return (*self._head, place, *self._tail)
+    def fields(self, first: int, address: int) -> Fields:
+        """Return the fields of the kernel's table, for bits at ``address``."""
+        self._address = address
+        return (*self._head, address, *self._tail)
 
-    def collector(self, records: Records) -> Callable[[], Found]:
-        """Return what finds the events of this chunk."""
-        flat = at(records.here(self._place), (self._steps * self.words,), np.uint32)
+    def collector(self, records: ChunkRecords) -> Callable[[], EventList]:
+        """Return the function that reads the events of this chunk."""
+        flat = at(records.here(self._address), (self._steps * self.words,), np.uint32)
         return lambda: self._bits.found(flat)
 
     def free(self) -> None:
@@ -274,13 +280,13 @@ class EventStage:
         self._columns.free()
 
 
-def _noted(program: Program, ring: Ring) -> NDArray[np.bool_]:
-    """Return of each element of a row whether who computes it notes its events, (width,)."""
-    noted = np.zeros(ring.width, dtype=bool)
+def _recorded_by_warps(program: Program, ring: Ring) -> NDArray[np.bool_]:
+    """Return for which elements of a row the computing warp records events, (width,) bool."""
+    recorded = np.zeros(ring.width, dtype=bool)
     custom = {one.number for one in program.custom}
     for unit in program.units:
         (number, *_) = unit.groups
         segment = ring.segments.get(str(number))
         if segment is not None and number not in custom:
-            noted[segment.start : segment.start + segment.count] = True
-    return noted
+            recorded[segment.start : segment.start + segment.count] = True
+    return recorded

@@ -1,4 +1,10 @@
-"""``Gates``: where a kernel waits, in the middle of a launch, for rows of other processes."""
+"""``Gates``: a running kernel waits at a gate until the host has exchanged rows with other
+processes.
+
+A gate ends each window of the exchange. The kernel reports how many steps are done; the host
+exchanges the rows and reports how many steps may be done. Rows and reports lie in page-locked
+memory of the host, so that a window needs neither a launch nor a copy.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +16,25 @@ import numpy as np
 from .device import Device
 
 Serve = Callable[[int], bool]
-"""Exchanges rows when so many steps are done; tells whether to go on."""
+"""Exchanges rows after a number of steps; returns whether to go on."""
 
 _REACHED, _OPEN, _ARRIVALS = 0, 16, 32
-"""Words of the memory that both see, on lines of their own: steps done, by the device; steps that
-may be done, by the host; arrivals at the barrier in the end, by the device."""
+"""Offsets into the shared words, on cache lines of their own: steps done (written by the device),
+steps that may be done (by the host), arrivals at the last barrier (by the device)."""
 
 _LEAVE = -1
 _LOOK = 1 << 12
-"""Looks at the memory between two questions whether the launch still runs."""
+"""Polls of the memory between two checks whether the launch still runs."""
 
 
 class Gates:
-    """A gate each ``window`` steps: the kernel says that it is there, and the host lets it pass.
-
-    What crosses lies in page-locked memory of the host, which the kernel reads and writes itself.
-    So a window costs neither a launch nor a copy.
+    """The gates of a kernel, one after each ``window`` steps.
 
     Parameters
     ----------
     device : Device
     possible : bool
-        Whether the kernel knows gates.
+        Whether the text of the kernel contains gates.
 
     Attributes
     ----------
@@ -54,7 +57,7 @@ class Gates:
 
     @property
     def fields(self) -> tuple[int, int]:
-        """What the kernel is told."""
+        """Window and address of the shared words, as the kernel reads them."""
         return self.window, self._words.ctypes.data
 
     @property

@@ -1,16 +1,19 @@
-"""One of the two calls that may be under way: its events, and what brings its rows home."""
+"""``Lane``: the results of one call in flight, from its launch until the host has them.
+
+Two calls may be in flight: one runs while the rows of the other are copied to the host.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from .bits import Found
+from .bits import EventList
 from .device import Device
-from .transfers import Records
+from .transfers import ChunkRecords
 
 
 class Lane:
-    """Holds what a call leaves on the device until the host has it.
+    """The CUDA events and result buffers of one call.
 
     Parameters
     ----------
@@ -21,17 +24,17 @@ class Lane:
     begin, end, here : Event
         Before the launch, after it, and when rows and events are in the memory of the host.
     rows, events : list of callable
-        Bring the rows to where they are wanted; find the events.
+        Functions that collect recorded rows, and events.
     """
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self.records = Records(device)
+        self.records = ChunkRecords(device)
         self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
-        self.events: list[Callable[[], Found]] = []
+        self.events: list[Callable[[], EventList]] = []
 
     def ended(self) -> bool:
-        """Whether all of the call is done."""
+        """Whether the call has completed and its results are on the host."""
         with self._device.current():
             return bool(self.here.query())

@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...native.addresses import DeviceAddress
 from ...native.buffers import LANES, padded
 from ...native.headers import header
-from ...plan.arrays import InstanceReceptor, Key, Kind, Segment
+from ...plan.arrays import InstanceReceptorOwner, Key, Kind, SegmentOwner
 from ..memory import AccessBuffer
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def helper_text(dtype: str) -> str:
     return "\n".join([f"/* instances, {dtype} */", *parts])
 
 
-class DevicePlace:
+class DeviceMemory:
     """The memory of the CUDA backend.
 
     Parameters
@@ -59,7 +59,7 @@ class DevicePlace:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Make the GPU the current one; wait for what is under way before and after."""
+        """Make the GPU the current one; wait for pending work before and after."""
         context = self.device.cuda.Context
         with self.device.current():
             context.synchronize()
@@ -92,10 +92,10 @@ class DevicePlace:
 
         text = helper_text(self.program.dtype.name)
         self._code = Loaded(self.device, compile_cubin(text, self.device.arch))
-        return {name: self._code.function(name) for name in ("nd_inputs", "nd_note")}
+        return {name: self._code.function(name) for name in ("nd_inputs", "nd_mark_events")}
 
     def _call(self, name: str, count: int, pointers: list[int], numbers: list[int]) -> None:
-        """Start a helper with its addresses and whole numbers, and wait for it."""
+        """Start a helper with its addresses and integers, and wait for it."""
         from .device import LONG, POINTER, launch
 
         values = (*pointers, *numbers)
@@ -107,7 +107,7 @@ class DevicePlace:
 
     def inputs(self, number: int, access: str, step: int, out: Any, first_only: bool) -> None:
         """Write the sums of an access's inputs, or the first inputs, into an array."""
-        group, owner = self.program.circuit.groups[number], InstanceReceptor(number, access)
+        group, owner = self.program.circuit.groups[number], InstanceReceptorOwner(number, access)
         count, dtype = group.count, self.program.dtype
         if getattr(out, "dtype", None) != dtype or getattr(out, "size", 0) < count:
             want = f"a PyCUDA array of {count} {dtype} is needed"
@@ -122,14 +122,14 @@ class DevicePlace:
         shape = [count, ring.current, ring.buffer_length, ring.ld, int(first_only)]
         self._call("nd_inputs", count, pointers, shape)
 
-    def note(self, number: int, variable: str, step: int) -> None:
+    def mark(self, number: int, variable: str, step: int) -> None:
         """Note whether row ``step + 1`` of a group holds events."""
         layout, owner = self.program.layout, self.owner
         ring, slices = layout.rings[variable], padded(layout.segment(number, variable).count)
         slices //= LANES
         row = (step + 1) % ring.depth
-        key = Key(Segment(number, variable), Kind.ACTIVITY, "dirty")
+        key = Key(SegmentOwner(number, variable), Kind.ACTIVITY, "dirty")
         written = owner.address(key) + row * slices if key in owner.taken else 0
         begin = self.pointers(number, step)[variable]
         active = owner.active_address(variable) + 8 * row
-        self._call("nd_note", slices, [begin, written, active], [slices, step + 1])
+        self._call("nd_mark_events", slices, [begin, written, active], [slices, step + 1])

@@ -105,7 +105,7 @@ def barrier_seconds(
     Parameters
     ----------
     width : {"block", "cluster", "grid"}
-        Who meets.
+        Scope of the barrier.
     blocks : int, optional
         By default 1, 16, or as many as there are multiprocessors.
     threads : int

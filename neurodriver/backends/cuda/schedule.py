@@ -1,4 +1,10 @@
-"""Which warp does what: items of a program dealt to the warps of a launch."""
+"""The items of a program -> lists of items, one list for each warp of a launch.
+
+An item is a piece of work that a warp does in every step: 32 components of a unit, or a part of
+what is injected, recorded, exported or delivered. `choose` decides how many blocks run, from one
+block to the whole device; `distribute` gives the items to the warps, so that all have about equal
+work.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +40,21 @@ BLOCK_WARPS = 22
 SHORT_WARPS = 28
 """The same in single precision, where spikes are sent."""
 
-DEALERS = 4
-"""Warps of a block that deal out spikes while the others compute."""
+DELIVERY_WARPS = 4
+"""Warps of a block that deliver spikes while the others compute."""
 
-LONG_DEALERS = 12
-"""Warps of a block where all of them deal at once, so few that none of their registers spill."""
+LONG_DELIVERY_WARPS = 12
+"""Warps of a block where all of them deliver; with more of them registers would spill."""
 
 WIDE = 1 << 20
-"""Connections of spikes from which the whole device deals."""
+"""Connections of spikes from which the whole device delivers."""
 
 CROWD = 128
 """Components of a block, a warp for each scheduler; with more, others work while one waits."""
 
-INJECT, SAMPLE, EVENTS, EXPORT, DEAL, NOTED = -1, -2, -3, -4, -5, -6
-"""What items are, beside components. Of events that are noted by who computes them the first row of
-a chunk is looked through."""
+INJECT, SAMPLE, EVENTS, EXPORT, DELIVER, RECORDED = -1, -2, -3, -4, -5, -6
+"""Kinds of items beside components. ``RECORDED`` scans the first row of a chunk; the warps that
+compute the events record the other rows."""
 
 WIDTHS = ("alone", "block", "cluster", "grid")
 
@@ -56,8 +62,8 @@ Items = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How wide a circuit runs.
+class LaunchPlan:
+    """The shape of a launch: number of blocks, and components of a thread.
 
     Attributes
     ----------
@@ -104,28 +110,28 @@ def _size(unit: Unit, own: int) -> int:
     return own if unit.spread else WARP * own
 
 
-def finished(plan: Plan, units: Sequence[Task], word: int) -> Plan:
-    """Return a plan with what follows from its width: values under way, what threads recall."""
-    shape = replace(plan.shape, recalls=recalls(plan.width, plan.shape))
+def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
+    """Complete a plan: values in flight, and whether threads cache dirty bits."""
+    shape = replace(plan.shape, caches_dirty=caches_dirty(plan.width, plan.shape))
     return with_ahead(replace(plan, shape=shape), units, word)
 
 
-def recalls(width: str, shape: Shape) -> bool:
-    """Whether threads recall which rows of a ring hold events, which takes registers.
+def caches_dirty(width: str, shape: Shape) -> bool:
+    """Whether threads cache in registers which rows of a ring hold events.
 
     They do in windows, if registers are many, and where many warps of a grid look at once.
     """
     return shape.window > 1 if shape.threads <= ROOMY else width == "grid" and shape.holds
 
 
-def with_ahead(plan: Plan, units: Sequence[Task], word: int) -> Plan:
-    """Return a plan with as many values under way as there is shared memory for.
+def with_ahead(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
+    """Return a plan with as many values in flight as fit into shared memory.
 
     Records of a lattice stay there if all do, which is worth more than the last values.
 
     Parameters
     ----------
-    plan : Plan
+    plan : LaunchPlan
     units : sequence of Unit
     word : int
         Bytes of a number.
@@ -143,15 +149,15 @@ def with_ahead(plan: Plan, units: Sequence[Task], word: int) -> Plan:
 
 
 @dataclass(frozen=True)
-class Load:
-    """What spikes need of a launch.
+class SpikeLoad:
+    """What the delivery of spikes needs of a launch.
 
     Attributes
     ----------
     edges : int
-        Connections that they are dealt out to.
+        Connections along which spikes are delivered.
     listed : bool
-        Whether warps take them from a list.
+        Whether there is a list of pieces.
     window : int
         See `codegen.simt.device.Shape`.
     """
@@ -167,21 +173,25 @@ class Load:
         after those of the first one.
         """
         if self.listed and self.window:
-            return LONG_DEALERS - 1
+            return LONG_DELIVERY_WARPS - 1
         warps = SHORT_WARPS if self.edges and word == 4 else BLOCK_WARPS
-        return warps - (DEALERS - 1 if self.listed else 0)
+        return warps - (DELIVERY_WARPS - 1 if self.listed else 0)
 
     def warps(self, busy: int) -> int:
         """Return the warps of a block that has ``busy`` ones with components."""
         if self.listed and self.window:
-            return max(busy + 1, LONG_DEALERS)
-        return max(busy + (DEALERS if self.listed else 1), 4)
+            return max(busy + 1, LONG_DELIVERY_WARPS)
+        return max(busy + (DELIVERY_WARPS if self.listed else 1), 4)
 
 
 def choose(
-    units: Sequence[Task], processors: int, clusters: bool, word: int = 8, load: Load | None = None
-) -> Plan:
-    """Return how wide a circuit runs: one block, a cluster of blocks, or the whole device.
+    units: Sequence[Task],
+    processors: int,
+    clusters: bool,
+    word: int = 8,
+    load: SpikeLoad | None = None,
+) -> LaunchPlan:
+    """Choose the number of blocks: one block, a cluster of blocks, or the whole device.
 
     Parameters
     ----------
@@ -192,28 +202,30 @@ def choose(
         Whether the device has clusters of 16 blocks.
     word : int
         Bytes of a number.
-    load : Load, optional
+    load : SpikeLoad, optional
     """
-    load = load or Load()
+    load = load or SpikeLoad()
     ones = tuple(1 for _ in units)
     most = load.most(word)
     few = load.edges < WIDE
     small = _pairs(units, 1, most, load)
     if few and _total(units, small) <= most:
-        return Plan("block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small)
+        return LaunchPlan(
+            "block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small
+        )
     wide = _pairs(units, CLUSTER, most, load)
     if few and clusters and _total(units, wide) <= CLUSTER * most:
         each = load.warps(-(-_total(units, wide) // CLUSTER))
-        return Plan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
+        return LaunchPlan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
     own = _pairs(units, processors, most, load)
     if _total(units, own) <= processors * most:
         each = load.warps(-(-_total(units, own) // processors))
-        return Plan("grid", processors, Shape(each * WARP, 1, True), own)
+        return LaunchPlan("grid", processors, Shape(each * WARP, 1, True), own)
     if any(unit.kernel.record for unit in units):
-        return Plan("grid", processors, Shape(384, 1, False), ones)
+        return LaunchPlan("grid", processors, Shape(384, 1, False), ones)
     many = processors * LARGE_THREADS // WARP
     large = tuple(1 if u.spread else _many(u, 2 * many, word) for u in units)
-    return Plan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
+    return LaunchPlan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
 
 
 def _many(unit: Task, warps: int, word: int) -> int:
@@ -226,7 +238,7 @@ def _many(unit: Task, warps: int, word: int) -> int:
     return next(sizes, 1)
 
 
-def _pairs(units: Sequence[Task], blocks: int, most: int, load: Load) -> tuple[int, ...]:
+def _pairs(units: Sequence[Task], blocks: int, most: int, load: SpikeLoad) -> tuple[int, ...]:
     """Return components of a thread: more than one where the items would not fit otherwise.
 
     Sums that take long get a warp, or a thread, each. Where they are idle, a warp has several
@@ -238,7 +250,7 @@ def _pairs(units: Sequence[Task], blocks: int, most: int, load: Load) -> tuple[i
     blocks : int
     most : int
         Warps with components of a block.
-    load : Load
+    load : SpikeLoad
     """
     own = [1] * len(units)
     idle = [8 if u.spread and u.idle else 1 for u in units]
@@ -250,7 +262,7 @@ def _pairs(units: Sequence[Task], blocks: int, most: int, load: Load) -> tuple[i
 
 
 def _pack(
-    units: Sequence[Task], own: list[int], most: Sequence[int], warps: int, load: Load
+    units: Sequence[Task], own: list[int], most: Sequence[int], warps: int, load: SpikeLoad
 ) -> None:
     """Give threads more components, each at most so many, until no more warps than these do."""
     while _total(units, own) > warps:
@@ -287,10 +299,15 @@ def pieces(what: int, which: int, count: int, warps: int) -> Items:
     return np.stack(whole, axis=1).astype(np.int32)
 
 
-def dealing(warps: int) -> Items:
-    """Return the items of warps that deal out spikes: which one, and how many there are."""
+def delivery_items(warps: int) -> Items:
+    """Return the items of delivering warps: the number of each, and how many there are."""
     number = np.arange(warps)
-    whole = [np.full_like(number, DEAL), number, np.full_like(number, warps), np.zeros_like(number)]
+    whole = [
+        np.full_like(number, DELIVER),
+        number,
+        np.full_like(number, warps),
+        np.zeros_like(number),
+    ]
     return np.stack(whole, axis=1).astype(np.int32)
 
 
@@ -298,15 +315,18 @@ def over(pieces: Sequence[Items], window: int) -> list[Items]:
     """Return items for each step of a window: which one it is stands above the table's number."""
     out = []
     for items in pieces:
-        steps = 1 if not len(items) or items[0, 0] in (DEAL, NOTED) else max(window, 1)
+        steps = 1 if not len(items) or items[0, 0] in (DELIVER, RECORDED) else max(window, 1)
         more = np.repeat(items, steps, axis=0)
         more[:, 3] += np.tile(np.arange(steps, dtype=np.int32) << 16, len(items))
         out.append(more)
     return out
 
 
-def deal(plan: Plan, units: Sequence[Task], others: Sequence[Items]) -> Lists:
-    """Deal items to warps: heavy ones first, over blocks before warps; the others to the idlest.
+def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items]) -> Lists:
+    """Distribute items over warps.
+
+    Components come first, heavy items before light ones, one block after the other. The other
+    items go to the warps with the least work.
 
     The first item of a warp is its components, where it has any; the last ones are what is done
     once a chunk. Units that instances launch are left out.
@@ -323,7 +343,7 @@ def deal(plan: Plan, units: Sequence[Task], others: Sequence[Items]) -> Lists:
     turns, busy = _turns(work, warps)
     mine = order[turns]
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
-    rest = rest[np.argsort(rest[:, 0] == NOTED, kind="stable")]
+    rest = rest[np.argsort(rest[:, 0] == RECORDED, kind="stable")]
     theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 

@@ -1,4 +1,8 @@
-"""``Mail``: how spikes travel on a GPU: steps between meetings, who deals, the lists' memory."""
+"""``SpikeDelivery``: the window, the delivering warps and the list of pieces of a circuit on a GPU.
+
+`plan_delivery` chooses how many steps lie between barriers and how much memory the list of pieces
+needs. `codegen.simt.spike_delivery` writes the text that delivers.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +24,30 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 16
 LIST_BYTES = 512 << 20
-"""Of both lists at most, where shorter windows can help it."""
+"""Largest size of both lists; longer windows are shortened until the lists fit."""
 
 MOST_WARPS = 1 << 14
-"""Of a launch, at most."""
+"""Largest number of warps of a launch."""
 
 WORTH = 4
-"""Steps from which a window is worth its two meetings."""
+"""Shortest window that is worth its two barriers."""
 
 MANY = 256
-"""Connections of a source, due at once, that one warp should not deal out alone."""
+"""Connections of a source that are due in the next step; one warp should not deliver more."""
 
 
 @dataclass(frozen=True)
-class Mail:
-    """What spikes need beside connections and slots.
+class SpikeDelivery:
+    """What the delivery of spikes needs beside connections and slots.
 
     Attributes
     ----------
     window : int
-        Steps that warps go without each other (see `codegen.simt.device.Shape`).
+        Steps between barriers (see `codegen.simt.device.Shape`).
     pieces : int
-        Pieces of connections that may be listed in a turn.
+        Largest number of pieces of one turn: a step or a window.
     edges : int
-        Connections that spikes are dealt out to.
+        Connections along which spikes are delivered.
     """
 
     window: int = 0
@@ -51,51 +55,51 @@ class Mail:
     edges: int = 0
 
     @property
-    def load(self) -> schedule.Load:
-        """What this means for a launch."""
-        return schedule.Load(self.edges, self.deals, self.window)
+    def load(self) -> schedule.SpikeLoad:
+        """What a launch has to provide."""
+        return schedule.SpikeLoad(self.edges, self.delivers, self.window)
 
     @property
-    def deals(self) -> bool:
-        """Whether there is ever a list."""
+    def delivers(self) -> bool:
+        """Whether there is a list of pieces."""
         return self.pieces > 0
 
     @property
     def capacity(self) -> int:
-        """Places of a list: each warp looks at one before it knows how many pieces there are."""
+        """Pieces that a list holds; each warp loads one before it knows how many there are."""
         return self.pieces + MOST_WARPS
 
     def wanted(self) -> dict[str, int]:
         """Return the bytes of the lists: key -> bytes."""
-        if not self.deals:
+        if not self.delivers:
             return {}
         return {"pieces": 2 * PIECE_BYTES * self.capacity, "numbers of pieces": 16}
 
     def bring(self, device: Device, code: Loaded, pool: Pool) -> None:
-        """Tell the kernel where the lists are."""
-        if self.deals:
+        """Write the addresses of the lists into the constant memory of the kernel."""
+        if self.delivers:
             where = pool.address["pieces"], pool.address["numbers of pieces"]
             table = np.array([*where, self.capacity], np.uint64)
-            device.upload(code.address("nd_mail"), table)
+            device.upload(code.address("nd_spike_list"), table)
 
-    def dealers(self, plan: schedule.Plan, units: Sequence[Task]) -> schedule.Items:
-        """Return an item for each warp that deals: those that have nothing else to do at a step.
+    def delivery_items(self, plan: schedule.LaunchPlan, units: Sequence[Task]) -> schedule.Items:
+        """Return an item for each delivering warp: the warps that have no components.
 
-        In a window, all have; and so they have where a warp has many components in turn.
+        In a window all warps deliver, and so they do where a warp has many components in turn.
         """
-        if not self.deals:
+        if not self.delivers:
             return np.zeros((0, 4), np.int32)
         busy = sum(schedule.tiles(u, o) for u, o in zip(units, plan.own, strict=True))
         idle = plan.warps - busy if plan.shape.holds and not self.window else plan.warps
-        return schedule.dealing(max(idle, plan.blocks))
+        return schedule.delivery_items(max(idle, plan.blocks))
 
 
-def mail_of(program: Program, stepwise: bool) -> Mail:
-    """Return how the spikes of a program travel.
+def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
+    """Plan the delivery of the spikes of a program.
 
-    Where all connections take several steps, warps go so many without each other. Where a source
-    has many targets that it reaches in the next step, they meet twice a step, so that all can
-    deal; so they never do stepwise.
+    Where all connections take several steps, so many steps form a window. Where a source has many
+    targets that it reaches in the next step, there are two barriers a step, so that all warps can
+    deliver. Stepwise launches have no windows.
     """
     gathers = [g for g in program.gathers.values() if g.form == "fanout" and "near" in g.limits]
     listed = [g for g in gathers if not few(g)]
@@ -108,21 +112,24 @@ def mail_of(program: Program, stepwise: bool) -> Mail:
         window = longest if gathers and longest >= WORTH else int(near > MANY)
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
-    return Mail(window, each * max(window, 1), sum(g.edges for g in gathers))
+    return SpikeDelivery(window, each * max(window, 1), sum(g.edges for g in gathers))
 
 
-def parts_of(generated: Generated, plan: schedule.Plan, binding: Binding) -> list[Part]:
+def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) -> list[Part]:
     """Return the parts of a program's text."""
     parts = []
     for unit, own in zip(generated.tasks, plan.own, strict=True):
         sends: dict[str, list[Sent]] = {}
-        for number, fan in enumerate(generated.deliveries, len(generated.tasks)):
-            for (variable, group), first in fan.sources.items():
+        for number, delivery in enumerate(generated.deliveries, len(generated.tasks)):
+            for (variable, group), first in delivery.sources.items():
                 if group in unit.groups:
-                    sends.setdefault(variable, []).append((number, first, not fan.kernel.deals))
+                    sends.setdefault(variable, []).append(
+                        (number, first, not delivery.kernel.delivers)
+                    )
         crowd = unit.count > schedule.CROWD * plan.blocks
         parts.append(Part(unit.kernel, own, binding.known(unit.kernel), sends=sends, crowd=crowd))
-    fans = [
-        Part(fan.kernel, 1, binding.known(fan.kernel), fan=True) for fan in generated.deliveries
+    deliveries = [
+        Part(delivery.kernel, 1, binding.known(delivery.kernel), delivery=True)
+        for delivery in generated.deliveries
     ]
-    return [*parts, *fans]
+    return [*parts, *deliveries]

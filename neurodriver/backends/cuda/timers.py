@@ -1,4 +1,8 @@
-"""What the parts of the steps of a profiled run take on a device."""
+"""Timers of a profiled run on a GPU: the seconds of each unit and of the other parts of the steps.
+
+Warps count clock cycles for each part. `DeviceTimers` converts them to seconds: the time of the
+launches is divided in proportion to the cycles.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...codegen.generate import Task
-from ...codegen.simt.device import LAP_ROWS
+from ...codegen.simt.device import TIMER_ROWS
 from .device import Device, Loaded
 from .probe import copy_bandwidth
 
@@ -23,11 +27,11 @@ _PEAKS: dict[int, float] = {}
 """Number of a GPU -> its bandwidth."""
 
 
-class Laps:
-    """Cycles that warps have counted for each part of the steps, as seconds.
+class DeviceTimers:
+    """Converts the cycles that warps have counted into seconds.
 
-    Cycles are no seconds, as the clock of a processor changes. So they are shares of the time that
-    the launches took, which a launch's warps spend side by side.
+    The clock rate of a processor changes, so cycles alone give no seconds. They give shares of the
+    time of the launches, during which all warps run at the same time.
 
     Parameters
     ----------
@@ -55,23 +59,23 @@ class Laps:
         Parameters
         ----------
         seconds : float
-            What the launches took.
+            Duration of the launches.
         warps : int
-            So many count as side by side.
+            Number of warps that run at the same time.
         """
         names = [unit.kernel.name for unit in self._units]
         columns = len(names) + len(REST)
-        cycles = np.zeros((LAP_ROWS, columns), np.uint64)
+        cycles = np.zeros((TIMER_ROWS, columns), np.uint64)
         if self._code is not None:
             with self._device.current():
-                self._device.download(self._code.address("nd_laps"), cycles)
-        spent = cycles.sum(axis=0).astype(np.float64)
+                self._device.download(self._code.address("nd_timers"), cycles)
+        elapsed = cycles.sum(axis=0).astype(np.float64)
         alone = [number for number, unit in enumerate(self._units) if unit.stepwise]
-        spent[alone] = 0
-        spent *= seconds * warps / (spent.sum() or 1.0)
+        elapsed[alone] = 0
+        elapsed *= seconds * warps / (elapsed.sum() or 1.0)
         if self._code is not None:  # while one of these is launched, nothing else is
-            spent[alone] = [self._launched[number] * warps for number in alone]
-        return list(zip((*names, *REST), spent.tolist(), strict=True))
+            elapsed[alone] = [self._launched[number] * warps for number in alone]
+        return list(zip((*names, *REST), elapsed.tolist(), strict=True))
 
 
 def peak_bandwidth(device: Device) -> float:

@@ -101,29 +101,29 @@ class Twins:
         return self._made[place][1] + address - self._starts[place]
 
     def send(self, address: int, size: int) -> None:
-        """Note that a piece has to go to the device."""
+        """Add a piece to the next copies to the device."""
         if not self._shared:
-            _note(self._in, address, size)
+            _add_piece(self._in, address, size)
 
     def receive(self, address: int, size: int) -> None:
-        """Note that a piece has to come from the device."""
+        """Add a piece to the next copies to the host."""
         if not self._shared:
-            _note(self._out, address, size)
+            _add_piece(self._out, address, size)
 
     def begin_sending(self) -> None:
-        """Begin the copies to the device that were noted."""
+        """Queue the pending copies to the device."""
         for address, size in self._in:
             self._device.send(self.of(address), address, size)
         self._in.clear()
 
     def begin_receiving(self) -> None:
-        """Begin the copies to the host that were noted."""
+        """Queue the pending copies to the host."""
         for address, size in self._out:
             self._device.receive(address, self.of(address), size)
         self._out.clear()
 
     def forget(self) -> None:
-        """Drop what was noted, of a chunk that was not run."""
+        """Drop the pending copies of a chunk that was not run."""
         self._in.clear()
         self._out.clear()
 
@@ -135,11 +135,11 @@ class Twins:
         self._starts, self._made = [], []
 
 
-def _note(noted: list[list[int]], address: int, size: int) -> None:
-    if noted and noted[-1][0] + noted[-1][1] == address:
-        noted[-1][1] += size
+def _add_piece(pieces: list[list[int]], address: int, size: int) -> None:
+    if pieces and pieces[-1][0] + pieces[-1][1] == address:
+        pieces[-1][1] += size
     elif size:
-        noted.append([address, size])
+        pieces.append([address, size])
 
 
 class Tables:
@@ -151,19 +151,19 @@ class Tables:
     ----------
     device : Device
     given : int
-        Address of the constant memory that tells the kernel where its tables are.
+        Address of the constant memory that holds the addresses of the tables.
     counts : sequence of int
         Rows of each table.
     """
 
     FIELDS = 9, 9, 10, 9
-    NOTED = 4
-    """Tables of events whose rows need not be looked through, at most."""
+    RECORDED = 4
+    """Largest number of event tables that the computing warps record."""
 
     FIRST = 10
     """Words before those tables."""
 
-    HEAD = FIRST + NOTED * FIELDS[2]
+    HEAD = FIRST + RECORDED * FIELDS[2]
     """Words of what ``given`` gets."""
 
     def __init__(self, device: Device, given: int, counts: Sequence[int]) -> None:
@@ -173,8 +173,8 @@ class Tables:
         self._starts: list[int] = ends[:-1]
         self._end: int = ends[-1]
         self._inputs = counts[0]
-        self._noted: dict[int, tuple[int, ...]] = {}
-        self._known: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._recorded: dict[int, tuple[int, ...]] = {}
+        self._sent_rows: dict[tuple[int, int], tuple[int, ...]] = {}
         self._host, self._there = Growing(device, pinned=True), Growing(device)
         self._steps = 0
         self._address = self._size = 0
@@ -193,7 +193,7 @@ class Tables:
         base = self._there.room(size)
         self._words[:4] = [base + 8 * start for start in self._starts]
         self._address, self._size = base, size
-        self._known.clear()
+        self._sent_rows.clear()
         self._changed = True
         return True
 
@@ -208,21 +208,21 @@ class Tables:
 
     def put(self, table: int, row: int, fields: tuple[int, ...]) -> None:
         """Set a row of a table."""
-        if self._known.get((table, row)) != fields:
+        if self._sent_rows.get((table, row)) != fields:
             size = self.FIELDS[table]
             start = self._starts[table] + size * row
             self._words[start : start + size] = fields
-            self._known[table, row] = fields
+            self._sent_rows[table, row] = fields
             self._changed = True
 
-    def put_noted(self, row: int, fields: tuple[int, ...]) -> None:
-        """Tell of a table of events whose rows need not be looked through."""
-        self._noted[row] = fields
+    def put_recorded(self, row: int, fields: tuple[int, ...]) -> None:
+        """Set a table of events that the computing warps record."""
+        self._recorded[row] = fields
 
     def begin_sending(self, first: int, end: int, fuzz: int, gates: tuple[int, int]) -> None:
-        """Begin to bring them to the device, for a chunk of steps ``first`` to ``end - 1``."""
-        self._words[4 : self.FIRST] = first, fuzz, len(self._noted), end, *gates
-        for place, fields in enumerate(self._noted.values()):
+        """Queue the copy of the tables, for a chunk of steps ``first`` to ``end - 1``."""
+        self._words[4 : self.FIRST] = first, fuzz, len(self._recorded), end, *gates
+        for place, fields in enumerate(self._recorded.values()):
             start = self.FIRST + place * len(fields)
             self._words[start : start + len(fields)] = fields
         host = self._host.room(0)
@@ -237,7 +237,7 @@ class Tables:
         self._host.free()
 
 
-class Records:
+class ChunkRecords:
     """What a chunk leaves on the device: it comes to the host in one copy.
 
     Parameters

@@ -1,4 +1,13 @@
-"""The sum over a step's spikes, as text: what does not spike is not read."""
+"""Sums over the spikes of a step -> C++ text: connections of silent sources are not read.
+
+A sliced access keeps a second copy of its connections, sorted by source. In each step the kernel
+
+1. collects the spikes of the step in a list (at most ``MOST``);
+2. builds a linked list of arriving connections for each target (at most ``LISTED`` in all);
+3. lets the tiles add the connections of each list, in the order of the sliced sum.
+
+A step with more spikes takes the sliced sum. Both give the same bits.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +20,7 @@ from .fanout import FanoutText
 from .sums import SumText
 
 LISTED = 4096
-"""Edges of a step's spikes into the components of a call that are listed at most."""
+"""Largest number of arriving connections of one call."""
 
 _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
@@ -33,25 +42,21 @@ def plain_text(component: ComponentText, access: Access) -> SumText:
     return SUM_TEXTS.get(form, SumText)(component, access)
 
 
-def dealing(sums: list[SumText]) -> list[str]:
-    """Return the lines that deal out the spikes of all accesses that ask for it."""
-    return [line for s in sums if isinstance(s, FanoutText) for line in s.deal()]
+def delivery_lines(sums: list[SumText]) -> list[str]:
+    """Return the lines that deliver the spikes of all accesses of the form ``fanout``."""
+    return [line for s in sums if isinstance(s, FanoutText) for line in s.deliver()]
 
 
 class EventText(SumText):
-    """Writes how a sliced access is read whose edges are stored by their sources, too.
-
-    The step's spikes are listed before the tiles, and their edges hung up at their targets: a
-    chain for each component, the last edge first. The tiles take them from there.
-    """
+    """Writes the sum of a sliced access whose connections are stored by source, too."""
 
     @property
     def may_skip(self) -> bool:
-        """Whether the rows that are read may be known to be all zero."""
+        """Whether the text has a form for rows that are all zero."""
         return True
 
     def head(self) -> list[str]:
-        """Declare what is read, list the step's spikes, hang up their edges."""
+        """Declare arrays, list the spikes of the step, link their connections to the targets."""
         name = self.access.name
         in_order = "event_rank" not in self.gather.arrays
         kinds = {"element": "int", "first": "long long", "target": "int"}
@@ -59,14 +64,14 @@ class EventText(SumText):
         lines = super().head()
         lines += [self._array(f"event_{array}", kind) for array, kind in kinds.items()]
         lines += [self._array(f"event_{n}", "real") for n in self.varied]
-        chain = self._pointer("event_chain", "int")
+        heads = self._pointer("event_head", "int")
         if self.gather.back is None:
             lines.append(f"bool nd_silent_{name} = true;")
         most = self.size("event_most")
         few = f"nd_spikes_{name} <= {most} && nd_edges_{name} <= {LISTED}"
         return [
             *lines,
-            f"int *__restrict nd_chain_{name} = {chain};",
+            f"int *__restrict nd_list_{name} = {heads};",
             f"long long nd_spikes_{name} = 0, nd_edges_{name} = 0;",
             f"real nd_spike_{name}[{MOST}];",
             f"long long nd_from_{name}[{MOST}], nd_to_{name}[{MOST}];",
@@ -74,18 +79,18 @@ class EventText(SumText):
             f"int nd_of_{name}[{LISTED}], nd_after_{name}[{LISTED}];",
             *self._search(most),
             f"const bool nd_few_{name} = {few};",
-            *block(f"if (!nd_silent_{name} && nd_few_{name})", self._hang_up(in_order)),
+            *block(f"if (!nd_silent_{name} && nd_few_{name})", self._link_edges(in_order)),
         ]
 
     def _search(self, most: str) -> list[str]:
-        """List the spikes in the rows that are not silent, as long as they are few."""
+        """List the spikes of the rows that are not silent, while they are few."""
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
         spikes, below = f"nd_spikes_{name}", f"nd_not_below(nd_event_target_{name}"
         ring, active = self.component.spec.ring(variable), activity(variable, "active")
         rows = a.pointer(ring, "real")
         number, length = a.integer(depth(variable)), a.integer(width(variable))
         value = f"nd_row_{name}[nd_event_element_{name}[nd_e + nd_l]]"
-        note = [
+        spike_entry = [
             f"const long long *nd_first = nd_event_first_{name} + nd_e + nd_l;",
             f"const long long nd_from = {below}, nd_first[0], nd_first[1], nd_begin);",
             f"const long long nd_to = {below}, nd_from, nd_first[1], nd_end);",
@@ -94,7 +99,7 @@ class EventText(SumText):
             f"nd_to_{name}[{spikes}] = nd_to;",
             f"nd_edges_{name} += nd_to - nd_from;",
         ]
-        found = [*block(f"if ({spikes} < {most})", note), f"++{spikes};"]
+        found = [*block(f"if ({spikes} < {most})", spike_entry), f"++{spikes};"]
         sources = [
             "int nd_here = 0;",
             "ND_SIMD_ANY",
@@ -115,11 +120,11 @@ class EventText(SumText):
         loop = f"for (int nd_b = 0; nd_b < {self.size('event_latencies')}; ++nd_b)"
         return block(loop, row)
 
-    def _hang_up(self, in_order: bool) -> list[str]:
-        """Put every edge into the chain of its target, before the edges that come earlier."""
+    def _link_edges(self, in_order: bool) -> list[str]:
+        """Insert each connection into the linked list of its target, in reverse order."""
         name = self.access.name
         edge = [
-            f"int *nd_link = nd_chain_{name} + nd_event_target_{name}[nd_p];",
+            f"int *nd_link = nd_list_{name} + nd_event_target_{name}[nd_p];",
             f"nd_edge_{name}[nd_c] = nd_p;",
             f"nd_of_{name}[nd_c] = nd_j;",
             f"nd_after_{name}[nd_c] = *nd_link;",
@@ -157,9 +162,9 @@ class EventText(SumText):
             "nd_c = nd_next;",
         ]
         lane = [
-            f"int nd_c = nd_chain_{name}[nd_t + nd_l], nd_turned = -1;",
+            f"int nd_c = nd_list_{name}[nd_t + nd_l], nd_turned = -1;",
             f"{kind} nd_acc = 0;",
-            f"nd_chain_{name}[nd_t + nd_l] = -1;",
+            f"nd_list_{name}[nd_t + nd_l] = -1;",
             *block("while (nd_c >= 0)", turn),
             *block(f"for (nd_c = nd_turned; nd_c >= 0; nd_c = nd_after_{name}[nd_c])", edge),
             f"nd_sum_{name}[nd_l] = {self.finished('nd_acc', 'nd_t + nd_l')};",

@@ -1,4 +1,14 @@
-"""How spikes reach the slots of their targets, as text; and how these are read and cleared."""
+"""Delivery of spikes on a CPU: an access whose connections are stored by source -> C++ text.
+
+Each target has a ring of slots, one slot for each step at which something may arrive. A step has
+two parts:
+
+* ``nd_deliver``: each thread adds the weights of the spikes that are due to the slots of its own
+  targets. No other thread writes these slots.
+* ``nd_update``: the kernel of the targets reads the slots of the step and clears them.
+
+Where there are many targets, a dirty bitmap says which slots a spike has reached.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +19,10 @@ from .sums import SumText
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
 
 _BELONGS = {"multiple": "ND_TO_EDGE", "of_source": "ND_TO_SOURCE"}
-"""What the weights of an array belong to."""
+"""Array that holds the weights -> what one weight belongs to."""
 
 NEAR = 1 << 20
-"""Bytes of slots up to which they lie in a near cache, those that the spikes of a step reach."""
+"""Bytes of slots that fit into a near cache; larger sets of slots are prefetched."""
 
 
 PAGE = 16
@@ -20,25 +30,21 @@ PAGE = 16
 
 
 class FanoutText(SumText):
-    """Writes how an access is read whose connections are stored by their sources.
-
-    Before its components are updated each thread deals the spikes that are due out to them, so
-    that they find the sum of a step in their slots. It is the only one that writes these.
-    """
+    """Writes the delivery of the spikes of one access, and how its kernel reads the sums."""
 
     @property
     def may_skip(self) -> bool:
-        """Whether the components of a tile need a text for sums that are zero."""
+        """Whether the text has a second form for tiles whose sums are all zero."""
         return False
 
     @property
-    def noted(self) -> bool:
-        """Whether it is noted which slots something reached."""
-        return "touched" in self.gather.blanks
+    def marks_dirty(self) -> bool:
+        """Whether a dirty bitmap says which slots a spike has reached."""
+        return "dirty" in self.gather.blanks
 
     @property
     def dated(self) -> bool:
-        """Whether what arrives steps later may wait for that in a calendar (``nd_calendar``)."""
+        """Whether weights that arrive in later steps are queued in a calendar (``nd_calendar``)."""
         return "calendar" in self.gather.blanks and self.later
 
     @property
@@ -48,12 +54,12 @@ class FanoutText(SumText):
 
     @property
     def loops(self) -> bool:
-        """Whether sums are taken out of the slots before the components are updated.
+        """Whether the sums of a tile are copied out of the slots before its components are updated.
 
-        They are where several sub-steps need them, and where few slots of a tile are reached: the
-        others lie in no near cache.
+        This is the case where several sub-steps need them, and where a dirty bitmap says that few
+        slots of the tile are not zero.
         """
-        return self.noted or self.component.spec.substeps > 1
+        return self.marks_dirty or self.component.spec.substeps > 1
 
     def direct(self, component: str, lane: str) -> str:
         """Return the expression of the finished sum inside the loop over components."""
@@ -62,20 +68,20 @@ class FanoutText(SumText):
         return self.finished(f"nd_at_{self.access.name}[{lane}]", component)
 
     def waiting(self) -> list[str]:
-        """Declare the sums of a tile, which are zero where no slot was reached."""
-        return [f"real nd_sum_{self.access.name}[ND_TILE] = {{0}};"] if self.noted else []
+        """Declare the sums of a tile; they stay zero where no slot is dirty."""
+        return [f"real nd_sum_{self.access.name}[ND_TILE] = {{0}};"] if self.marks_dirty else []
 
     def tile(self) -> list[str]:
-        """Declare where a tile's slots are, and whether something reached them."""
+        """Declare the slots of a tile, and whether one of them is dirty."""
         name = self.access.name
         slots = f"nd_slot_{name} *__restrict nd_at_{name} = nd_slots_{name} + nd_now_{name} + nd_t;"
-        if not self.noted:
+        if not self.marks_dirty:
             return [slots]
-        note = f"nd_touched_{name} + (nd_now_{name} + nd_t) / ND_LANES"
+        dirty = f"nd_dirty_{name} + (nd_now_{name} + nd_t) / ND_LANES"
         return [
             slots,
-            f"unsigned char *nd_note_{name} = {note};",
-            f"const bool nd_reached_{name} = nd_noted(nd_note_{name}, nd_m);",
+            f"unsigned char *nd_dirty_at_{name} = {dirty};",
+            f"const bool nd_reached_{name} = nd_any_dirty(nd_dirty_at_{name}, nd_m);",
         ]
 
     def after(self) -> list[str]:
@@ -84,7 +90,7 @@ class FanoutText(SumText):
 
     def after_tile(self) -> list[str]:
         """Clear the sums of a tile."""
-        if not self.noted:
+        if not self.marks_dirty:
             return []
         name = self.access.name
         each = "for (int nd_i = 0; nd_i < ND_TILE; ++nd_i)"
@@ -98,21 +104,21 @@ class FanoutText(SumText):
             *self.units(),
             f"nd_slot_{name} *__restrict nd_slots_{name} = "
             f"{self._pointer('slots', f'nd_slot_{name}')};",
-            *self._notes(),
+            *self._dirty_map(),
             f"const int nd_ahead_{name} = {self._limit('ahead')};",
             f"const int nd_turns_{name} = {self._limit('depth')};",
             f"const int nd_now_{name} = (int)nd_rest(nd_k, nd_turns_{name}) * nd_ahead_{name};",
         ]
 
-    def _notes(self) -> list[str]:
+    def _dirty_map(self) -> list[str]:
         name = self.access.name
-        if not self.noted:
+        if not self.marks_dirty:
             return []
-        notes = self._pointer("touched", "unsigned char")
-        return [f"unsigned char *__restrict nd_touched_{name} = {notes};"]
+        dirty = self._pointer("dirty", "unsigned char")
+        return [f"unsigned char *__restrict nd_dirty_{name} = {dirty};"]
 
-    def deal(self) -> list[str]:
-        """Return the lines that deal out the spikes that are due at step ``nd_k``."""
+    def deliver(self) -> list[str]:
+        """Return the lines that deliver the spikes that are due at step ``nd_k``."""
         name = self.access.name
         kinds = {"block": "long long", "listed": "int", "parts": "long long"}
         kinds |= {
@@ -124,40 +130,40 @@ class FanoutText(SumText):
         lines += [self._array(n, kind) for n, kind in kinds.items()]
         if "weight" not in self.gather.arrays and "weight" in self.gather.uniform:
             lines.append(f"const int nd_all_{name} = (int){self._number('weight')};")
-        return block("", [*lines, *self._deal_out()])
+        return block("", [*lines, *self._deliver_all()])
 
     def _limit(self, name: str) -> str:
         return f"(int){self.size(name)}"
 
-    def _deal_out(self) -> list[str]:
-        """Find the spikes of each block's row, and bring each to its targets; then what is due."""
+    def _deliver_all(self) -> list[str]:
+        """Return the lines that find the spikes of each block of sources and deliver them."""
         name, variable, a = self.access.name, self.access.variable, self.component.arguments
         number, length = a.integer(depth(variable)), a.integer(width(variable))
         active = a.pointer(activity(variable, "active"), "const long long")
-        noted = a.pointer(activity(variable, "dirty"), "const unsigned short")
+        bitmap = a.pointer(activity(variable, "dirty"), "const unsigned short")
         counted = a.pointer(activity(variable, "counted"), "const long long")
         rows = a.pointer(self.component.spec.ring(variable), "real")
         cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
         word = [
-            "unsigned long long nd_bits = nd_found.bits[nd_w];",
+            "unsigned long long nd_bits = nd_events_here.bits[nd_w];",
             *block(
                 "for (; nd_bits; nd_bits &= nd_bits - 1)",
                 [
-                    "const int nd_e = nd_found.at[nd_w] + __builtin_ctzll(nd_bits);",
+                    "const int nd_e = nd_events_here.at[nd_w] + __builtin_ctzll(nd_bits);",
                     "const int nd_count = nd_ones ? 1 : nd_spikes(nd_row_b[nd_e]);",
-                    "if (nd_count != 0) nd_fan.add(nd_of[3] + nd_e - nd_of[1], nd_count);",
+                    "if (nd_count != 0) nd_delivery.add(nd_of[3] + nd_e - nd_of[1], nd_count);",
                 ],
             ),
         ]
         every = [
-            f"const unsigned short *nd_notes = {noted} + nd_at * {length} / ND_LANES;",
+            f"const unsigned short *nd_dirty_words = {bitmap} + nd_at * {length} / ND_LANES;",
             f"const bool nd_ones = {counted}[nd_at] < nd_past;",
-            "nd_events nd_found;",
+            "nd_events nd_events_here;",
             *block(
                 "for (long long nd_first = nd_of[1]; nd_first < nd_of[2];)",
                 [
-                    "nd_first = nd_found.find(nd_notes, nd_first, nd_of[2]);",
-                    *block("for (int nd_w = 0; nd_w < nd_found.count; ++nd_w)", word),
+                    "nd_first = nd_events_here.find(nd_dirty_words, nd_first, nd_of[2]);",
+                    *block("for (int nd_w = 0; nd_w < nd_events_here.count; ++nd_w)", word),
                 ],
             ),
         ]
@@ -166,39 +172,39 @@ class FanoutText(SumText):
             [
                 f"const long long nd_e = nd_listed_{name}[nd_i];",
                 "if (nd_row_b[nd_e] == 0) continue;",
-                "nd_fan.add(nd_of[3] + nd_i - nd_of[1], nd_spikes(nd_row_b[nd_e]));",
+                "nd_delivery.add(nd_of[3] + nd_i - nd_of[1], nd_spikes(nd_row_b[nd_e]));",
             ],
         )
         each = [
             f"const long long *nd_of = nd_block_{name} + 5 * nd_b, nd_past = nd_k - nd_of[0];",
             "if (nd_past < 0) continue;",
-            f"const long long nd_at = nd_place(nd_past, {number});",
+            f"const long long nd_at = nd_row_index(nd_past, {number});",
             f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
             f"const real *nd_row_b = {rows} + nd_at * {length};",
             *block("if (nd_of[4])", some),
             *block("else", every),
         ]
-        before, after = self._recalled() if self.noted else ([], [])
+        before, after = self._arrivals_before() if self.marks_dirty else ([], [])
         return [
             f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
-            *self._fan(threads),
+            *self._delivery(threads),
             *before,
             *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
-            "nd_fan.deal();",
-            *([f"nd_fan.arrive(nd_begin, nd_end, nd_ahead_{name});"] if self.dated else []),
+            "nd_delivery.deliver();",
+            *([f"nd_delivery.arrive(nd_begin, nd_end, nd_ahead_{name});"] if self.dated else []),
             *after,
         ]
 
-    def _recalled(self) -> tuple[list[str], list[str]]:
-        """Recall what a thread dealt out in its last step, of whichever circuit, and this step."""
+    def _arrivals_before(self) -> tuple[list[str], list[str]]:
+        """Return lines that carry a thread's number of arrivals from one step to the next."""
         before = [
-            "static thread_local long long nd_before = 0;",  # decides how slots are noted alone
-            f"nd_fan.expect(nd_before, nd_begin, nd_end, nd_ahead_{self.access.name});",
+            "static thread_local long long nd_before = 0;",  # changes how slots are marked, no sum
+            f"nd_delivery.expect(nd_before, nd_begin, nd_end, nd_ahead_{self.access.name});",
         ]
-        return before, ["nd_before = nd_fan.arrivals;"]
+        return before, ["nd_before = nd_delivery.arrivals;"]
 
-    def _fan(self, threads: str) -> list[str]:
-        """Declare what takes the spikes, and deals them out."""
+    def _delivery(self, threads: str) -> list[str]:
+        """Declare the ``nd_fanout`` that delivers the spikes."""
         name, arrays = self.access.name, self.gather.arrays
         of = next((n for n in _BELONGS if n in arrays), "")
         kinds = [_C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
@@ -206,7 +212,7 @@ class FanoutText(SumText):
         row = "" if self.later else f" + nd_now_{name}"
         given = {
             "slots": f"nd_slots_{name}{row}",
-            "touched": f"(nd_touch *)(nd_touched_{name}{row and row + ' / ND_LANES'})",
+            "dirty": f"(nd_dirty_byte *)(nd_dirty_{name}{row and row + ' / ND_LANES'})",
             "parts": f"nd_parts_{name} + nd_u",
             "code": f"nd_code_{name}",
             "multiple": f"nd_{of}_{name}",
@@ -216,28 +222,28 @@ class FanoutText(SumText):
             "stride": f"(int){threads} + 1",
         }
         unused = {"all"} if of else {"multiple"}
-        unused |= set() if self.noted else {"touched"}
+        unused |= set() if self.marks_dirty else {"dirty"}
         given |= dict.fromkeys(unused, "0")
         belongs = _BELONGS.get(of, "ND_TO_ALL")
-        flags = [str(f).lower() for f in (self.later, self.noted, reach * size > NEAR)]
+        flags = [str(f).lower() for f in (self.later, self.marks_dirty, reach * size > NEAR)]
         flags.append(str(PAGE if self.dated else 0))
         kind = f"nd_fanout<nd_slot_{name}, {', '.join([*kinds, belongs, *flags])}>"
         return [
-            f"{kind} nd_fan;",
-            *[f"nd_fan.{n} = {value};" for n, value in given.items()],
-            f"nd_fan.foresee({self._limit('mean')}, {threads});",
+            f"{kind} nd_delivery;",
+            *[f"nd_delivery.{n} = {value};" for n, value in given.items()],
+            f"nd_delivery.foresee({self._limit('mean')}, {threads});",
             *(self._calendar(threads) if self.dated else []),
         ]
 
     def _calendar(self, threads: str) -> list[str]:
         """Open a thread's share of the calendar."""
         given = f"{self._pointer('calendar', 'void')}, {self._limit('postponed')}, {threads}, nd_u"
-        return [f"nd_fan.calendar.open({given}, nd_fan.end);"]
+        return [f"nd_delivery.calendar.open({given}, nd_delivery.end);"]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
-        """Return the loop that takes one tile's sums out of the slots that something reached."""
+        """Return the loop that copies the sums of a tile out of its slots, and clears the slots."""
         name = self.access.name
-        if not self.noted:
+        if not self.marks_dirty:
             take = [
                 f"nd_sum_{name}[nd_i] = {self.finished(f'nd_at_{name}[nd_i]', 'nd_t + nd_i')};",
                 f"nd_at_{name}[nd_i] = 0;",
@@ -250,8 +256,8 @@ class FanoutText(SumText):
             f"nd_at_{name}[{at}] = 0;",
         ]
         some = [
-            f"if (!nd_note_{name}[nd_s / ND_LANES]) continue;",
-            f"nd_note_{name}[nd_s / ND_LANES] = 0;",
+            f"if (!nd_dirty_at_{name}[nd_s / ND_LANES]) continue;",
+            f"nd_dirty_at_{name}[nd_s / ND_LANES] = 0;",
             "ND_SIMD",
             *block("for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)", take),
         ]

@@ -48,7 +48,7 @@ class SumText:
         return self.component.arguments.scalar(key)
 
     def size(self, name: str) -> str:
-        """Return the expression of a whole number of the plan."""
+        """Return the expression of an integer of the plan."""
         key = self.component.spec.size(self.access.name, name)
         return self.component.arguments.integer(key)
 
@@ -85,7 +85,7 @@ class SumText:
                 rows += f" + {self.size('first')}"
             lines.append(f"const real *__restrict nd_ring_{name} = {rows};")
             lines.append(f"const long long nd_depth_{name} = {number}, nd_width_{name} = {length};")
-            lines.append(f"const long long nd_now_{name} = nd_place(nd_k, nd_depth_{name});")
+            lines.append(f"const long long nd_now_{name} = nd_row_index(nd_k, nd_depth_{name});")
             lines.append(self._array("back", "int"))
         if "element" in self.gather.arrays:
             lines.append(self._array("element", "int"))
@@ -115,7 +115,7 @@ class SumText:
     def units(self) -> list[str]:
         """Declare what the weights are multiples of, where they are."""
         name = self.access.name
-        if not self.gather.whole:
+        if not self.gather.integer:
             return []
         if "unit" in self.gather.arrays:
             return [self._array("unit", "real")]
@@ -123,14 +123,14 @@ class SumText:
 
     @property
     def kind(self) -> str:
-        """Type of the sum while it grows: whole numbers are exact in double precision."""
-        double = self.access.accumulate == "double" or self.gather.whole
+        """Type of the running sum: integers are exact in double precision."""
+        double = self.access.accumulate == "double" or self.gather.integer
         return "double" if double else "real"
 
     def finished(self, sum_: str, component: str) -> str:
         """Return a component's sum in the working type."""
         name = self.access.name
-        if not self.gather.whole:
+        if not self.gather.integer:
             return f"(real){sum_}"
         varied = "unit" in self.gather.arrays
         unit = f"nd_unit_{name}[{component}]" if varied else f"nd_one_{name}"
@@ -193,7 +193,7 @@ class SumText:
     def each(self) -> str:
         """Return what one connection adds."""
         component = self.component
-        if self.gather.whole:
+        if self.gather.integer:
             return f"(nd_sum_t)weight * (nd_sum_t)nd_spikes({self.access.variable})"
         earlier = []
         for a in component.model.accesses:

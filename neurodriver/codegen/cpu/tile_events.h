@@ -1,5 +1,5 @@
-/* Which components of a tile have an event: bits, `nd_m` of them, in words of 64. Most tiles have
- * none and had none in the row that is written over. */
+/* The components of a tile that have an event, as `nd_m` bits in words of 64. Most tiles have none,
+ * and the row that is overwritten holds none. */
 #define ND_TILE_WORDS (ND_TILE / 64)
 
 #if defined(__AVX512F__)
@@ -44,34 +44,34 @@ ND_FN unsigned long long nd_nonzero(const real *x)
 }
 #endif
 
-/* Words of the notes of a tile. */
-ND_FN void nd_read_notes(const unsigned short *note, int m, unsigned long long *set)
+/* Read or write the part of a dirty bitmap that belongs to a tile. */
+ND_FN void nd_read_dirty(const unsigned short *dirty, int m, unsigned long long *set)
 {
     if (m == ND_TILE) {
-        __builtin_memcpy(set, note, ND_TILE / 8);
+        __builtin_memcpy(set, dirty, ND_TILE / 8);
         return;
     }
     for (int w = 0; w < ND_TILE_WORDS; ++w) set[w] = 0;
     for (int s = 0; s < m; s += ND_LANES)
-        set[s / 64] |= (unsigned long long)note[s / ND_LANES] << s % 64;
+        set[s / 64] |= (unsigned long long)dirty[s / ND_LANES] << s % 64;
 }
 
-ND_FN void nd_write_notes(unsigned short *note, int m, const unsigned long long *set)
+ND_FN void nd_write_dirty(unsigned short *dirty, int m, const unsigned long long *set)
 {
     if (m == ND_TILE) {
-        __builtin_memcpy(note, set, ND_TILE / 8);
+        __builtin_memcpy(dirty, set, ND_TILE / 8);
         return;
     }
     for (int s = 0; s < m; s += ND_LANES)
-        note[s / ND_LANES] = (unsigned short)(set[s / 64] >> s % 64);
+        dirty[s / ND_LANES] = (unsigned short)(set[s / 64] >> s % 64);
 }
 
-/* Write the events `out` of a tile into its part of a row, but no zeros over zeros, and note which
- * elements hold one. Return whether there is any (1), and whether any is not 1 (2). */
-ND_FN int nd_write_events(const real *out, real *row, unsigned short *note, int m)
+/* Write the events `out` of a tile into its part of a row, and update the dirty bitmap; zeros are not
+ * written over zeros. Return whether there is any (1), and whether any is not 1 (2). */
+ND_FN int nd_write_events(const real *out, real *row, unsigned short *dirty, int m)
 {
     unsigned long long set[ND_TILE_WORDS], was[ND_TILE_WORDS], any = 0, old = 0;
-    nd_read_notes(note, m, was);
+    nd_read_dirty(dirty, m, was);
     for (int w = 0; w < ND_TILE_WORDS; ++w) {
         set[w] = nd_nonzero(out + 64 * w);
         if (m != ND_TILE) {     /* what lies beyond is of another tile */
@@ -84,7 +84,7 @@ ND_FN int nd_write_events(const real *out, real *row, unsigned short *note, int 
         old |= was[w];
     }
     if (!(any | old)) return 0;
-    nd_write_notes(note, m, set);
+    nd_write_dirty(dirty, m, set);
     bool other = false;
     for (int w = 0; w < ND_TILE_WORDS; ++w) {
         for (unsigned long long left = set[w] | was[w]; left; left &= left - 1) {

@@ -9,7 +9,7 @@ from ...model.text import block
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..kernel import Arguments, Kernel
-from .events import dealing, sum_text
+from .events import delivery_lines, sum_text
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
 
@@ -42,7 +42,7 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     tile = [TILE, *tile_sums(sums)]
     if spec.substeps == 1 and spec.model.draws_random():
         draws = TileDraws(component, sums)
-        component.translator.known_before = draws.known
+        component.translator.declared_before = draws.known
         tile += variants(sums, lambda: drawn_update(component, sums, draws))
         head += draws.head()
     else:
@@ -51,7 +51,7 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     tile += component.write_events()
     once = component.constants(), component.initial()
     body = [*head, *block(TILES, tile)]
-    return finish(spec.model.__name__, arguments, once, body, dealing(sums))
+    return finish(spec.model.__name__, arguments, once, body, delivery_lines(sums))
 
 
 def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
@@ -116,16 +116,16 @@ def finish(
     arguments: Arguments,
     once: tuple[list[str], list[str]],
     body: list[str],
-    deal: list[str] | None = None,
+    deliver: list[str] | None = None,
 ) -> Kernel:
     """Return the kernel with its functions: constants and initial outputs, then the update.
 
-    With ``deal``, one more comes before each update, for the spikes that are due.
+    With ``deliver``, one more comes before each update, for the spikes that are due.
     """
     update = block(_SIGNATURE, body)
-    if deal:
-        update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deal"), deal)]
-    return replace(finish_with(name, arguments, once, update), deals=bool(deal))
+    if deliver:
+        update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deliver"), deliver)]
+    return replace(finish_with(name, arguments, once, update), delivers=bool(deliver))
 
 
 def finish_with(

@@ -5,18 +5,18 @@
  * replaced in the text by these functions.  Its inputs are written by the kernel that reads them:
  * no memory is fixed, whatever the text says of it.
  */
-struct nd_place { unsigned int x, y, z; };
+struct nd_row_index { unsigned int x, y, z; };
 
-/* Where each thread of a block notes its component while it is in the user's text. */
+/* Where each thread of a block stores its component while it runs the user's text. */
 ND_FN unsigned int &nd_component()
 {
     static __shared__ unsigned int all[ND_THREADS];
     return all[threadIdx.x];
 }
 
-ND_FN nd_place nd_thread() { return {0, 0, 0}; }
-ND_FN nd_place nd_extent() { return {1, 1, 1}; }
-ND_FN nd_place nd_here() { return {nd_component(), 0, 0}; }
+ND_FN nd_row_index nd_thread() { return {0, 0, 0}; }
+ND_FN nd_row_index nd_extent() { return {1, 1, 1}; }
+ND_FN nd_row_index nd_here() { return {nd_component(), 0, 0}; }
 template <class T> ND_FN T __ldg(const T *pointer) { return *pointer; }
 
 #ifndef NAN

@@ -12,25 +12,25 @@
 struct nd_item { int what, first, end, which; };   /* which: table, and step of a window << 16 */
 
 enum {
-    ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DEAL = -5,
-    ND_NOTED = -6       /* events that are noted by who computes them, but for a chunk's first row */
+    ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DELIVER = -5,
+    ND_RECORDED = -6       /* scan of a chunk's first row: later rows are recorded by the warps that compute them */
 };
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
-enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* who meets at the barrier */
+enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* warps that the barrier synchronises */
 
 extern "C" { __device__ unsigned nd_arrived; }
 
-/* An item that is done at one step of a window tells in its upper half at which. */
+/* The upper half of `which` is the step of the window at which an item is done. */
 ND_FN int nd_table_of(const nd_item &item) { return item.which & 0xffff; }
 ND_FN int nd_late(const nd_item &item) { return item.which >> 16; }
 
 static __device__ void nd_inject(const nd_item &item, long long k)
 {
-    const nd_input &in = nd_given.input[nd_table_of(item)];
-    const int action = in.action[k - nd_given.first];
+    const nd_input &in = nd_chunk.input[nd_table_of(item)];
+    const int action = in.action[k - nd_chunk.first];
     const long long row = k - in.back;
     if (action == -2 || row < 0) return;
-    real *to = in.ring + nd_place(row, in.depth) * in.width + in.first;
+    real *to = in.ring + nd_row_index(row, in.depth) * in.width + in.first;
     const real *from = in.table + (action < 0 ? 0 : action) * in.count;
     bool any = false;
     for (int i = item.first + nd_lane(); i < item.end; i += 32) {
@@ -41,11 +41,11 @@ static __device__ void nd_inject(const nd_item &item, long long k)
     if (in.active && any) nd_mark(in.active, row, in.depth);
 }
 
-enum { ND_BATCH = 4 };      /* values of a thread that are asked for at once */
+enum { ND_BATCH = 4 };      /* loads of a thread in flight */
 
 static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long k, int slot)
 {
-    const real *from = p.ring + nd_place(k, p.depth) * p.width + p.start;
+    const real *from = p.ring + nd_row_index(k, p.depth) * p.width + p.start;
     real *to = p.rows + slot * p.count;
     for (int i = item.first + nd_lane(); i < item.end; i += 32 * ND_BATCH) {
         real x[ND_BATCH];
@@ -62,35 +62,35 @@ static __device__ void nd_copy(const nd_probe &p, const nd_item &item, long long
 
 static __device__ void nd_sample(const nd_item &item, long long k)
 {
-    const nd_probe &p = nd_given.probe[nd_table_of(item)];
-    const int late = (int)(k - nd_given.first - p.offset), interval = (int)p.interval;
+    const nd_probe &p = nd_chunk.probe[nd_table_of(item)];
+    const int late = (int)(k - nd_chunk.first - p.offset), interval = (int)p.interval;
     if (late >= 0 && late % interval == 0) nd_copy(p, item, k, late / interval);
 }
 
-/* Row k for other processes; the steps of a chunk give its rows first + 1, first + 2, ... Between
- * gates, rows lie in a window's places, and a window's last one is there before its gate. */
+/* Copies row k for other processes; a chunk exports rows first + 1, first + 2, ... With gates, the
+ * buffer holds the rows of one window, and its last row is copied before the gate. */
 static __device__ void nd_publish(const nd_item &item, long long k, bool last)
 {
 #if ND_GATES
-    if (nd_given.window) {
-        const int slot = (int)((k - 1) % nd_given.window);
-        if (k > nd_given.first && (last || slot + 1 < nd_given.window))
-            nd_copy(nd_given.exported[nd_table_of(item)], item, k, slot);
+    if (nd_chunk.window) {
+        const int slot = (int)((k - 1) % nd_chunk.window);
+        if (k > nd_chunk.first && (last || slot + 1 < nd_chunk.window))
+            nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, slot);
         return;
     }
 #endif
-    if (k > nd_given.first)
-        nd_copy(nd_given.exported[nd_table_of(item)], item, k, (int)(k - nd_given.first) - 1);
+    if (k > nd_chunk.first)
+        nd_copy(nd_chunk.exported[nd_table_of(item)], item, k, (int)(k - nd_chunk.first) - 1);
 }
 
 static __device__ void nd_scan(const nd_item &item, long long k)
 {
-    const nd_events &e = nd_given.event[nd_table_of(item)];
-    const real *from = e.ring + nd_place(k, e.depth) * e.width + e.start;
-    unsigned *to = e.bits + (k - nd_given.first) * e.words;
+    const nd_events &e = nd_chunk.event[nd_table_of(item)];
+    const real *from = e.ring + nd_row_index(k, e.depth) * e.width + e.start;
+    unsigned *to = e.bits + (k - nd_chunk.first) * e.words;
     const bool silent = ND_MARKS && nd_silent(e.active, k, e.depth);
     for (int i = item.first; i < item.end; i += 32 * ND_BATCH) {
-        real x[ND_BATCH];   /* asked for before it is known that the row is not silent */
+        real x[ND_BATCH];   /* loaded before the test whether the row is silent */
         ND_UNROLL
         for (int j = 0; j < ND_BATCH; ++j) {
             const int at = i + 32 * j + nd_lane(), mine = at < item.end ? at : item.first;
@@ -106,42 +106,42 @@ static __device__ void nd_scan(const nd_item &item, long long k)
 }
 
 #if ND_LISTS
-/* Deal out the spikes of a turn, as one of `end` warps that do. */
-static __device__ void nd_deal_list(const nd_item &item, long long turn)
+/* Delivers the spikes of a turn; this warp is one of `end` delivering warps. */
+static __device__ void nd_deliver_list(const nd_item &item, long long turn)
 {
-    const uint4 *list = nd_mail.pieces + (turn & 1) * nd_mail.capacity;
-    uint4 piece = __ldcg(list + item.first);    /* asked for before it is known that there is one */
-    const unsigned number = __ldcg(nd_mail.number + (turn & 3));
+    const uint4 *list = nd_spike_list.pieces + (turn & 1) * nd_spike_list.capacity;
+    uint4 piece = __ldcg(list + item.first);    /* loaded before the number of pieces is known */
+    const unsigned number = __ldcg(nd_spike_list.number + (turn & 3));
     for (unsigned i = (unsigned)item.first; i < number;) {
         i += (unsigned)item.end;
         const uint4 next = i < number ? __ldcg(list + i) : piece;
         const long long begin = (long long)(piece.y & 0xffu) << 32 | piece.x;
-        nd_deal_piece((int)(piece.y >> 16), begin, (int)(piece.y >> 8 & 0xffu), piece.z, (int)piece.w);
+        nd_deliver_piece((int)(piece.y >> 16), begin, (int)(piece.y >> 8 & 0xffu), piece.z, (int)piece.w);
         piece = next;
     }
-    if (item.first == 0 && nd_lane() == 0) __stcg(nd_mail.number + ((turn + 2) & 3), 0u);
+    if (item.first == 0 && nd_lane() == 0) __stcg(nd_spike_list.number + ((turn + 2) & 3), 0u);
 }
 #else
-ND_FN void nd_deal_list(const nd_item &, long long) {}
+ND_FN void nd_deliver_list(const nd_item &, long long) {}
 #endif
 
 static __device__ __noinline__ void nd_do_other(const nd_item item, long long k, long long last)
 {
-    if (item.what == ND_DEAL) {
-        if (!ND_WINDOW) nd_deal_list(item, k - 1);
+    if (item.what == ND_DELIVER) {
+        if (!ND_WINDOW) nd_deliver_list(item, k - 1);
         return;
     }
     if (item.what == ND_SAMPLE) nd_sample(item, k);
     else if (item.what == ND_EVENTS) nd_scan(item, k);
-    else if (item.what == ND_NOTED) { if (k == nd_given.first) nd_scan(item, k); }
+    else if (item.what == ND_RECORDED) { if (k == nd_chunk.first) nd_scan(item, k); }
     else if (item.what == ND_EXPORT) nd_publish(item, k, false);
     else if (k + 1 < last) nd_inject(item, k + 1);
 }
 
-/* Numbers that look random, for `fuzz`. */
+/* Pseudo-random numbers for `fuzz`. */
 ND_FN unsigned nd_mixed(long long k)
 {
-    unsigned x = (unsigned)(nd_given.fuzz * 0x9e3779b9u + k * 0x85ebca6bu)
+    unsigned x = (unsigned)(nd_chunk.fuzz * 0x9e3779b9u + k * 0x85ebca6bu)
                ^ (blockIdx.x * 0xc2b2ae35u + threadIdx.x / 32 * 0x27d4eb2fu);
     x = (x ^ (x >> 16)) * 0x7feb352du;
     x = (x ^ (x >> 15)) * 0x846ca68bu;
@@ -156,36 +156,36 @@ ND_FN void nd_dawdle(long long k)
     while (clock64() < until) {}
 }
 
-/* Cycles of the parts of the steps, in a profile: the units, then these. Each row is added up by
- * some of the warps; whole numbers, so their order means nothing. Else there is no code at all. */
+/* Timers of a profiled run: cycles of each unit and of the parts below. Each row of the table is
+ * shared by some of the warps; sums of integers do not depend on the order. */
 enum { ND_SPIKES = ND_UNITS, ND_RECORDING, ND_INPUTS, ND_BARRIER, ND_PARTS };
-#if ND_LAPS
-extern "C" { __device__ unsigned long long nd_laps[ND_LAPS][ND_PARTS]; }
+#if ND_TIMERS
+extern "C" { __device__ unsigned long long nd_timers[ND_TIMERS][ND_PARTS]; }
 #endif
 
 struct nd_timer {
-#if ND_LAPS
+#if ND_TIMERS
     long long since;
 
     ND_MEMBER void start() { since = clock64(); }
 
-    /* All since the last lap was this part. */
-    ND_MEMBER void lap(int part)
+    /* Adds the cycles since the last call to a part. */
+    ND_MEMBER void add(int part)
     {
         __syncwarp();
         const long long now = clock64();
         const unsigned warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-        if (nd_lane() == 0) atomicAdd(&nd_laps[warp % ND_LAPS][part], (unsigned long long)(now - since));
+        if (nd_lane() == 0) atomicAdd(&nd_timers[warp % ND_TIMERS][part], (unsigned long long)(now - since));
         since = now;
     }
 #else
     ND_MEMBER void start() {}
-    ND_MEMBER void lap(int) {}
+    ND_MEMBER void add(int) {}
 #endif
-    ND_MEMBER void lap(const nd_item &item)
+    ND_MEMBER void add(const nd_item &item)
     {
-        const int rest = item.what == ND_DEAL ? ND_SPIKES : item.what == ND_INJECT ? ND_INPUTS : ND_RECORDING;
-        lap(item.what >= 0 ? item.what : rest);
+        const int rest = item.what == ND_DELIVER ? ND_SPIKES : item.what == ND_INJECT ? ND_INPUTS : ND_RECORDING;
+        add(item.what >= 0 ? item.what : rest);
     }
 };
 
@@ -198,18 +198,18 @@ struct nd_loop {
     const nd_item *list;    /* of this warp */
     int count, width;
     long long first, last, end;     /* steps of this launch; last step of the chunk */
-    unsigned arrivals;      /* at the grid's barrier when all have come to the next one */
+    unsigned arrivals;      /* at the grid's barrier when the next barrier is complete */
     nd_timer timer;
-    int from;               /* the first item that is no component's, at each step, */
-    nd_item kept;           /* and itself: what is read again after a barrier comes from afar */
+    int from;               /* first item that is not a component, */
+    nd_item kept;           /* and its copy in registers: after a barrier memory is slow */
 
-    ND_MEMBER void meet()
+    ND_MEMBER void barrier()
     {
         if (width == ND_BLOCK) {
             __syncthreads();
         } else if (width == ND_CLUSTER) {
 #if __CUDA_ARCH__ >= 900
-            __syncthreads();    /* one thread's fence then counts for its block */
+            __syncthreads();    /* then one thread's fence orders the whole block */
             if (threadIdx.x == 0) asm volatile("fence.acq_rel.cluster;" ::: "memory");
             asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 #endif
@@ -224,7 +224,7 @@ struct nd_loop {
             }
             __syncthreads();
         }
-        timer.lap(ND_BARRIER);
+        timer.add(ND_BARRIER);
     }
 
     ND_MEMBER nd_item item(int i) const
@@ -246,7 +246,7 @@ struct nd_loop {
         for (int i = from; i < count; ++i) {
             const nd_item one = other(i);
             nd_do_other(one, k, end);
-            timer.lap(one);
+            timer.add(one);
         }
     }
 
@@ -269,20 +269,20 @@ struct nd_loop {
     template <class Unit> ND_MEMBER void finish(long long k, long long until, Unit &unit)
     {
         if (ND_WINDOW) {
-            meet();
+            barrier();
             unit.record(k);
-            timer.lap(ND_RECORDING);
+            timer.add(ND_RECORDING);
             for (int i = from; i < count; ++i) {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
-                if (one.what == ND_DEAL) nd_deal_list(one, nd_turn(until));
+                if (one.what == ND_DELIVER) nd_deliver_list(one, nd_turn(until));
                 else if (step < until) nd_do_other(one, step, end);
-                timer.lap(one);
+                timer.add(one);
             }
         } else {
             others(k);
         }
-        meet();
+        barrier();
     }
 };
 
@@ -312,11 +312,11 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     unit.load(loop.first, item.first, item.end);
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);
-        if (nd_given.fuzz) nd_dawdle(k);
+        if (nd_chunk.fuzz) nd_dawdle(k);
         nd_steps(unit, k, until);
-        loop.timer.lap(item);
+        loop.timer.add(item);
         loop.finish(begin, until, unit);
     }
     unit.save(loop.last);
-    loop.timer.lap(item);
+    loop.timer.add(item);
 }

@@ -23,7 +23,7 @@ DEVICE = Dialect(
     each="for (long long i = nd_first_of_all(); i < (n); i += nd_number_of_all())",
     row="(int)((unsigned)k & (unsigned)(depth - 1))",  # depths are powers of two
     opaque="ND_OPAQUE(ring)",
-    store="*(volatile long long *)(active + nd_place(k, depth)) = k",
+    store="*(volatile long long *)(active + nd_row_index(k, depth)) = k",
     words="""
 #define ND_MEMBER __device__ __forceinline__
 #define ND_UNROLL _Pragma("unroll")
@@ -64,7 +64,7 @@ template <class T> ND_FN void nd_sixteen(const T *from, T *to)
 }
 ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
 
-/* Shared memory: places for values that are asked for, ND_AHEAD of each thread, and ND_TEAM bytes a
+/* Shared memory: slots for values that are requested, ND_AHEAD of each thread, and ND_TEAM bytes a
  * thread for what the threads of a warp share. */
 extern __shared__ __align__(16) unsigned char nd_scratch[];
 template <class T> ND_FN T *nd_slot(int i)
@@ -77,9 +77,9 @@ template <class T> ND_FN T *nd_team()
 }
 template <class T> ND_FN void nd_ask(T *to, const T *from)
 {
-    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to);
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
-                 :: "r"(place), "l"(from), "n"(sizeof(T)) : "memory");
+                 :: "r"(address), "l"(from), "n"(sizeof(T)) : "memory");
 }
 ND_FN void nd_asked() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> ND_FN void nd_await()
@@ -101,16 +101,16 @@ ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
 ROOMY = 384
 """Threads of a block at most that have 160 registers each."""
 
-LETTER_BYTES = 24
-"""Of an ``nd_letter`` (spike_delivery.cuh)."""
+OUTGOING_BYTES = 24
+"""Size of an ``nd_outgoing`` (spike_delivery.cuh)."""
 
 MOST_DRAWING = 2
 """Components of a thread at most whose random words it keeps: a dozen registers each."""
 
-SHELF_BYTES = 47 << 10
-"""Of them in shared memory, at most; a kilobyte is left for tables."""
+CACHE_BYTES = 47 << 10
+"""Shared memory of a block for cached ``nd_outgoing``; a kilobyte is left for tables."""
 
-LAP_ROWS = 512
+TIMER_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
 
 
@@ -126,10 +126,10 @@ class Part:
     integers : tuple of int or None
         The kernel's integers, which become part of the text: rows are found in fewer instructions.
         None for what is looked up in the table.
-    fan : bool
-        Whether it deals out spikes, and has no components.
+    delivery : bool
+        Whether it delivers spikes; then it has no components.
     sends : mapping of str to sequence
-        Variable -> what its events are sent by, see `mail.sender`.
+        Variable -> what its events are sent by, see `spike_delivery.sender`.
     crowd : bool
         Whether there are so many components that warps wait for units, not for one another: then
         a division of few instructions is better than one without branches, see ``division.cuh``.
@@ -138,7 +138,7 @@ class Part:
     kernel: Kernel
     own: int = 1
     integers: tuple[int | None, ...] = ()
-    fan: bool = False
+    delivery: bool = False
     sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
     crowd: bool = False
 
@@ -156,23 +156,23 @@ class Shape:
     holds : bool
         Whether a warp has one item of components at most and keeps them in registers.
     ahead : int
-        Values of a thread that may be under way to shared memory.
+        Values of a thread that may be in flight to shared memory.
     record : int
         Largest ``record`` of the kernels.
     stay : int
         Rounds of records that stay in shared memory: all that the kernels have, or none.
-    laps : bool
+    timers : bool
         Whether warps count the cycles of the parts of the steps, for a profile.
     window : int
-        Steps that warps go without each other; then they meet, deal out the spikes and meet again.
-        0: they meet once a step, and deal out the spikes of the one before meanwhile.
+        Steps between barriers. After a window there are two barriers, and between them the warps
+        deliver its spikes. 0: one barrier a step; the spikes of a step are delivered in the next.
     marks : bool
-        Whether it is noted which rows of events are not silent: somebody wants to know.
+        Whether rows that hold events are marked: some kernel or instance reads the marks.
     gates : bool
         Whether a launch may wait for other processes.
-    recalls : bool
-        Whether threads recall which rows of a ring hold events of their components, instead of
-        looking that up.
+    caches_dirty : bool
+        Whether threads cache in registers which rows of a ring hold events of their components,
+        instead of reading the dirty bitmap.
     """
 
     threads: int = 256
@@ -181,11 +181,11 @@ class Shape:
     ahead: int = 16
     record: int = 8
     stay: int = 0
-    laps: bool = False
+    timers: bool = False
     window: int = 0
     marks: bool = True
     gates: bool = False
-    recalls: bool = False
+    caches_dirty: bool = False
 
     @property
     def team(self) -> int:
@@ -194,25 +194,25 @@ class Shape:
 
     @property
     def keeps(self) -> bool:
-        """Whether threads have at hand where the connections of their components are."""
+        """Whether threads cache where the outgoing connections of their components lie."""
         return self.holds and self.window != 1
 
     @property
-    def shelved(self) -> bool:
-        """Whether that lies in shared memory, as registers are few; in windows models need them."""
+    def in_shared_memory(self) -> bool:
+        """Whether that cache is shared memory: registers are few, or windows need them."""
         return self.threads > ROOMY or self.window > 1
 
-    def shelf(self, letters: int) -> int:
-        """Return the letters of a block in shared memory, of so many a thread.
+    def cached(self, outgoing: int) -> int:
+        """Return how many ``nd_outgoing`` of a block shared memory caches, ``outgoing`` a thread.
 
-        None where there are registers for them, or more than a block may have.
+        0 where registers hold them, or where they do not fit.
         """
-        whole = self.threads * letters
-        fits = whole * LETTER_BYTES <= SHELF_BYTES
-        return whole if self.keeps and self.shelved and fits else 0
+        number = self.threads * outgoing
+        fits = number * OUTGOING_BYTES <= CACHE_BYTES
+        return number if self.keeps and self.in_shared_memory and fits else 0
 
-    def meetings(self, first: int, last: int) -> int:
-        """Return how often warps meet in steps ``first`` to ``last - 1``."""
+    def barriers(self, first: int, last: int) -> int:
+        """Return the number of barriers in steps ``first`` to ``last - 1``."""
         if not self.window or last <= first:
             return last - first
         return 2 * ((last - 1) // self.window - first // self.window + 1)
@@ -239,27 +239,27 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     shape : Shape
     """
     record = max([shape.record, *[part.kernel.record for part in parts]])
-    letters = (part.own * len(fans) for part in parts for fans in part.sends.values())
+    outgoing = (part.own * len(deliveries) for part in parts for deliveries in part.sends.values())
     asks = any(part.kernel.record for part in parts)  # for nearly all shared memory there is
-    shelf = 0 if asks else shape.shelf(max(letters, default=0))
+    cached = 0 if asks else shape.cached(max(outgoing, default=0))
     names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
     lines = [
         f"/* {names}, {dtype} */",
         f"#define ND_THREADS {shape.threads}",
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
-        f"#define ND_LAPS {LAP_ROWS * shape.laps}",
-        f"#define ND_UNITS {sum(not part.fan for part in parts)}",
+        f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
+        f"#define ND_UNITS {sum(not part.delivery for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
-        f"#define ND_MAIL {int(any(part.fan for part in parts))}",
-        f"#define ND_LISTS {int(any(part.fan and part.kernel.deals for part in parts))}",
+        f"#define ND_DELIVERS {int(any(part.delivery for part in parts))}",
+        f"#define ND_LISTS {int(any(part.delivery and part.kernel.delivers for part in parts))}",
         f"#define ND_PIECE {PIECE}",
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
-        f"#define ND_RECALLS {int(shape.recalls)}",
-        f"#define ND_KEEPS {int(shelf > 0 or (shape.keeps and not shape.shelved))}",
-        f"#define ND_SHELF {shelf}",
-        f"#define ND_LETTER {LETTER_BYTES}",
+        f"#define ND_CACHES_DIRTY {int(shape.caches_dirty)}",
+        f"#define ND_KEEPS {int(cached > 0 or (shape.keeps and not shape.in_shared_memory))}",
+        f"#define ND_CACHED {cached}",
+        f"#define ND_OUTGOING_BYTES {OUTGOING_BYTES}",
         f"#define ND_ROOMY {int(shape.threads <= ROOMY)}",
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_STAY {shape.stay}",
@@ -267,8 +267,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_WORD {4 if dtype == 'float32' else 8}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
-    fans = [number for number, part in enumerate(parts) if part.fan]
-    numbers = [number for number, part in enumerate(parts) if not part.fan]
+    deliveries = [number for number, part in enumerate(parts) if part.delivery]
+    numbers = [number for number, part in enumerate(parts) if not part.delivery]
     lines += [
         header("codegen/simt/division.cuh"),
         header("codegen/simt/tables.cuh"),
@@ -276,9 +276,9 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     ]
     if any("nd_words<" in part.kernel.text for part in parts):
         lines.append(header("codegen/simt/thread_draws.cuh"))
-    for number in [*fans, *numbers]:
+    for number in [*deliveries, *numbers]:
         lines += _unit(number, parts[number])
-    lines += _dealing([n for n in fans if parts[n].kernel.deals])
+    lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -311,14 +311,15 @@ def _choice(head: str, item: str, cases: list[str]) -> list[str]:
     return block(head, block(f"switch ({item}.what)", [*cases, "default: break;"]))
 
 
-def _dealing(fans: list[int]) -> list[str]:
-    """Return the function that deals out a piece of whichever fan, where there are any."""
-    if not fans:
+def _deliver_piece(deliveries: list[int]) -> list[str]:
+    """Return the function that delivers a piece of any access, if some access has pieces."""
+    if not deliveries:
         return []
-    given = "begin, length, now, more"
-    cases = [f"case {n}: nd_deal<nd_part_{n}::fan>({given}); break;" for n in fans]
-    head = "ND_FN void nd_deal_piece(int fan, long long begin, int length, unsigned now, int more)"
-    return block(head, block("switch (fan)", [*cases, "default: break;"]))
+    call = "nd_deliver<nd_part_{}::delivery>(begin, length, now, more)"
+    cases = [f"case {n}: {call.format(n)}; break;" for n in deliveries]
+    given = "int delivery, long long begin, int length, unsigned now, int more"
+    head = f"ND_FN void nd_deliver_piece({given})"
+    return block(head, block("switch (delivery)", [*cases, "default: break;"]))
 
 
 def _unit(number: int, part: Part) -> list[str]:
@@ -333,7 +334,7 @@ def _unit(number: int, part: Part) -> list[str]:
         f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
         f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
         f"#define nd_steady (&{table_name(number)})",
-        f"enum {{ ND_FAN = {number} }};",
+        f"enum {{ ND_DELIVERY = {number} }};",
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
         with_integers(kernel.text, part.integers),

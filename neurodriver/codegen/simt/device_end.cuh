@@ -11,11 +11,11 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
     if (parts & ND_BEFORE) {
         for (int i = 0; i < loop.count; ++i)
             if (loop.item(i).what == ND_INJECT) nd_inject(loop.item(i), first);
-        loop.timer.lap(ND_INPUTS);
-        for (; loop.count && loop.item(loop.count - 1).what == ND_NOTED; --loop.count)
+        loop.timer.add(ND_INPUTS);
+        for (; loop.count && loop.item(loop.count - 1).what == ND_RECORDED; --loop.count)
             nd_do_other(loop.item(loop.count - 1), first, end);     /* the last ones, done with */
-        loop.timer.lap(ND_RECORDING);
-        loop.meet();
+        loop.timer.add(ND_RECORDING);
+        loop.barrier();
     }
     if (parts & ND_STEPS) {
 #if ND_HOLDS
@@ -24,7 +24,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
         } else {
             loop.keep(0);
             for (long long k = first; k < last; k = loop.until(k)) {
-                if (nd_given.fuzz) nd_dawdle(k);
+                if (nd_chunk.fuzz) nd_dawdle(k);
                 loop.finish(k, loop.until(k), none);
             }
         }
@@ -32,29 +32,29 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
         if (ND_WINDOW) loop.keep(loop.components());
         for (long long k = first; k < last;) {
             const long long until = loop.until(k);
-            const unsigned turn = nd_given.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
-            if (nd_given.fuzz) nd_dawdle(k);
+            const unsigned turn = nd_chunk.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
+            if (nd_chunk.fuzz) nd_dawdle(k);
             for (int i = 0; i < loop.count; ++i) {
                 const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
                 const nd_item item = loop.item(at);
                 if (item.what >= 0) nd_do_unit(item, k, until);
                 else if (!ND_WINDOW) nd_do_other(item, k, end);
-                loop.timer.lap(item);
+                loop.timer.add(item);
             }
             if (ND_WINDOW) loop.finish(k, until, none);
-            else loop.meet();
+            else loop.barrier();
             k = until;
         }
 #endif
 #if ND_LISTS && ND_WINDOW
         if (blockIdx.x + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
-            __stcg(nd_mail.number + (nd_turn(last) & 3), 0u);
+            __stcg(nd_spike_list.number + (nd_turn(last) & 3), 0u);
 #endif
     }
     if (parts & ND_AFTER) {
         for (int i = 0; i < loop.count; ++i)
             if (loop.item(i).what == ND_EXPORT) nd_publish(loop.item(i), last, true);
-        loop.timer.lap(ND_RECORDING);
+        loop.timer.add(ND_RECORDING);
     }
     arrivals = loop.arrivals;
 }
@@ -62,22 +62,22 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
 #if ND_GATES
 extern "C" { __device__ int nd_shut; }
 
-/* The end of a window of the exchange with other processes: tell the host that `k` steps are done,
- * and wait until it has brought the rows of the others. Returns whether it has. */
+/* The end of a window of the exchange with other processes: reports to the host that
+ * `k` steps are done, and waits until the rows of the others are there. Returns false to stop. */
 static __device__ __noinline__ bool nd_gate(long long k, int width, unsigned &arrivals)
 {
     nd_loop loop = {nullptr, 0, width, k, k, k, arrivals};
     loop.timer.start();
     __threadfence_system();     /* the rows for others are in the memory of the host */
-    loop.meet();
+    loop.barrier();
     if (blockIdx.x + threadIdx.x == 0) {
         long long open;
-        asm volatile("st.release.sys.global.s64 [%0], %1;" :: "l"(nd_given.gate), "l"(k) : "memory");
-        do asm volatile("ld.acquire.sys.global.s64 %0, [%1];" : "=l"(open) : "l"(nd_given.gate + 16) : "memory");
+        asm volatile("st.release.sys.global.s64 [%0], %1;" :: "l"(nd_chunk.gate), "l"(k) : "memory");
+        do asm volatile("ld.acquire.sys.global.s64 %0, [%1];" : "=l"(open) : "l"(nd_chunk.gate + 16) : "memory");
         while (open >= 0 && open < k);
         __stcg(&nd_shut, (int)(open < 0));
     }
-    loop.meet();
+    loop.barrier();
     arrivals = loop.arrivals;
     return !__ldcg(&nd_shut);
 }
@@ -91,14 +91,14 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     nd_bring_tables();
 #if ND_GATES
     for (;;) {      /* a window is like a launch of its own */
-        const long long window = nd_given.window;
+        const long long window = nd_chunk.window;
         const long long next = window ? (first / window + 1) * window : last;
         const long long stop = next < last ? next : last;
         nd_go(items, offsets, first, stop, next < last ? stop : end, parts, width, arrivals);
         if (stop == last || !nd_gate(stop, width, arrivals)) break;
         first = stop;
     }
-    if (nd_given.window && blockIdx.x + threadIdx.x == 0) nd_given.gate[32] = arrivals;
+    if (nd_chunk.window && blockIdx.x + threadIdx.x == 0) nd_chunk.gate[32] = arrivals;
 #else
     nd_go(items, offsets, first, last, end, parts, width, arrivals);
 #endif

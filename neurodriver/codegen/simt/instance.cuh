@@ -23,7 +23,7 @@ extern "C" __global__ void nd_inputs(const real *ring, const int *pre, const int
 }
 
 /* Which slices of a row hold events: `written` (or null) of each, `active` of the row. */
-extern "C" __global__ void nd_note(const real *row, unsigned char *written, long long *active,
+extern "C" __global__ void nd_mark_events(const real *row, unsigned char *written, long long *active,
                                    long long slices, long long step)
 {
     ND_EACH(i, slices) {

@@ -1,10 +1,17 @@
-"""How spikes reach the slots of their targets on a GPU, as text.
+"""Delivery of spikes on a GPU: the plan of an access -> CUDA text.
 
-Whoever computes a spike, a warp, adds it to the slots of those targets at which it is due at once,
-and lists the other connections of its component in pieces (``nd_piece``). After the next barrier
-all warps that deal take pieces from the list, whoever computed them, so that a component with many
-connections keeps none of them waiting. Sums are of whole numbers: their order means nothing. A
-component whose sources all have few connections is not worth a piece: each thread adds its own.
+Each target has a ring of slots, one slot for each step at which something may arrive. The warp
+that computes a spike does two things:
+
+* It adds the weights of the connections that are due in the next step to the slots of their
+  targets, with atomic additions.
+* It appends the other connections to a list in memory, cut into pieces of ``PIECE`` connections
+  (``nd_piece``).
+
+After the next barrier all delivering warps take pieces from the list, whichever warp wrote them. So
+a source with many connections does not keep a single warp busy. Weights are integers; the order
+of the additions does not change a sum. Where every source has at most ``FEW`` connections, there
+are no pieces: each thread adds the connections of its own component.
 """
 
 from __future__ import annotations
@@ -21,30 +28,30 @@ if TYPE_CHECKING:
     from ...plan.unit import Delivery
 
 FEW = 8
-"""Connections of a source at most that its own thread deals out."""
+"""Largest number of connections of a source that its own thread delivers."""
 
 Sent = tuple[int, int, bool]
-"""Number of a fan, a group's first source there, whether threads deal out their own."""
+"""Number of a delivery, first source of a group there, whether threads deliver alone."""
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
 
 
 def few(gather: Gather) -> bool:
-    """Whether all sources have so few connections that each thread deals out its own."""
+    """Whether all sources have so few targets that each thread delivers its own spikes."""
     return gather.limits["most"] <= FEW
 
 
-def fan_kernel(delivery: Delivery) -> Kernel:
-    """Return what says where the connections of an access are: a struct ``fan``."""
+def delivery_kernel(delivery: Delivery) -> Kernel:
+    """Return the struct ``delivery``, which finds the connections of an access by their source."""
     a = Arguments()
-    lines = ["struct fan {", *indent(_members(delivery, a)), "};"]
+    lines = ["struct delivery {", *indent(_members(delivery, a)), "};"]
     tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
     name = f"{delivery.spec.model.__name__} {delivery.access}"
-    return Kernel(name, "\n".join(lines), *tables, deals=not few(delivery.gather))
+    return Kernel(name, "\n".join(lines), *tables, delivers=not few(delivery.gather))
 
 
 def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
-    """Return the functions of a fan."""
+    """Return the member functions of the struct."""
     gather, spec, access = delivery.gather, delivery.spec, delivery.access
     slot = "long long" if gather.limits["wide"] else "int"
 
@@ -68,7 +75,7 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
         "unsigned now_at(long long nd_row)": [
             f"return {_first_slot('nd_row', turns, ahead)};",
         ],
-        "nd_letter letter(long long nd_source)": [
+        "nd_outgoing outgoing(long long nd_source)": [
             f"const long long nd_begin = {array('begin', 'nd_source')};",
             f"const long long nd_end = {array('begin', 'nd_source + 1')};",
             f"const long long nd_due = ND_WINDOW ? nd_begin : {array('near', 'nd_source')};",
@@ -84,7 +91,7 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
             f"return {slots} + umin(nd_q, nd_q - nd_end);",
         ],
     }  # fmt: skip
-    lines = [f"typedef {slot} slot;", "enum { number = ND_FAN };"]
+    lines = [f"typedef {slot} slot;", "enum { number = ND_DELIVERY };"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
         table = ["const nd_args *nd_a = nd_steady;"] if needs else []
@@ -117,62 +124,70 @@ class SlotText(SumText):
         return _first_slot("nd_k", self.size("depth"), self.size("ahead"))
 
 
-def sender(variable: str, fans: Sequence[Sent]) -> list[str]:
+def sender(variable: str, deliveries: Sequence[Sent]) -> list[str]:
     """Return the function by which the threads of a warp send the spikes of their components.
 
-    And where the connections of a component are: ``nd_letters_<variable>``.
+    And the struct ``nd_outgoing_of_<variable>``: where the outgoing connections of a component lie.
 
     Parameters
     ----------
     variable : str
-    fans : sequence of Sent
+    deliveries : sequence of Sent
     """
-    letters = f"nd_letters_{variable}"
+    outgoing = f"nd_outgoing_of_{variable}"
     head = f"template <int N> ND_FN void nd_send_{variable}"
-    given = f"(long long nd_row, const nd_sent<N, {letters}> &nd_e)"
-    return [*_letters(letters, fans), *block(head + given, _sends(variable, fans))]
+    given = f"(long long nd_row, const nd_sent<N, {outgoing}> &nd_e)"
+    return [
+        *_outgoing_struct(outgoing, deliveries),
+        *block(head + given, _sends(variable, deliveries)),
+    ]
 
 
-def _letters(name: str, fans: Sequence[Sent]) -> list[str]:
-    """Return the struct of a component's letters, and of how they get on and off the shelf."""
-    numbers = [n for n, *_ in fans]
-    asked = [f"of_{n} = nd_part_{n}::fan::letter({first}ll + nd_at);" for n, first, _ in fans]
-    before = f"nd_i * {len(fans)}"  # those of a thread's components before component i
-    places = [(n, f"nd_shelf[nd_on_shelf({before} + {j})]") for j, n in enumerate(numbers)]
-    members = [f"nd_letter of_{n};" for n in numbers]
+def _outgoing_struct(name: str, deliveries: Sequence[Sent]) -> list[str]:
+    """Return the struct of a component's outgoing connections, which shared memory may cache."""
+    numbers = [n for n, *_ in deliveries]
+    asked = [
+        f"of_{n} = nd_part_{n}::delivery::outgoing({first}ll + nd_at);"
+        for n, first, _ in deliveries
+    ]
+    before = f"nd_i * {len(deliveries)}"  # those of a thread's components before component i
+    places = [
+        (n, f"nd_outgoing_cache[nd_cache_index({before} + {j})]") for j, n in enumerate(numbers)
+    ]
+    members = [f"nd_outgoing of_{n};" for n in numbers]
     methods = {
         "ask(int nd_at)": ["(void)nd_at;", *asked],
         "put(int nd_i)": ["(void)nd_i;", *[f"{place} = of_{n};" for n, place in places]],
         "take(int nd_i)": ["(void)nd_i;", *[f"of_{n} = {place};" for n, place in places]],
     }
     for method, body in methods.items():
-        shelf = "nd_shelf" in "".join(body)
+        cached = "nd_outgoing_cache" in "".join(body)
         text = block(f"ND_MEMBER void {method}", body)
-        members += ["#if ND_SHELF", *text, "#endif"] if shelf else text
+        members += ["#if ND_CACHED", *text, "#endif"] if cached else text
     return [*block(f"struct {name}", members), ";"]
 
 
-def _sends(variable: str, fans: Sequence[Sent]) -> list[str]:
-    """Return the lines that deal spikes out where they are due at once, and list the others."""
+def _sends(variable: str, deliveries: Sequence[Sent]) -> list[str]:
+    """Return the lines that deliver what is due in the next step, and list the rest in pieces."""
     each, unroll = "for (int nd_j = 0; nd_j < N; ++nd_j)", "ND_UNROLL"
     ask = ["const bool nd_mine = nd_e.bits[nd_j] >> nd_lane() & 1;",
            "const int nd_count = nd_mine ? nd_spikes(nd_e.value[nd_j]) : 0;",
-           f"nd_letters_{variable} nd_l = nd_e.letters[nd_j];",
+           f"nd_outgoing_of_{variable} nd_l = nd_e.outgoing[nd_j];",
            "if (!ND_KEEPS && nd_mine) nd_l.ask(nd_e.at[nd_j]);"]  # fmt: skip
     declare, send, count, far = [], [], [], []
-    for n, _, alone in fans:  # all are asked for before the first one is used
-        fan, letter = f"nd_part_{n}::fan", f"nd_letter_{n}[nd_j]"
-        declare += [f"nd_letter nd_letter_{n}[N];",
-                    f"const unsigned nd_now_{n} = {fan}::now_at(nd_row);"]  # fmt: skip
-        ask += [f"{letter} = nd_mine ? nd_l.of_{n} : nd_letter{{0, 0, 0, 0}};",
-                f"{letter}.more *= nd_count;"]  # fmt: skip
+    for n, _, alone in deliveries:  # all are loaded before the first one is used
+        delivery, outgoing = f"nd_part_{n}::delivery", f"nd_outgoing_{n}[nd_j]"
+        declare += [f"nd_outgoing nd_outgoing_{n}[N];",
+                    f"const unsigned nd_now_{n} = {delivery}::now_at(nd_row);"]  # fmt: skip
+        ask += [f"{outgoing} = nd_mine ? nd_l.of_{n} : nd_outgoing{{0, 0, 0, 0}};",
+                f"{outgoing}.more *= nd_count;"]  # fmt: skip
         if alone:
-            send += [f"nd_send_own<{fan}>(nd_now_{n}, {letter});"]
+            send += [f"nd_send_own<{delivery}>(nd_now_{n}, {outgoing});"]
         else:
-            send += [f"nd_send_near<{fan}>(nd_now_{n}, {letter});"]
-            count += [f"nd_count += nd_pieces({letter});"]
-            far += [f"nd_to = nd_send_far<{fan}>(nd_to, nd_now_{n}, {letter});"]
-    lines = [*declare, unroll, *block(each, ask), unroll, *block(each, send)] if fans else []
+            send += [f"nd_send_near<{delivery}>(nd_now_{n}, {outgoing});"]
+            count += [f"nd_count += nd_pieces({outgoing});"]
+            far += [f"nd_to = nd_send_far<{delivery}>(nd_to, nd_now_{n}, {outgoing});"]
+    lines = [*declare, unroll, *block(each, ask), unroll, *block(each, send)] if deliveries else []
     if far:
         some = ["uint4 *nd_to = nd_room(nd_row, nd_count);", unroll, *block(each, far)]
         lines += ["int nd_count = 0;", unroll, *block(each, count),

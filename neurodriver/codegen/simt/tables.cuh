@@ -1,5 +1,5 @@
-/* What enters and leaves a device in a chunk of steps, as the host tells it: all fields of the
- * tables are 8 bytes wide. */
+/* Tables that describe the inputs and outputs of a chunk of steps. The host fills them. Every field
+ * is 8 bytes wide. */
 
 struct nd_input {           /* values of one variable for slots first .. first + count */
     real *ring;             /* row 0 */
@@ -33,43 +33,43 @@ struct nd_run {
     const nd_events *event;
     const nd_probe *exported;
     long long first;        /* step of the chunk */
-    long long fuzz;         /* not 0: warps dawdle and take their items in changing orders */
-    long long events;       /* tables of events whose rows need not be looked through */
+    long long fuzz;         /* not 0: random delays and orders of items, for tests */
+    long long events;       /* number of tables in `recorded` */
     long long end;          /* step after the last one of the chunk */
     long long window;       /* steps between gates (device_end.cuh), where a text has any */
     long long *gate;        /* in memory of the host: [0] steps done, [16] steps that may be done, */
                             /* -1: no more; [32] arrivals at the barrier at the end of a launch */
-    nd_events noted[4];     /* these tables */
+    nd_events recorded[4];  /* events that are recorded by the warps that compute them */
 };
 
-extern "C" { __constant__ nd_run nd_given; }
+extern "C" { __constant__ nd_run nd_chunk; }
 
-/* Events of the threads of a warp, of N components each. */
-template <int N, class Letters> struct nd_sent {
+/* Spikes of the threads of a warp, N components a thread. */
+template <int N, class Outgoing> struct nd_sent {
     unsigned bits[N];       /* which threads have one */
-    Letters letters[N];     /* where the connections of the thread's component are, if it is kept */
+    Outgoing outgoing[N];     /* where the component's connections lie, if cached */
     int at[N];              /* the thread's component */
     real value[N];
 };
 
-ND_FN unsigned nd_note_at(long long row, long long depth, long long slices, int at)
+ND_FN unsigned nd_dirty_at(long long row, long long depth, long long slices, int at)
 {
-    return (unsigned)nd_place(row, depth) * (unsigned)slices + (unsigned)at / ND_LANES;
+    return (unsigned)nd_row_index(row, depth) * (unsigned)slices + (unsigned)at / ND_LANES;
 }
 
-/* Which rows of a ring hold events of the components of a warp, N a thread: a bit for each row. Of a
- * longer ring, or where that is slower: the note on the row that is written now, asked for a step
- * ahead. */
-template <int N> struct nd_past {
+/* Which rows of a ring hold events of a warp's components, N components a thread: one bit for each
+ * row, in registers. For rings of more than 64 rows, or where this cache is off, the dirty byte of
+ * one row, loaded one step ahead. */
+template <int N> struct nd_dirty_rows {
     unsigned long long rows[N], any;
     unsigned was[N];
 
-    static ND_MEMBER bool apart(long long depth) { return depth > 64 || !ND_RECALLS; }
+    static ND_MEMBER bool apart(long long depth) { return depth > 64 || !ND_CACHES_DIRTY; }
 
-    ND_MEMBER void load(int i, const unsigned char *notes, long long depth, long long row, long long slices, int at, bool live)
+    ND_MEMBER void load(int i, const unsigned char *dirty, long long depth, long long row, long long slices, int at, bool live)
     {
         if (apart(depth)) {
-            was[i] = notes[nd_note_at(row, depth, slices, at)];
+            was[i] = dirty[nd_dirty_at(row, depth, slices, at)];
             return;
         }
         const unsigned lives = nd_ballot(live);
@@ -80,66 +80,66 @@ template <int N> struct nd_past {
             const int mine = nd_lane() + 32 * half;
             bool some = false;
             if (mine < depth) {
-                const unsigned char *note = notes + nd_note_at(mine, depth, slices, first);
-                if (lives & 1) some = note[0] != 0;
-                if (lives >> ND_LANES & 1) some |= note[1] != 0;
+                const unsigned char *slice = dirty + nd_dirty_at(mine, depth, slices, first);
+                if (lives & 1) some = slice[0] != 0;
+                if (lives >> ND_LANES & 1) some |= slice[1] != 0;
             }
             rows[i] |= (unsigned long long)nd_ballot(some) << 32 * half;
         }
         any = i ? any | rows[i] : rows[i];
     }
 
-    /* Whether the row that is written now holds any, as far as that is known of all at once. */
+    /* Whether the row that is overwritten holds an event of any component, if rows are cached. */
     ND_MEMBER bool some(long long depth, long long row) const
     {
-        return !apart(depth) && (any >> nd_place(row, depth) & 1);
+        return !apart(depth) && (any >> nd_row_index(row, depth) & 1);
     }
 
-    /* The same of component i. */
-    ND_MEMBER unsigned take(int i, const unsigned char *notes, long long depth, long long row, long long slices, int at)
+    /* Whether it holds one of component i; loads the byte of the next row if rows are not cached. */
+    ND_MEMBER unsigned take(int i, const unsigned char *dirty, long long depth, long long row, long long slices, int at)
     {
-        if (!apart(depth)) return (unsigned)(rows[i] >> nd_place(row, depth)) & 1u;
+        if (!apart(depth)) return (unsigned)(rows[i] >> nd_row_index(row, depth)) & 1u;
         const unsigned now = was[i];
-        was[i] = notes[nd_note_at(row + 1, depth, slices, at)];
+        was[i] = dirty[nd_dirty_at(row + 1, depth, slices, at)];
         return now;
     }
 
-    ND_MEMBER void note(int i, bool here, long long depth, long long row)
+    ND_MEMBER void mark(int i, bool here, long long depth, long long row)
     {
         if (apart(depth)) return;
-        const unsigned long long bit = 1ull << nd_place(row, depth);
+        const unsigned long long bit = 1ull << nd_row_index(row, depth);
         rows[i] = here ? rows[i] | bit : rows[i] & ~bit;
         any = i ? any | rows[i] : rows[i];
     }
 };
 
-/* What events are recorded by, near at hand: constants that are read once in a long time are not. */
+/* Copy of the tables in shared memory: constant memory is slow if it is read rarely. */
 struct nd_recording {
     long long first, end, events;
-    nd_events noted[4];
+    nd_events recorded[4];
 };
 __shared__ nd_recording nd_records;
 
-/* At the beginning of a launch, by all threads of a block. */
+/* Fills the copy at the beginning of a launch. Called by all threads of a block. */
 ND_FN void nd_bring_tables()
 {
-    enum { WORDS = sizeof(nd_records.noted) / 8 };
+    enum { WORDS = sizeof(nd_records.recorded) / 8 };
     for (int i = threadIdx.x; i < WORDS; i += ND_THREADS)
-        ((long long *)nd_records.noted)[i] = ((const long long *)nd_given.noted)[i];
+        ((long long *)nd_records.recorded)[i] = ((const long long *)nd_chunk.recorded)[i];
     if (threadIdx.x == 0) {
-        nd_records.first = nd_given.first;
-        nd_records.end = nd_given.end;
-        nd_records.events = nd_given.events;
+        nd_records.first = nd_chunk.first;
+        nd_records.end = nd_chunk.end;
+        nd_records.events = nd_chunk.events;
     }
     __syncthreads();
 }
 
-/* Record the events of a warp in the row that it writes. */
-static __device__ __noinline__ void nd_note(const real *ring, long long row, bool mine, int element)
+/* Records the events of a warp in the row that it writes: sets bits of the tables. */
+static __device__ __noinline__ void nd_record_event(const real *ring, long long row, bool mine, int element)
 {
-    if (row >= nd_records.end) return;  /* the next chunk looks for them */
+    if (row >= nd_records.end) return;  /* the next chunk scans its first row */
     for (int i = 0; i < (int)nd_records.events; ++i) {
-        const nd_events &e = nd_records.noted[i];
+        const nd_events &e = nd_records.recorded[i];
         if (e.ring != ring || !mine) continue;
         int column = element - (int)e.start;
         if (e.columns) column = __ldg(e.columns + element);

@@ -26,7 +26,7 @@ class ThreadDraws:
         self.component = component
         model = component.model
         known = frozenset({*model.fixed_params(), *model.constants, "dt_ms"})
-        component.translator.known_before = known
+        component.translator.declared_before = known
 
     @property
     def draws(self) -> list[Draw]:

@@ -1,13 +1,17 @@
-"""The events of the components that a thread advances on a device, as text.
+"""The events of the components of a GPU's threads -> CUDA text.
 
-A warp finds out whether one of its components has an event, or its row an old one: mostly there is
-nothing to do. Else it stores them, notes which slices of the row hold any, and sends them.
+In most steps no component of a warp has an event, and the row that is overwritten holds none: then
+there is nothing to store. Otherwise the warp stores the events, updates the dirty bitmap (a byte
+for each slice of ``LANES`` elements of a row), and sends the spikes to their targets.
 
-Where a thread keeps its components (``ND_HOLDS``), it recalls the notes of all rows, or asks for
-them a step ahead (``nd_past``), and events are recorded late: a step later where warps meet at each
-step, after the first of the two meetings of a window otherwise. So nobody waits for that at a
-barrier. Where a thread has others in turn, each event is sent and recorded at once, which takes
-fewer registers.
+Where a thread keeps its components in registers (``ND_HOLDS``):
+
+* It caches the dirty bits of all rows, or loads them one step ahead (``nd_dirty_rows``).
+* Events are recorded late, so that no warp waits for that at a barrier. With one barrier a step
+  they are recorded in the next step. With windows they are recorded between the two barriers.
+
+Where a thread advances other components in turn, it sends and records each event at once. This
+takes fewer registers.
 """
 
 from __future__ import annotations
@@ -31,17 +35,17 @@ def _either(which: str, lines: Sequence[str], others: Sequence[str]) -> list[str
 
 
 def held(lines: Sequence[str], streamed: Sequence[str] = ()) -> list[str]:
-    """Return what is done where a thread keeps its components, and where it has others in turn."""
+    """Return lines for threads that keep their components, and for threads that change them."""
     return _either("ND_HOLDS", lines, streamed)
 
 
 def within_a_step(lines: Sequence[str], windows: Sequence[str] = ()) -> list[str]:
-    """Return what is done where warps meet at each step, and where they do not."""
+    """Return lines for one barrier a step, and for windows."""
     return _either("ND_WINDOW < 2", lines, windows)
 
 
 class ThreadEvents:
-    """Writes what becomes of one variable of events.
+    """Writes the text for one variable of events.
 
     Parameters
     ----------
@@ -49,8 +53,8 @@ class ThreadEvents:
     name : str
         The variable.
     spread : bool
-        Whether the threads of a warp share a component. Then warps share a slice, and there are no
-        notes on it.
+        Whether the threads of a warp share a component. Then several warps share a slice, and the
+        slice has no dirty byte.
     """
 
     def __init__(self, component: ComponentText, name: str, spread: bool) -> None:
@@ -59,51 +63,51 @@ class ThreadEvents:
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
         n = self.name
-        kept = [f"nd_letters_{n} nd_l_{n}[ND_OWN];", f"unsigned nd_late_{n}[ND_OWN];"]
+        kept = [f"nd_outgoing_of_{n} nd_l_{n}[ND_OWN];", f"unsigned nd_late_{n}[ND_OWN];"]
         if self.spread:
             return held(kept)
-        return held([*kept, f"nd_past<ND_OWN> nd_was_{n};"])
+        return held([*kept, f"nd_dirty_rows<ND_OWN> nd_was_{n};"])
 
     def load(self) -> list[str]:
         """Return the loads of what is kept, of component ``nd_at``."""
         n = self.name
         lines = [f"nd_late_{n}[nd_i] = 0;", f"if (ND_KEEPS) nd_l_{n}[nd_i].ask(nd_at);",
-                 "#if ND_SHELF", f"nd_l_{n}[nd_i].put(nd_i);", "#endif"]  # fmt: skip
+                 "#if ND_CACHED", f"nd_l_{n}[nd_i].put(nd_i);", "#endif"]  # fmt: skip
         if self.spread:
             return held(lines)
-        notes, given = self._notes(), f"{self._depth()}, nd_k + 1, {self._slices()}"
-        return held([*lines, f"nd_was_{n}.load(nd_i, {notes}, {given}, nd_at, nd_live[nd_i]);"])
+        dirty, given = self._dirty(), f"{self._depth()}, nd_k + 1, {self._slices()}"
+        return held([*lines, f"nd_was_{n}.load(nd_i, {dirty}, {given}, nd_at, nd_live[nd_i]);"])
 
     def old(self) -> list[str]:
-        """Tell where the row that is written held events before; ask the same of the next one."""
+        """Read the dirty byte of the row that is overwritten; load that of the next row."""
         if self.spread:
             return []
         n = self.name
-        given = f"nd_i, {self._notes()}, {self._depth()}, nd_k + 1, {self._slices()}, nd_at"
+        given = f"nd_i, {self._dirty()}, {self._depth()}, nd_k + 1, {self._slices()}, nd_at"
         kept = f"nd_o_{n}[nd_i] = nd_was_{n}.take({given});"
-        body = held([kept], [f"nd_o_{n}[nd_i] = {self._note('nd_k + 1')};"])
+        body = held([kept], [f"nd_o_{n}[nd_i] = {self._dirty_at('nd_k + 1')};"])
         return [f"unsigned nd_o_{n}[ND_OWN];", *each(body)]
 
     def record_late(self) -> list[str]:
-        """Record the events of row ``nd_k`` of component ``nd_at``, which wait for that."""
+        """Record the pending events of row ``nd_k`` of component ``nd_at``."""
         return held(within_a_step([self._record(f"nd_late_{self.name}[nd_i]", "nd_k")]))
 
     def record_window(self) -> list[str]:
-        """Record the events of component ``nd_at`` in a window: bit t of what waits is step t."""
+        """Record the pending events of a window; bit t of the mask is step t of the window."""
         n = self.name
         left = f"unsigned nd_left = nd_late_{n}[nd_i]; nd_ballot(nd_left); nd_left &= nd_left - 1"
         row = "nd_k / (ND_WINDOW + !ND_WINDOW) * ND_WINDOW + __ffs((int)nd_left)"
-        body = block(f"for ({left})", [self._note_event("nd_left", row)])
+        body = block(f"for ({left})", [self._record_event("nd_left", row)])
         return held(within_a_step([], [*body, f"nd_late_{n}[nd_i] = 0;"]))
 
     def begin(self) -> list[str]:
-        """Declare what is found of all components before something is done."""
+        """Declare the flags and values that are computed for all components first."""
         n = self.name
         kept = [f"bool nd_busy_{n} = false;", f"real nd_y_{n}[ND_OWN];"]
         return [f"unsigned nd_e_{n}[ND_OWN];", *held(kept)]
 
     def find(self) -> list[str]:
-        """Look whether there is anything to do for component ``nd_at``; unless kept, do it."""
+        """Check whether component ``nd_at`` has an event; if it is not kept, store and send it."""
         n, output, bits = self.name, self.component.output(self.name), f"nd_e_{self.name}[nd_i]"
         value, ballot = f"nd_y_{n}[nd_i]", "nd_ballot(nd_live[nd_i] && nd_value != 0)"
         plain = f"if (nd_live[nd_i]) nd_new_{n}[nd_at] ="
@@ -116,7 +120,7 @@ class ThreadEvents:
             f"nd_busy_{n} |= nd_live[nd_i] && {busy};",
         ]  # fmt: skip
         sent = [
-            f"nd_sent<1, nd_letters_{n}> nd_e;",
+            f"nd_sent<1, nd_outgoing_of_{n}> nd_e;",
             f"nd_e.bits[0] = {bits}, nd_e.value[0] = nd_value, nd_e.at[0] = nd_at;",
             *self._send("1"),
         ]
@@ -128,22 +132,22 @@ class ThreadEvents:
         return held(kept, block("", turn))
 
     def end(self) -> list[str]:
-        """Store, send and record what was found."""
+        """Store, send and record the events of all components."""
         n = self.name
         bits, value = f"nd_e_{n}[nd_i]", f"nd_y_{n}[nd_i]"
         changed = [f"{bits} = nd_ballot(nd_live[nd_i] && {value} != 0);"]
         if not self.spread:
             changed += self._change(bits, value)
-            changed.append(f"nd_was_{n}.note(nd_i, {bits} != 0, {self._depth()}, nd_k + 1);")
+            changed.append(f"nd_was_{n}.mark(nd_i, {bits} != 0, {self._depth()}, nd_k + 1);")
         take = [
             f"nd_e.bits[nd_j] = nd_e_{n}[nd_i + nd_j];",
             f"nd_e.value[nd_j] = nd_y_{n}[nd_i + nd_j];",
             "nd_e.at[nd_j] = nd_c[nd_i + nd_j];",
-            "#if ND_SHELF", "nd_e.letters[nd_j].take(nd_i + nd_j);", "#else",
-            f"if (ND_KEEPS) nd_e.letters[nd_j] = nd_l_{n}[nd_i + nd_j];", "#endif",
+            "#if ND_CACHED", "nd_e.outgoing[nd_j].take(nd_i + nd_j);", "#else",
+            f"if (ND_KEEPS) nd_e.outgoing[nd_j] = nd_l_{n}[nd_i + nd_j];", "#endif",
         ]  # fmt: skip
         some = [
-            f"nd_sent<ND_PAIR, nd_letters_{n}> nd_e;", "ND_UNROLL",
+            f"nd_sent<ND_PAIR, nd_outgoing_of_{n}> nd_e;", "ND_UNROLL",
             *block("for (int nd_j = 0; nd_j < ND_PAIR; ++nd_j)", take), *self._send("ND_PAIR"),
         ]  # fmt: skip
         pair = block(f"if (nd_e_{n}[nd_i] | nd_e_{n}[nd_i + ND_PAIR - 1])", some)
@@ -157,11 +161,11 @@ class ThreadEvents:
         found = [*each(changed), *sent, *within_a_step([], later)]
         return held(
             [*block(f"if ({busy})", found), *late],
-            block("if (nd_given.events)", record),
+            block("if (nd_chunk.events)", record),
         )
 
-    def _notes(self) -> str:
-        """Return where the notes on slices of rows are, which nobody else changes."""
+    def _dirty(self) -> str:
+        """Return the pointer to the dirty bytes of the group's slices."""
         key = self.component.spec.segment(self.name, "dirty", Kind.ACTIVITY)
         return self.component.arguments.pointer(key, "unsigned char")
 
@@ -171,16 +175,16 @@ class ThreadEvents:
     def _slices(self) -> str:
         return self.component.arguments.integer(self.component.spec.segment(self.name, "slices"))
 
-    def _note(self, row: str) -> str:
-        """Return the place of the note on a slice of a row."""
+    def _dirty_at(self, row: str) -> str:
+        """Return the dirty byte of a slice of a row."""
         given = f"{row}, {self._depth()}, {self._slices()}, nd_at"
-        return f"{self._notes()}[nd_note_at({given})]"
+        return f"{self._dirty()}[nd_dirty_at({given})]"
 
     def _change(self, bits: str, value: str) -> list[str]:
-        """Store an event, but no zeros over zeros, and note the slice."""
+        """Store values where an event is or was, and set the dirty byte of the slice."""
         store = [
             f"nd_new_{self.name}[nd_at] = {value};",
-            f"if (nd_at % ND_LANES == 0) {self._note('nd_k + 1')} = (unsigned char)nd_here;",
+            f"if (nd_at % ND_LANES == 0) {self._dirty_at('nd_k + 1')} = (unsigned char)nd_here;",
         ]
         return [
             f"const bool nd_here = ({bits} >> (nd_lane() & ND_LANES)) & 0xffffu;",
@@ -188,7 +192,7 @@ class ThreadEvents:
         ]
 
     def _send(self, count: str) -> list[str]:
-        """Send ``nd_e``, and tell that the row is not silent."""
+        """Send the spikes ``nd_e``, and mark the row as active."""
         a = self.component.arguments
         active = a.pointer(activity(self.name, "active"), "long long")
         mark = f"nd_mark({active}, nd_k + 1, {self._depth()});"
@@ -199,10 +203,10 @@ class ThreadEvents:
 
     def _record(self, bits: str, row: str) -> str:
         """Record the events of a row of component ``nd_at``."""
-        return f"if ({bits}) {self._note_event(f'{bits} >> nd_lane() & 1', row)}"
+        return f"if ({bits}) {self._record_event(f'{bits} >> nd_lane() & 1', row)}"
 
-    def _note_event(self, mine: str, row: str) -> str:
+    def _record_event(self, mine: str, row: str) -> str:
         a = self.component.arguments
         rows = a.pointer(self.component.spec.ring(self.name), "const real")
         own = a.integer(self.component.spec.segment(self.name, "start"))
-        return f"nd_note({rows}, {row}, {mine}, (int){own} + nd_at);"
+        return f"nd_record_event({rows}, {row}, {mine}, (int){own} + nd_at);"

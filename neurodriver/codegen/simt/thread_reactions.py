@@ -1,7 +1,7 @@
 """Sub-units that jump by reactions -> the form of ``threads``: a warp has one component.
 
 Its threads share the sub-units. Each one is advanced through its sub-step by one thread, with the
-expressions of ``reactions`` and the draws of its own number, and totals are whole numbers: the bits
+expressions of ``reactions`` and the draws of its own number, and totals are integers: the bits
 are those of the form for the CPU. Where that gives up, after a batch with a sub-unit that reacts
 without an end, so does this one.
 """
@@ -99,10 +99,10 @@ class ReactionText(ThreadText):
     def one(self) -> list[str]:
         """Return the sub-step of one sub-unit."""
         units = self.units
-        lines = ["const long long nd_place = nd_first + nd_u;"]
+        lines = ["const long long nd_row_index = nd_first + nd_u;"]
         for name in units.units.species:
-            lines.append(f"const float nd_b_{name} = (float)nd_y_{name}[nd_place];")
-        clock = [*units.rates("nd_b_{}"), *units.clock("nd_place")]
+            lines.append(f"const float nd_b_{name} = (float)nd_y_{name}[nd_row_index];")
+        clock = [*units.rates("nd_b_{}"), *units.clock("nd_row_index")]
         clock += ["nd_time = nd_on;", "nd_due = nd_on < nd_off;"]
         return [
             *lines, "int nd_time;", "bool nd_due;", *block("", clock),
@@ -127,9 +127,9 @@ class ReactionText(ThreadText):
             *block("", units.reaction("")),
             f"nd_endless = nd_round == {MOST_REACTIONS};",
         ]
-        leave = ["nd_clock[nd_place] = nd_wticks;"]
+        leave = ["nd_clock[nd_row_index] = nd_wticks;"]
         for name in units.moving:
-            leave.append(f"nd_y_{name}[nd_place] = ({units.kind(name)})nd_w_{name};")
+            leave.append(f"nd_y_{name}[nd_row_index] = ({units.kind(name)})nd_w_{name};")
         for total, name in units.units.totals.items():
             leave.append(f"nd_d_{total} += (int)(nd_w_{name} - nd_b_{name});")
         return [

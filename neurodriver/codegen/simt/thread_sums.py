@@ -22,7 +22,7 @@ from .spike_delivery import SlotText
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 
 BATCH = 8
-"""Connections of a thread whose values are asked for at once."""
+"""Connections of a thread whose values are loaded together."""
 
 KEPT_WORDS = NEAR
 """Registers of a thread that may hold what one access knows of its connections."""
@@ -91,7 +91,7 @@ class ThreadSum:
 
     @property
     def part(self) -> bool:
-        """Whether the sum is a part of another one, to be added as a whole number."""
+        """Whether the sum is a part of another one, to which it is added as an integer."""
         return not self.s.symbol
 
     @property
@@ -235,7 +235,7 @@ class ThreadSum:
                 f"nd_soon_{self.name}[nd_i] = __ldcg({self.slot('now')});", "#endif"]  # fmt: skip
 
     def clear(self) -> list[str]:
-        """Return the lines that set to zero what was taken, when all has been asked for."""
+        """Return the lines that clear the slots that were read, after all loads."""
         name = self.name
         if self.form != "fanout":
             return []
@@ -273,10 +273,10 @@ class ThreadSum:
         varied = [n for n in self.component.model.params if n in self.varied]
         return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in used(varied, asked)]
 
-    def data(self, told: str) -> list[str]:
-        """Give the data of a connection their names; ``told`` has a place for the name."""
+    def data(self, column: str) -> list[str]:
+        """Declare the data of a connection; ``column`` is a format string for their names."""
         return [
-            f"const real {n} = {told.format(n)};" if n in self.s.varied
+            f"const real {n} = {column.format(n)};" if n in self.s.varied
             else f"const real {n} = nd_u_{self.name}_{n};"
             for n in self.s.access.connection
         ]  # fmt: skip
@@ -307,7 +307,7 @@ class ThreadSum:
     def batches(self) -> list[str]:
         """Return the sum over the connections that are not kept, several at a time.
 
-        The places of a batch are asked for while the values of the one before are under way.
+        The indices of a batch are loaded while the values of the batch before are in flight.
         """
         name = self.name
         places, data = self.places, self.columns[len(self.places) :]

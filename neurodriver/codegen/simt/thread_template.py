@@ -18,7 +18,7 @@ from ...plan.arrays import activity, depth
 from ...plan.unit import KernelSpec
 from ..cpu.update import finish_with
 from ..kernel import Kernel
-from ..template import INCLUDE, Signature, ends, given_columns, read, row_of, told
+from ..template import INCLUDE, Signature, described, ends, given_columns, read, row_of
 from .thread_events import each
 from .threads import ThreadText
 
@@ -81,7 +81,7 @@ def thread_template(spec: KernelSpec, text: str, signature: Signature) -> Kernel
         _on_a_grid(INCLUDE.sub(lambda found: _included(found, where), written)),
         "}",
         *ends(written),
-        f'#line 1 "{told(spec, signature)}"',
+        f'#line 1 "{described(spec, signature)}"',
     ]
     after = f'#line 1 "after {spec.model.__name__}"'
     kernel = finish_with(where, thread.arguments, ([], []), [*unit, after])
@@ -121,9 +121,9 @@ class TemplateText(ThreadText):
         self.varied = used(self.model.params, [access.each for access in self.model.accesses])
 
     def grid(self) -> list[str]:
-        """Return the function that tells how many components there are."""
+        """Return the function that returns the number of components."""
         count = self.arguments.integer(self.component.spec.components).replace("nd_a", "nd_steady")
-        return [f"ND_FN nd_place nd_grid() {{ return {{(unsigned int){count}, 1, 1}}; }}"]
+        return [f"ND_FN nd_row_index nd_grid() {{ return {{(unsigned int){count}, 1, 1}}; }}"]
 
     def head(self) -> list[str]:
         """Return nothing: the numbers of a component are for the user's function."""
@@ -148,7 +148,7 @@ class TemplateText(ThreadText):
         return [*lines, *self.own(), *each(body)]
 
     def step(self) -> list[str]:
-        """Return the sums, the call and the notes on events of one step."""
+        """Return the sums, the call and the dirty bytes of one step."""
         a = self.arguments
         lines = [line for s in self.sums for line in s.head()]
         lines += [f"real nd_x_{s.access.name}[ND_OWN];" for s in self.sums]
@@ -172,7 +172,7 @@ class TemplateText(ThreadText):
         return lines + each([line for name in events for line in self._mark(name)])
 
     def _mark(self, name: str) -> list[str]:
-        """Note a row of events that is not silent: it is read only where it is noted."""
+        """Mark a row that holds events: unmarked rows are not read."""
         a = self.arguments
         active, rows = a.pointer(activity(name, "active"), "long long"), a.integer(depth(name))
         row = row_of(self.component, name)

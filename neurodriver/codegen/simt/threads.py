@@ -76,7 +76,7 @@ class ThreadText:
 
     def unit(self) -> list[str]:
         """Return the struct."""
-        step = self.step()  # tells what is drawn
+        step = self.step()  # sets what is drawn
         methods = {
             "load(long long nd_k, int nd_first, int nd_end)": self.load(),
             "turn(long long nd_k)": self.turn(),
@@ -107,7 +107,7 @@ class ThreadText:
 
     @property
     def kept(self) -> int:
-        """Numbers of a component that its thread has at hand."""
+        """Numbers of a component that its thread keeps in registers."""
         return len(self.varied) + len(self.model.states)
 
     @property
@@ -120,10 +120,10 @@ class ThreadText:
         place = "nd_first + nd_i" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
         first = " && nd_lane() == 0" if self.spread else ""  # one thread stores for its warp
         body = [
-            f"const int nd_place = {place};",
-            "const bool nd_is = nd_place < nd_end;",
+            f"const int nd_row_index = {place};",
+            "const bool nd_is = nd_row_index < nd_end;",
             f"nd_live[nd_i] = nd_is{first};",
-            "nd_c[nd_i] = nd_is ? nd_place : nd_end - 1;",
+            "nd_c[nd_i] = nd_is ? nd_row_index : nd_end - 1;",
         ]
         return ["ND_UNROLL", *block(OWN, body)]
 
@@ -152,7 +152,7 @@ class ThreadText:
         return lines
 
     def turn(self) -> list[str]:
-        """Return the loads of what is kept at hand from step to step of a turn."""
+        """Return the loads of what registers keep from step to step of a turn."""
         heads = [line for s in self.sums for line in s.head()]
         body = [line for r in self.reads for line in r.turn()]
         return [*heads, *each(body)] if body else []
@@ -163,7 +163,7 @@ class ThreadText:
         heads = [line for s in self.sums for line in s.head()]
         lines = [*self.head(), *heads, *[line for e in self.events for line in e.old()]]
         lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
-        # what is only read is asked for before anything is waited for
+        # values that are only read are loaded before the first wait
         waits = ("lattice", "rows", "sliced")
         reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * bool(r.other))
         lines += each([line for r in reads for line in r.sum()])
@@ -196,7 +196,7 @@ class ThreadText:
         return [*lines, *[line for r in self.reads for line in r.next()]]
 
     def record_window(self) -> list[str]:
-        """Return what is done between the meetings of a window that began with step ``nd_k``."""
+        """Return what is done between the barriers of a window that began with step ``nd_k``."""
         lines = [line for e in self.events for line in e.record_window()]
         return ["(void)nd_k;", *(each(lines) if lines else [])]
 

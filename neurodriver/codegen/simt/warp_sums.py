@@ -1,7 +1,7 @@
-"""Sums that the threads of a warp make together, as text: of lattices, and of many connections.
+"""Sums by the 32 threads of a warp -> CUDA text, for lattices and for many connections.
 
-What is read travels to shared memory while earlier connections are added, without a register for
-each value under way.
+Values are copied to shared memory asynchronously while earlier connections are added. So a value in
+flight needs no register.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from .thread_sums import ThreadSum
 
 KEPT_ROUNDS = 16
-"""Rounds of 32 connections whose places are kept."""
+"""Rounds of 32 connections whose indices stay in registers."""
 
 EVENT_ROUNDS = 8
-"""Rounds of 32 connections that are looked through for events at once."""
+"""Rounds of 32 connections that are tested for events together."""
 
 _UNROLL = "ND_UNROLL"
 
@@ -27,7 +27,7 @@ def lattice(one: ThreadSum) -> list[str]:
 
     Records lie in rounds of ``ND_LANES``. In a round each thread has one record copied to
     shared memory, for 2 A rounds later, and the values of 16 records, for A rounds later: then
-    they are there when they are needed, and what is under way takes no register. Where shared
+    they arrive before they are needed, and a copy in flight takes no register. Where shared
     memory has room for all records of all warps (``ND_STAY``), they stay there from step to step.
     """
     columns = _columns(one)
@@ -65,7 +65,7 @@ def lattice(one: ThreadSum) -> list[str]:
         _UNROLL, *block(_ROUNDS.format("nd_ahead"), [*ask("nd_c", "nd_c"), "nd_asked();"]),
     ]  # fmt: skip
     head = [
-        *_places_of_warp(one),
+        *_offsets_of_warp(one),
         "const int nd_l = nd_at % ND_LANES, nd_most = nd_largest(nd_n);",
         f"const real *nd_row0 = nd_in_{one.name} + nd_l * nd_by_{one.name}[nd_i];",
         "ND_OPAQUE(nd_row0);",
@@ -80,7 +80,7 @@ _ROUNDS = "for (int nd_c = 0; nd_c < {}; ++nd_c)"
 def all_records(one: ThreadSum) -> list[str]:
     """Return what copies all records of a component's slice to where they stay."""
     copy = [*block(_ROUNDS.format("nd_n"), _fetch(one, "nd_c", "true")), "nd_asked();"]
-    body = [*_places_of_warp(one), *copy, "nd_await<0>();", "__syncwarp();"]
+    body = [*_offsets_of_warp(one), *copy, "nd_await<0>();", "__syncwarp();"]
     return ["#if ND_STAY", *block("", body), "#endif"]
 
 
@@ -108,7 +108,7 @@ def _fetch(one: ThreadSum, round_: str, when: str) -> list[str]:
     return block(f"if ({when} && {round_} < nd_n)", body)
 
 
-def _places_of_warp(one: ThreadSum) -> list[str]:
+def _offsets_of_warp(one: ThreadSum) -> list[str]:
     """Declare where the records of half a warp lie, and how many rounds there are."""
     name, words = one.name, " + ".join(f"sizeof({kind})" for _, kind in _columns(one))
     return [
@@ -127,7 +127,7 @@ def _places_of_warp(one: ThreadSum) -> list[str]:
 def rows(one: ThreadSum) -> list[str]:
     """Return the sum over the connections of one component, 32 of which a warp reads at once.
 
-    Values travel to shared memory, many rounds ahead; the places of those rounds are kept.
+    Values travel to shared memory, many rounds ahead; their indices stay in registers.
     """
     name = one.name
     places, data = one.places, one.columns[len(one.places) :]
@@ -139,10 +139,10 @@ def rows(one: ThreadSum) -> list[str]:
 
     def ask(round_: str, slot: str, given: str) -> str:
         at = f"({round_}) * 32 + nd_lane()"
-        told = [given.format(c) for c, _ in places]
+        indices = [given.format(c) for c, _ in places]
         if "element" not in one.s.gather.arrays:
-            told.insert(0, f"(nd_r + ({at} < nd_n ? {at} : nd_n - 1))")
-        value = one.value(*told)
+            indices.insert(0, f"(nd_r + ({at} < nd_n ? {at} : nd_n - 1))")
+        value = one.value(*indices)
         return f"if (({round_}) * 32 < nd_n) nd_ask(nd_slot<real>({slot}), &{value});"
 
     each = [
@@ -174,23 +174,23 @@ def rows(one: ThreadSum) -> list[str]:
 
 
 def event_rows(one: ThreadSum) -> list[str]:
-    """Return the same sum where nearly all values are zero: the others are handed on one by one.
+    """Return the same sum where nearly all values are zero: the others are broadcast one by one.
 
-    Nothing is kept for it, as most steps bring no event at all.
+    No registers are kept for it, as most steps have no event at all.
     """
     name, variable = one.name, one.s.access.variable
     place = [
         "const int nd_l = nd_j + nd_c * 32 + nd_lane();",
         "const long long nd_p = nd_r + (nd_l < nd_n ? nd_l : nd_n - 1);",
     ]
-    told = f"nd_{{}}_{name}[nd_p]"
-    where = [told.format(c) for c, _ in one.places]
+    column = f"nd_{{}}_{name}[nd_p]"
+    where = [column.format(c) for c, _ in one.places]
     if "element" not in one.s.gather.arrays:
         where.insert(0, "nd_p")
     value = [f"const real nd_x = {one.value(*where)};", "nd_h[nd_c] = nd_l < nd_n ? nd_x : 0;"]
     hand = "nd_acc = nd_acc + nd_from(nd_mine, __ffs((int)nd_some) - 1);"
     found = [
-        *place, f"const real {variable} = nd_h[nd_c];", *one.data(told),
+        *place, f"const real {variable} = nd_h[nd_c];", *one.data(column),
         f"const nd_sum_t nd_mine = {one.s.each()};",
         *block("for (; nd_some; nd_some &= nd_some - 1)", [hand]),
     ]  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import SelectorError
 from ...ports import grammar
 from ...ports import selector as core
-from ...ports.blocks import Any_, Block, Level, expanded
+from ...ports.blocks import Any_, Level, TermBlock, expanded
 from ...ports.identifiers import PortIndex
 from ...ports.labels import is_sequence
 from ...ports.tokens import Token, decode_all
@@ -87,7 +87,7 @@ def parse(selector: str, pad_len: float = 0) -> list[list[Any]]:
     return pad_parsed(terms or [[]], pad_len)
 
 
-def _written(block: Block) -> list[list[Any]]:
+def _written(block: TermBlock) -> list[list[Any]]:
     """Return the terms of a block as lists of tokens, sets, slices and '*'."""
     columns = [_written_level(level, block.terms) for level in block.levels]
     return [list(term) for term in zip(*columns, strict=True)] if columns else [[]]

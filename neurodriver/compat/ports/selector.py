@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import SelectorError
 from ...ports import selector as core
-from ...ports.blocks import EMPTY, Block, Blocks, expanded, merged, pairwise, product
+from ...ports.blocks import EMPTY, Blocks, TermBlock, expanded, merged, pairwise, product
 from ...ports.grammar import SHORT, level_of, parse_text
 from ...ports.identifiers import Identifiers, PortIndex, Rows
 from ...ports.labels import is_sequence
@@ -180,7 +180,7 @@ def parse_sequence(terms: Sequence[Any]) -> Blocks:
         if any(isinstance(level, int) and level == PAD for level in levels):
             message = f"an empty token stands before another in term {number}"
             raise SelectorError(f"invalid selector: {message} (got {term!r})")
-        blocks.append(Block(1, tuple(levels)))
+        blocks.append(TermBlock(1, tuple(levels)))
     return merged(blocks)
 
 
@@ -196,7 +196,7 @@ def _listed_terms(terms: Sequence[Any]) -> Blocks:
         if any("*" in c or not set(map(type, c)) <= {str, int} for c in columns):
             return EMPTY
         count = len(columns[0])
-        blocks.append(Block(count, tuple(map(encode_all, columns))).part(0, count))
+        blocks.append(TermBlock(count, tuple(map(encode_all, columns))).part(0, count))
     return merged(blocks)
 
 

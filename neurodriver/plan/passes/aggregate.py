@@ -1,4 +1,4 @@
-"""Inserts an Aggregator, or GapJunctions, wherever something else meets an access of a current."""
+"""Inserts an Aggregator, or GapJunctions, where something else reaches an access of a current."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A value that a component has in row k leaves through an output port and stands at the input port of
 the other circuit in row k + 1. So an edge ``component -> output port``, the pattern, and an edge
 ``input port -> component`` are together one connection whose latency is that of both edges and of
-the pattern, one step for the crossing included. Where both circuits are at hand, that connection
+the pattern, one step for the crossing included. Where both circuits are here, that connection
 takes the place of the edge from the input port; the order of the target's inputs stays. Where the
 source is elsewhere, the input port stays, and the exchange writes into it.
 """
@@ -97,7 +97,7 @@ class Joined:
     Attributes
     ----------
     circuit : Circuit
-        Its groups tell in ``scopes`` which components belong to which circuit.
+        ``scopes`` of its groups says which components belong to which circuit.
     numbers : dict of str to (count,) int64
         Component numbers of each circuit (its Aggregators included) in the joint one.
     parts : dict of str to Circuit

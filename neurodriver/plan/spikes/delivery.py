@@ -1,4 +1,7 @@
-"""The accesses that spikes reach by their sources -> what delivers them on a GPU."""
+"""The accesses of the form ``fanout`` -> deliveries: which groups send spikes to which access.
+
+Only programs for a GPU have deliveries. On a CPU the kernel of the targets delivers the spikes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from ..unit import Delivery, Unit
 
 
 def deliveries(layout: Layout, units: Sequence[Unit]) -> tuple[Delivery, ...]:
-    """Return what delivers the spikes of each access, on a GPU."""
+    """Return a delivery for each access of the form ``fanout``; none on a CPU."""
     out = []
     for spec in sorted((s for unit in units for s in unit.specs), key=lambda s: s.number):
         for access in spec.model.accesses if layout.target.threads else ():

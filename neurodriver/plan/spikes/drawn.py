@@ -1,7 +1,8 @@
-"""Connections that are drawn by rule, written at once in the form that spikes travel by.
+"""Connections that projections draw, written directly into the arrays of spike delivery.
 
-No column of them is made: they are drawn once for each thing that has to be known of them, and
-the last time into their place.
+The connections are never stored as columns. A projection is drawn several times from the same keys:
+to count connections by source, to write the targets, to find delays and units, and to write
+weights.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from ..sorting import stable_order
 from ..sums.choice import plan
 from ..sums.gather import Edges, Gather
 from .fanout import add_near, add_slots, per_slice, shared_by, smallest
-from .weights import ALIKE, Bounds, Known, Reals, Units, add_units, multiples, units_of
+from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics, add_units, multiples, units_of
 
 if TYPE_CHECKING:
     from ..delays import Spread
 
 
-class Placed:
-    """The connections of one access, drawn by source.
+class DrawnBySource:
+    """The connections of one access, drawn in the order of their sources.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class Placed:
     dt : float
     dtype : str
     threads : bool
-        Whether this is for a GPU, where spikes are dealt out as soon as they are known.
+        Whether this is for a GPU, where all lags are zero.
     injected : Edges, optional
         Connections from input slots; elements are numbers of slots.
 
@@ -134,8 +135,8 @@ class Placed:
         none = np.full(self.count, np.inf), np.zeros(self.count), np.zeros(self.count)
         bounds = Bounds(np.zeros(self.count, np.int64), *none)
         for rows in self._rows:
-            known = bounds.degree, bounds.least, bounds.greatest, bounds.total
-            rows.bounds(self._code, *known)
+            columns = bounds.degree, bounds.least, bounds.greatest, bounds.total
+            rows.bounds(self._code, *columns)
 
         def remainders(unit: Reals) -> tuple[Reals, Reals]:
             rest, most = np.full(self.count, np.inf), np.zeros(self.count)
@@ -143,38 +144,38 @@ class Placed:
                 rows.remainders(self._code, unit, ALIKE, rest, most)
             return rest, most
 
-        known_all = Known(bounds, remainders)
+        summary = WeightStatistics(bounds, remainders)
         if self.injected is not None:
-            known_all = known_all.together(Known.of(self.injected, self.count))
-        units = units_of(known_all.bounds, known_all.remainders, dtype)
+            summary = summary.together(WeightStatistics.of(self.injected, self.count))
+        units = units_of(summary.bounds, summary.remainders, dtype)
         self._largest = float(np.rint(bounds.greatest / units.unit).max())
         self._degree = bounds.degree
         return units
 
     def gather(self, layout: Layout, variable: str) -> Gather:
-        """Return the arrays of the plan; this object is of no use any more."""
+        """Return the plan; it takes over the arrays of this object."""
         ring, width = layout.rings[variable], padded(self.count)
         blocks = [
             (self.lags[g], segment.start, segment.start + padded(segment.count), begin, 0)
             for g, begin in zip(self._groups, self._begin, strict=False)
             if g in self.lags and (segment := ring.segments[str(g)])
         ]
-        made = Gather("fanout", self.edges, {}, None)
-        made.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
-        made.arrays["code"] = self._code
-        add_slots(made, layout, self.first, self.ahead, width, self.units)
-        multiple = self._multiples(made)
+        gather = Gather("fanout", self.edges, {}, None)
+        gather.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
+        gather.arrays["code"] = self._code
+        add_slots(gather, layout, self.first, self.ahead, width, self.units)
+        multiple = self._multiples(gather)
         for rows, source in zip(self._rows, self._sources, strict=True):
             lag = np.ascontiguousarray(self._lag[source])
             rows.encode(self._code, multiple, self.dt, width, lag, self.units.unit)
         if self.threads:
             near = np.zeros(len(self.first) - 1, dtype=np.int64)
             near_first(self.first, width, self._code, multiple, near)
-            add_near(made, near)
-        made.cost = per_slice(self._degree)
+            add_near(gather, near)
+        gather.cost = per_slice(self._degree)
         if self.injected is not None:
-            made.outside = self._outside(layout, variable)
-        return made
+            gather.outside = self._outside(layout, variable)
+        return gather
 
     def _outside(self, layout: Layout, variable: str) -> Gather:
         """Plan the connections from input slots, in the units of all."""
@@ -183,11 +184,11 @@ class Placed:
         element = ring.segments["inputs"].start + self.injected.element
         multiple = multiples(self.injected, self.units).astype(np.float64)
         edges = replace(self.injected, element=element, data={"weight": multiple})
-        made = plan(edges, self.count, ring.zero, lattice=False, threads=True)
-        add_units(made, self.units)
-        return made
+        gather = plan(edges, self.count, ring.zero, lattice=False, threads=True)
+        add_units(gather, self.units)
+        return gather
 
-    def _multiples(self, made: Gather) -> NDArray[Any] | None:
+    def _multiples(self, gather: Gather) -> NDArray[Any] | None:
         """Store the weights where all connections, or all of a source, have one; or make room."""
         kind = smallest(self._largest)
         unit = self.units.unit[0]
@@ -196,7 +197,7 @@ class Placed:
         if once and None not in values and (self.units.unit == unit).all():
             each = [round(float(v or 0.0) / unit) for v in values]
             if len(set(each)) == 1:
-                made.uniform["weight"] = float(each[0])
+                gather.uniform["weight"] = float(each[0])
                 return None
             of_source = np.zeros(len(self.first) - 1, dtype=kind)
             held = np.zeros(len(of_source), dtype=bool)
@@ -206,10 +207,10 @@ class Placed:
                 same &= not (held[mine] & (of_source[mine] != number)).any()
                 of_source[mine], held[mine] = number, True
             if same:
-                made.arrays["of_source"] = of_source
+                gather.arrays["of_source"] = of_source
                 return None
         multiple = aligned(self.edges, kind)
-        made.arrays["multiple"] = multiple
+        gather.arrays["multiple"] = multiple
         return multiple
 
 
@@ -218,9 +219,9 @@ def constant(law: Law) -> float | None:
     return law.least if law.least == law.most else None
 
 
-def place_drawn(
+def draw_by_source(
     circuit: Circuit, spread: Spread, slots: Slots, dt: float, dtype: str, threads: bool = False
-) -> dict[tuple[int, str], Placed]:
+) -> dict[tuple[int, str], DrawnBySource]:
     """Draw the connections of the accesses that nothing but projections reaches.
 
     Sources have to be computed here, and the targets of one source have to ascend.
@@ -230,7 +231,9 @@ def place_drawn(
         injected = _injected(circuit, slots, number, access, dt) if threads else None
         drawn = reaching(circuit, Slots() if threads else slots, number, access)
         if drawn and _ascend(drawn) and not _has_port(circuit, drawn):
-            out[number, access] = Placed(circuit, number, drawn, dt, dtype, threads, injected)
+            out[number, access] = DrawnBySource(
+                circuit, number, drawn, dt, dtype, threads, injected
+            )
             if not out[number, access].edges:
                 del out[number, access]
     return out
@@ -258,21 +261,21 @@ def _injected(circuit: Circuit, slots: Slots, number: int, access: str, dt: floa
 
 
 def looked_back(
-    circuit: Circuit, placed: Mapping[tuple[int, str], Placed]
+    circuit: Circuit, accesses: Mapping[tuple[int, str], DrawnBySource]
 ) -> dict[Connections, int]:
-    """Return how many steps the rows of spikes are looked back upon, by projection.
+    """Return the number of past rows of spikes that each projection reads.
 
     Only of projections all of whose targets are here.
     """
     out: dict[Connections, int] = {}
-    for links in {links for one in placed.values() for links in one.drawn}:
+    for links in {links for one in accesses.values() for links in one.drawn}:
         groups = {
             g
             for g in range(len(circuit.groups))
             if links.ends.target.start < circuit.starts[g + 1]
             and links.ends.target.stop > circuit.starts[g]
         }
-        mine = [one for (g, _), one in placed.items() if links in one.drawn and g in groups]
+        mine = [one for (g, _), one in accesses.items() if links in one.drawn and g in groups]
         if len(mine) == len(groups):
             out[links] = max(lag for one in mine for lag in one.lags.values()) + 1
     return out

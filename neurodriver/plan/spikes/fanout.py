@@ -1,9 +1,11 @@
-"""Weighted spikes by their sources: a step reads the connections of its spikes and no others.
+"""Delivery of weighted spikes by source: a step reads the connections of its spikes and no others.
 
-Each target has a ring of slots, whole numbers, one for each step that something may arrive at.
-A spike adds its multiples to the slots of its targets; the step that reads a slot clears it. As
-the numbers are whole, no order of these additions can change a bit, and the plans that gather add
-the same numbers.
+Each target has a ring of slots, one slot for each step at which something may arrive. Slots are
+integers. A spike adds its integer weights to the slots of its targets. The step that reads a slot
+clears it. Example: a spike of step 5 with a delay of 3 steps is added to the slot of step 8.
+
+Sums of integers do not depend on the order of the additions. The plans that sum by target add the
+same integers, so all plans give the same bits.
 """
 
 from __future__ import annotations
@@ -17,43 +19,45 @@ from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group
 from ...errors import CircuitError
-from ...native.buffers import LANES, Blank, as_aligned, padded
+from ...native.buffers import LANES, ZeroArray, as_aligned, padded
 from ..delays import Spread, steps_of
 from ..instances import needs_instance
 from ..layout import Layout
 from ..sorting import stable_order
 from ..sums.gather import Edges, Gather
 from ..target import Target
-from .weights import MOST_MULTIPLE, Units, is_whole
+from .weights import MOST_MULTIPLE, Units, has_integer_weights
 
 if TYPE_CHECKING:
-    from .drawn import Placed
+    from .drawn import DrawnBySource
 
 Key = tuple[int, str]
 
 COST = 0.01
-"""Work of a connection, as few spike, to that of one that is read at every step."""
+"""Estimated work of a connection; one that is read in every step counts as 1."""
 
 LONGEST_WINDOW = 32
-"""Steps that a tile of components is advanced by at most before the next tile."""
+"""Largest window: steps by which a tile is advanced before the next tile."""
 
-NOTED = 1 << 15
-"""Targets from which it is noted which slots something reached: they do not fit into a near cache,
-and few threads write notes into one cache line."""
+TRACKED = 1 << 15
+"""Number of targets from which a dirty bitmap tracks the slots.
+
+So many slots do not fit into a near cache, and few threads write into one cache line of the bitmap.
+"""
 
 MOST_POSTPONED = 1 << 24
-"""Arrivals that wait in a calendar at most, 8 bytes each."""
+"""Largest number of pending arrivals in a calendar, 8 bytes each."""
 
 PIECE = 128
-"""Connections that the threads of a warp deal a spike out to at once, on a GPU."""
+"""Connections of a piece: a GPU's warp delivers a spike along so many at once."""
 
-MOST_PLACES = 2**31 - 1
-"""Slots of all targets of an access at most: a place is 4 bytes."""
+MOST_SLOTS = 2**31 - 1
+"""Largest number of slots of an access: an index takes 4 bytes."""
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Where each thread's share of each source's connections begins.
+class ThreadRanges:
+    """The connections of each source, divided by the threads that own the targets.
 
     Attributes
     ----------
@@ -68,7 +72,7 @@ class Parts:
     width: int
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the places for threads that own the targets between ``cuts``.
+        """Return the offsets of the shares of threads that own the targets between ``cuts``.
 
         Returns
         -------
@@ -88,7 +92,7 @@ class Parts:
 
 
 def spread_accesses(circuit: Circuit, target: Target) -> Spread:
-    """Return (group number, access) of the accesses that spikes reach by this plan."""
+    """Return (group number, access) of the accesses whose spikes are delivered by source."""
     if not target.events:
         return frozenset()
     found = set()
@@ -96,7 +100,9 @@ def spread_accesses(circuit: Circuit, target: Target) -> Spread:
         if not sends(group):
             continue
         for access in group.model.accesses:
-            if is_whole(group.model, access) and _silent_at_first(circuit, access.variable):
+            if has_integer_weights(group.model, access) and _silent_at_first(
+                circuit, access.variable
+            ):
                 found.add((number, access.name))
     return frozenset(found)
 
@@ -128,18 +134,21 @@ def window(
     circuit: Circuit,
     dt: float,
     spread: Spread,
-    placed: Mapping[Key, Placed],
+    drawn_accesses: Mapping[Key, DrawnBySource],
     known: Container[Connections],
 ) -> int:
-    """Return how many steps the components of a circuit can go without each other.
+    """Return the number of steps that components can be advanced without a barrier.
 
-    That is the least latency of all connections, where only weighted spikes connect them: in so
-    many steps nothing arrives that was not sent before. At most ``LONGEST_WINDOW``. Connections
-    that are ``known`` are all ``placed``.
+    This is the least latency of all connections, if weighted spikes are all that connects
+    components; at most ``LONGEST_WINDOW``. The latencies of ``known`` connections are those of
+    ``drawn_accesses``.
     """
     if not all(sends(group) for group in circuit.groups):
         return 1
-    least = [LONGEST_WINDOW, *(lag + 1 for one in placed.values() for lag in one.lags.values())]
+    least = [
+        LONGEST_WINDOW,
+        *(lag + 1 for one in drawn_accesses.values() for lag in one.lags.values()),
+    ]
     for links in circuit.connections:
         if links in known or not len(links):
             continue
@@ -165,11 +174,11 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
 
     Notes
     -----
-    Sources of one group are one block: a range of elements. So are the slots of inputs: the step
-    loop notes what it injects. Others make a block for each latency that is their least, of
-    elements that are listed. The spikes of row k - lag are dealt out at step k, where the lag is
-    the least latency of a block, less one; so a slot lies ``latency - 1 - lag`` steps ahead. On a
-    GPU they are dealt out without a lag, as soon as they are known.
+    The sources of one group form one block: a range of elements. So do the slots of inputs, whose
+    events the step loop marks as dirty. Other sources form a block for each least latency, with a
+    list of elements. The lag of a block is its least latency, less one: step k delivers the spikes
+    of row k - lag, to slots that lie ``latency - 1 - lag`` steps ahead. On a GPU all lags are zero:
+    spikes are delivered as soon as they are computed.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
@@ -183,30 +192,30 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
     source, place = source[order], edges.target[order].astype(np.int32)
     first = np.zeros(len(lag) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
-    made = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
-    made.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
-    add_slots(made, layout, first, int(ahead.max()), width, units)
+    gather = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
+    gather.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
+    add_slots(gather, layout, first, int(ahead.max()), width, units)
     if threads:
-        add_near(made, np.bincount(source[back[order] == 0], minlength=len(lag)))
+        add_near(gather, np.bincount(source[back[order] == 0], minlength=len(lag)))
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
-    _store_multiples(made, multiple, source, first, threads)
-    made.cost = per_slice(np.bincount(edges.target, minlength=count))
-    return made
+    _store_multiples(gather, multiple, source, first, threads)
+    gather.cost = per_slice(np.bincount(edges.target, minlength=count))
+    return gather
 
 
 def add_slots(
-    made: Gather,
+    gather: Gather,
     layout: Layout,
     first: NDArray[np.int64],
     ahead: int,
     width: int,
     units: Units,
 ) -> None:
-    """Give the plan the slots of all targets, and each thread its share of the connections.
+    """Add the slots of all targets and the threads' shares of the connections to a plan.
 
     Parameters
     ----------
-    made : Gather
+    gather : Gather
     layout : Layout
     first : (sources + 1,) int64
         Where the connections of each source begin.
@@ -219,62 +228,62 @@ def add_slots(
     Raises
     ------
     CircuitError
-        Where places of slots do not fit into 4 bytes.
+        Where indices of slots do not fit into 4 bytes.
     """
     threads = layout.target.threads
     depth = ahead + layout.window + threads  # there, a row is read while all others may be written
-    if depth * width > MOST_PLACES:
+    if depth * width > MOST_SLOTS:
         raise CircuitError(
             f"{width:,} components that spikes reach up to {depth:,} steps later need "
-            f"{depth * width:,} slots, {MOST_PLACES:,} are allowed: shorten the delay or use a "
+            f"{depth * width:,} slots, {MOST_SLOTS:,} are allowed: shorten the delay or use a "
             f"larger dt"
         )
     if not threads:
-        _trim(made.arrays["block"], first)
+        _trim(gather.arrays["block"], first)
     wide = units.most >= 2**31
-    made.limits |= {"blocks": len(made.arrays["block"]), "depth": depth, "ahead": width}
-    made.limits["wide"] = int(wide)
-    made.limits["mean"] = int(first[-1]) // max(int(np.count_nonzero(np.diff(first))), 1)
-    made.blanks["slots"] = Blank(depth * width, "int64" if wide else "int32")
+    gather.limits |= {"blocks": len(gather.arrays["block"]), "depth": depth, "ahead": width}
+    gather.limits["wide"] = int(wide)
+    gather.limits["mean"] = int(first[-1]) // max(int(np.count_nonzero(np.diff(first))), 1)
+    gather.blanks["slots"] = ZeroArray(depth * width, "int64" if wide else "int32")
     if threads:
-        made.arrays["begin"] = first
+        gather.arrays["begin"] = first
         return
-    if width >= NOTED:
-        made.blanks["touched"] = Blank(depth * width // LANES, "uint8")
+    if width >= TRACKED:
+        gather.blanks["dirty"] = ZeroArray(depth * width // LANES, "uint8")
         if ahead > 1:
-            made.limits["postponed"] = min(depth * width, MOST_POSTPONED)
-            made.blanks["calendar"] = Blank(made.limits["postponed"], "int64")
-    made.claim = f"the {depth:,} slots of each of {width:,} components that spikes reach"
-    made.parts = Parts(first, made.arrays["code"].view(np.int32), width)
+            gather.limits["postponed"] = min(depth * width, MOST_POSTPONED)
+            gather.blanks["calendar"] = ZeroArray(gather.limits["postponed"], "int64")
+    gather.claim = f"the {depth:,} slots of each of {width:,} components that spikes reach"
+    gather.parts = ThreadRanges(first, gather.arrays["code"].view(np.int32), width)
 
 
-def add_near(made: Gather, count: NDArray[np.int64]) -> None:
-    """Tell of each source how many connections come first whose spikes are due at once.
+def add_near(gather: Gather, count: NDArray[np.int64]) -> None:
+    """Add to a plan how many connections of each source are due in the next step.
 
-    And how many pieces the connections make (see `codegen.simt.spike_delivery`).
+    They come first. The limits count connections and pieces (`codegen.simt.spike_delivery`).
     """
-    first = made.arrays["begin"].astype(np.int64)
-    made.arrays["near"] = first[:-1] + count
+    first = gather.arrays["begin"].astype(np.int64)
+    gather.arrays["near"] = first[:-1] + count
     degree = np.diff(first)
-    made.limits["most"] = int(degree.max())
-    made.limits["pieces"] = int((-(-degree // PIECE)).sum())
-    made.limits["near"] = int(count.sum())
-    made.limits["far"] = int((degree - count).sum())
+    gather.limits["most"] = int(degree.max())
+    gather.limits["pieces"] = int((-(-degree // PIECE)).sum())
+    gather.limits["near"] = int(count.sum())
+    gather.limits["far"] = int((degree - count).sum())
 
 
-def narrow(made: Gather) -> Gather:
-    """Store places in 2 bytes where these are enough, and how many slots a step reaches."""
-    if made.parts is None:
-        return made
-    reach = made.limits["reach"] = int(made.arrays["code"].max()) + 1
+def narrow(gather: Gather) -> Gather:
+    """Store indices of slots in 2 bytes where possible; set how many slots a step reaches."""
+    if gather.parts is None:
+        return gather
+    reach = gather.limits["reach"] = int(gather.arrays["code"].max()) + 1
     if reach <= 1 << 16:
-        made.arrays["code"] = short = as_aligned(made.arrays["code"], np.uint16)
-        made.parts = replace(made.parts, code=short)
-    return made
+        gather.arrays["code"] = short = as_aligned(gather.arrays["code"], np.uint16)
+        gather.parts = replace(gather.parts, code=short)
+    return gather
 
 
 def _trim(blocks: NDArray[Any], first: NDArray[np.int64]) -> None:
-    """Leave out the elements before and after those that have connections."""
+    """Drop elements without connections from both ends of each block."""
     for block in blocks:
         _, begin, end, source, listed = block.tolist()
         has = np.flatnonzero(np.diff(first[source : source + end - begin + 1]))
@@ -284,7 +293,7 @@ def _trim(blocks: NDArray[Any], first: NDArray[np.int64]) -> None:
 
 
 def smallest(most: float) -> type[np.signedinteger[Any]]:
-    """Return the type of fewest bytes that holds whole numbers up to ``most``."""
+    """Return the smallest integer type that holds numbers up to ``most``."""
     return next(k for k in (np.int8, np.int16, np.int32) if most <= np.iinfo(k).max)
 
 
@@ -301,24 +310,24 @@ def shared_by(most: float, threads: bool) -> bool:
 
 
 def _store_multiples(
-    made: Gather,
+    gather: Gather,
     multiple: NDArray[Any],
     source: NDArray[np.int64],
     first: NDArray[np.int64],
     threads: bool,
 ) -> None:
-    """Store one multiple for all, for each source, or for each connection, in few bytes."""
+    """Store one weight for all, one for each source, or one for each connection."""
     most = float(np.abs(multiple).max())
     kind, once = smallest(most), shared_by(most, threads)
     if once and (multiple == multiple[0]).all():
-        made.uniform["weight"] = float(multiple[0])
+        gather.uniform["weight"] = float(multiple[0])
         return
     of_source = np.zeros(len(first) - 1, dtype=kind)
     of_source[source] = multiple
     if once and (of_source[source] == multiple).all():
-        made.arrays["of_source"] = of_source
+        gather.arrays["of_source"] = of_source
     else:
-        made.arrays["multiple"] = as_aligned(multiple.astype(kind))
+        gather.arrays["multiple"] = as_aligned(multiple.astype(kind))
 
 
 def _blocks(
@@ -326,37 +335,37 @@ def _blocks(
 ) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return blocks, listed elements, each connection's source, and each source's lag.
 
-    A block is (lag, first element or place among the listed ones, end, first source, listed).
+    A block is (lag, first element or offset into the listed ones, end, first source, listed).
     """
     ring = layout.rings[variable]
     blocks, lists, lags = [], [], []
     source = np.full(len(element), -1, dtype=np.int64)
-    made, placed = 0, 0
-    noted = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port} | {"inputs"}
+    sources, listed_before = 0, 0
+    known = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port} | {"inputs"}
     for owner, segment in ring.segments.items():
         inside = (element >= segment.start) & (element < segment.start + segment.count)
         mine = np.flatnonzero(inside)
         if not len(mine):
             continue
-        if owner in noted:
+        if owner in known:
             lag = int(back[mine].min())
             size = padded(segment.count)
-            blocks.append((lag, segment.start, segment.start + size, made, 0))
-            source[mine] = made + element[mine] - segment.start
+            blocks.append((lag, segment.start, segment.start + size, sources, 0))
+            source[mine] = sources + element[mine] - segment.start
             lags.append(np.full(size, lag))
-            made += size
+            sources += size
             continue
         least = np.full(segment.count, np.iinfo(np.int64).max)
         np.minimum.at(least, element[mine] - segment.start, back[mine])
         for lag in np.unique(least[least < np.iinfo(np.int64).max]).tolist():
             ones = np.flatnonzero(least == lag)
-            place = np.full(segment.count, -1)
-            place[ones] = made + np.arange(len(ones))
-            here = mine[place[element[mine] - segment.start] >= 0]
-            source[here] = place[element[here] - segment.start]
-            blocks.append((lag, placed, placed + len(ones), made, 1))
+            number = np.full(segment.count, -1)
+            number[ones] = sources + np.arange(len(ones))
+            here = mine[number[element[mine] - segment.start] >= 0]
+            source[here] = number[element[here] - segment.start]
+            blocks.append((lag, listed_before, listed_before + len(ones), sources, 1))
             lists.append(segment.start + ones)
             lags.append(np.full(len(ones), lag))
-            made, placed = made + len(ones), placed + len(ones)
+            sources, listed_before = sources + len(ones), listed_before + len(ones)
     listed = np.concatenate(lists) if lists else np.zeros(1, np.int64)
     return np.array(blocks, np.int64), listed.astype(np.int32), source, np.concatenate(lags)

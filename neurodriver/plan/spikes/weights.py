@@ -1,13 +1,13 @@
-"""Weights of spikes as whole numbers: sums of them are exact, so no order can change a bit.
+"""Weights of spikes in fixed point: integer multiples of a unit, so that sums are exact.
 
-For every target the rule looks at that target's own connections alone, so that cutting a circuit
-changes nothing:
+An exact sum does not depend on the order of its terms. The unit of a target follows from the
+weights of its own connections alone, so it stays the same however a circuit is cut:
 
-* where all weights are whole multiples of one number, up to ``MOST_MULTIPLE``, they are stored as
-  these multiples, in units of it: 0.1 and -0.5, or synapses counted between two neurons;
-* otherwise in units of a power of two, at which the largest has ``BITS`` bits.
+* If all weights are integer multiples of one number, up to ``MOST_MULTIPLE``, this number is the
+  unit. Example: 0.1 and -0.5 are 1 and -5 in units of 0.1; so are numbers of synapses.
+* Otherwise the unit is a power of two, for which the largest weight has ``BITS`` bits.
 
-What arrives is the sum of (multiple x spikes), converted once, times the unit.
+What arrives at a target is the sum of (multiple x number of spikes), times the unit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_SPIKES = 1023
 """Spikes of one source in one step at most: Poisson numbers and injected ones are clamped."""
 
 ALIKE = 2.0**-46
-"""A ratio of weights this near to a whole number, relative to it, is that number."""
+"""A ratio of weights is an integer if its relative distance from one is at most this."""
 
 _ROUNDS = 12
 
@@ -47,12 +47,12 @@ APART = 2.0**-43
 ``MOST_MULTIPLE`` have no common measure: each would be within ``ALIKE`` of a multiple."""
 
 EXACT = 2.0**53
-"""Whole numbers below it are numbers of double precision."""
+"""Integers below it are exact in double precision."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """What the multiples of each target are multiples of.
+    """The unit of the integer weights of each target.
 
     Attributes
     ----------
@@ -66,16 +66,16 @@ class Units:
     most: float
 
 
-def is_whole(model: type[NDComponent], access: Access) -> bool:
-    """Whether spikes arrive at an access of a model with weights and in no other way."""
+def has_integer_weights(model: type[NDComponent], access: Access) -> bool:
+    """Whether an access sums weighted spikes alone, so that its weights can be integers."""
     plain = access.each == f"weight * {access.variable}" and access.accumulate == "real"
     event = model.kind_of(access.variable) is VariableKind.EVENT
     known = event and [*access.connection] == ["weight"]
     return known and plain and not model.runtime.opaque
 
 
-def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int32], Units]:
-    """Return the weights of connections as multiples, and of what.
+def integer_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int32], Units]:
+    """Return the weights of connections as integer multiples, and their units.
 
     Parameters
     ----------
@@ -90,20 +90,20 @@ def whole_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int3
     multiple : (m,) int32
     units : Units
     """
-    known = Known.of(edges, count)
-    units = units_of(known.bounds, known.remainders, dtype)
+    weights = WeightStatistics.of(edges, count)
+    units = units_of(weights.bounds, weights.remainders, dtype)
     return multiples(edges, units), units
 
 
 def multiples(edges: Edges, units: Units) -> NDArray[np.int32]:
-    """Return the weights of connections as multiples of known units, (m,)."""
+    """Return the weights of connections as integer multiples of given units, (m,)."""
     weight = np.broadcast_to(edges.data["weight"], edges.target.shape)
     return np.rint(weight / units.unit[edges.target]).astype(np.int32)
 
 
 @dataclass(frozen=True)
-class Known:
-    """What has to be known of weights to find their units.
+class WeightStatistics:
+    """Statistics of the weights of each target, from which the units follow.
 
     Attributes
     ----------
@@ -116,8 +116,8 @@ class Known:
     remainders: Callable[[Reals], tuple[Reals, Reals]]
 
     @classmethod
-    def of(cls, edges: Edges, count: int) -> Known:
-        """Return it of connections that ascend by target."""
+    def of(cls, edges: Edges, count: int) -> WeightStatistics:
+        """Return the statistics of connections that ascend by target."""
         size = np.abs(np.broadcast_to(edges.data["weight"], edges.target.shape))
         left = np.arange(len(size))
 
@@ -140,8 +140,8 @@ class Known:
         )
         return cls(bounds, remainders)
 
-    def together(self, other: Known) -> Known:
-        """Return it of the connections of both."""
+    def together(self, other: WeightStatistics) -> WeightStatistics:
+        """Return the statistics of both sets of connections."""
         mine, theirs = self.bounds, other.bounds
 
         def remainders(unit: Reals) -> tuple[Reals, Reals]:
@@ -154,12 +154,12 @@ class Known:
             np.maximum(mine.greatest, theirs.greatest),
             mine.total + theirs.total,
         )
-        return Known(bounds, remainders)
+        return WeightStatistics(bounds, remainders)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of the weights of each target, (count,) each.
+    """Number and range of the weights of each target, (count,) each.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Bounds:
 def units_of(
     bounds: Bounds, remainders: Callable[[Reals], tuple[Reals, Reals]], dtype: str
 ) -> Units:
-    """Return what the weights of each target are stored as multiples of.
+    """Return the unit of each target.
 
     A common measure is found as Euclid's algorithm does: as long as remainders are left, the
     least of them is tried, made a whole fraction of the least weight again.
@@ -210,8 +210,8 @@ def units_of(
 
 
 def add_units(gather: Gather, units: Units) -> None:
-    """Tell a gather what its weights are multiples of."""
-    gather.whole = gather.form != "none"
+    """Add the units of its weights to a plan."""
+    gather.integer = gather.form != "none"
     if (units.unit == units.unit[0]).all():
         gather.uniform["unit"] = float(units.unit[0])
     else:
@@ -230,8 +230,8 @@ def _each(reduce: np.ufunc, target: NDArray[np.int64], values: Reals, count: int
 def _measurable(least: Reals, greatest: Reals) -> NDArray[np.bool_]:
     """Return where two weights, (count,) each, may be multiples of one number.
 
-    So near to their ratio lie but convergents of its continued fraction. Drawn weights are told
-    from common multiples by two of them, before all are drawn again.
+    Only convergents of the continued fraction of their ratio are near enough to it. This test of
+    two weights rules out most drawn weights, before all of them are drawn again.
     """
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = greatest / least

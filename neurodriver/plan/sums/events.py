@@ -1,9 +1,10 @@
-"""The edges of an access by their sources: a step with few spikes reads those of its spikes only.
+"""Connections by source, beside a sliced sum: steps with few spikes read few connections.
 
-A sliced sum keeps its form, and gets a second copy of its edges. A step's spikes are listed, and
-each one adds to its targets. Every target's edges are added in their order, as the sliced sum does:
-where the order of the sources is that of all targets, at once; otherwise what arrives at a target
-is put in order first. A step with many spikes takes the sliced sum. So all give the same bits.
+A sliced sum keeps its form and gets a second copy of its connections, sorted by source. Each spike
+of a step is added to its targets. The connections of a target are added in the order of the sliced
+sum. If the order of the sources is the order of all targets, that follows; otherwise the arriving
+connections of a target are sorted first. A step with many spikes takes the sliced sum. So all give
+the same bits.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from ...native.buffers import LANES, padded
 from .gather import Edges, Gather
 
 MOST = 512
-"""Spikes of a step that are listed at most."""
+"""Largest number of spikes of a step that is delivered this way."""
 
 SHARE = 3
-"""One source in so many spikes at most: beyond it the sliced sum is faster."""
+"""The sliced sum is faster where more than one source in ``SHARE`` spikes."""
 
 COST = 0.02
-"""Work of a stored connection where few spike, to that of one that is read at every step."""
+"""Estimated work of a stored connection; one that is read in every step counts as 1."""
 
 
 def add_events(gather: Gather, edges: Edges, count: int, zero: int) -> None:
@@ -39,10 +40,10 @@ def add_events(gather: Gather, edges: Edges, count: int, zero: int) -> None:
     Notes
     -----
     A source is an element with a latency. Sources of one latency stand side by side, from
-    ``event_block`` on, padded with ones that have no edges; ``event_back`` tells the latency as
+    ``event_block`` on, padded with ones that have no edges; ``event_back`` holds the latency as
     rows back, ``event_element`` the element, ``event_first`` where the edges of a source begin,
     ``event_target`` their targets, ascending, ``event_rank`` each one's place among the edges of
-    its target, where that is not the order of the sources; ``event_chain`` is room for the kernel.
+    its target, where that is not the order of the sources; ``event_head`` is room for the kernel.
     """
     back = np.broadcast_to(edges.back, edges.element.shape)
     width = int(edges.element.max()) + 1
@@ -58,7 +59,7 @@ def add_events(gather: Gather, edges: Edges, count: int, zero: int) -> None:
     gather.arrays |= {
         "event_back": latencies.astype(np.int32),
         "event_block": block.astype(np.int32),
-        "event_chain": np.full(padded(count), -1, dtype=np.int32),
+        "event_head": np.full(padded(count), -1, dtype=np.int32),
         "event_element": element,
         "event_first": np.cumsum(first),
         "event_target": edges.target[order].astype(np.int32),

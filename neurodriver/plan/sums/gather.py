@@ -1,26 +1,26 @@
-"""How the inputs of one access are summed: from edges to the arrays a kernel reads.
+"""Plans for the sum of one access: its connections -> the arrays that a kernel reads.
 
-Every form adds the connections of a component one after the other in their order, so all give the
-same bits:
+A plan has one of the forms below. Each form adds the connections of a component in their order, so
+all forms give the same bits. `plan` chooses the form.
 
 ``none``
     Nothing is connected.
 ``aligned``
-    Component i reads element ``start + i``, once, all with one delay: no index is stored.
+    Component i reads element ``start + i``, and all connections have one delay. No index is stored.
 ``single``
-    At most one connection each: one index a component.
+    Each component has at most one connection: one index a component.
 ``lattice``
-    Neighbouring components read neighbouring elements with equal data, as filters on a grid do:
-    one record (element, data, mask) serves ``LANES`` components. On a GPU neighbours may also read
-    every other element, or every third (``stride``), as cells on a coarser grid do.
+    Neighbouring components read neighbouring elements with equal data, as filters on a grid do. One
+    record (element, data, mask) serves ``LANES`` components. On a GPU neighbours may also read
+    every second or third element (``stride``), as cells on a coarser grid do.
 ``sliced``
-    Anything else: ``LANES`` components side by side, their j-th connections stored together, and
-    a tail for those with many more than their neighbours.
+    Any connections. ``LANES`` components form a slice; their j-th connections are stored together.
+    Components with many more connections than their neighbours have a tail.
 ``rows``
-    Many connections of few components, on a GPU: those of a component one after the other; no index
-    is stored where they read consecutive elements.
+    Many connections of few components, on a GPU. The connections of a component are stored one
+    after the other; no index is stored where they read consecutive elements.
 ``fanout``
-    Weighted spikes, by their sources: see `plan.spikes.fanout`.
+    Weighted spikes, stored by source: see `plan.spikes.fanout`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ...native.buffers import LANES, Blank
-from ..arrays import Array as Row
-from ..arrays import Key, Kind, Owner, Role, row, zeros
+from ...native.buffers import LANES, ZeroArray
+from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
 
 if TYPE_CHECKING:
-    from ..spikes.fanout import Parts
+    from ..spikes.fanout import ThreadRanges
 
-Array = NDArray[np.generic]
+Column = NDArray[np.generic]
 LATTICE_GAIN = 4.0
 """A lattice record must stand for this many connections on average to be worth its cost."""
 
@@ -72,13 +71,13 @@ class Edges:
 
 
 def outside(access: str) -> str:
-    """Return the name under which connections are kept whose sources deliver nothing themselves."""
+    """Return the name of the plan of the connections whose sources do not deliver."""
     return f"{access}__outside"
 
 
 @dataclass
 class Gather:
-    """Arrays of one access.
+    """The plan of one access: its form and its arrays.
 
     Attributes
     ----------
@@ -95,34 +94,34 @@ class Gather:
     cost : (slices,) float64
         Work of each ``LANES`` components, in entries.
     place : (edges,) int64 or None
-        Where each connection is stored in the sliced form; for fusion, not for kernels.
+        Offset of each connection in the sliced form; fusion reads it, kernels do not.
     limits : dict of int
-        Sizes that kernels ask for, see `plan.sums.events`.
-    whole : bool
-        Whether weights are multiples of a number or array ``unit``, see `plan.spikes.weights`.
-    blanks : dict of Blank
+        Sizes that kernels read, see `plan.sums.events`.
+    integer : bool
+        Whether weights are integer multiples of ``unit``, see `plan.spikes.weights`.
+    blanks : dict of ZeroArray
         Arrays that begin as zeros.
-    parts : Parts or None
-        Of the form ``fanout``.
+    parts : ThreadRanges or None
+        Shares of the threads, of the form ``fanout``.
     outside : Gather or None
-        Connections whose sources deliver nothing themselves, in units of the same weights: their
-        sum is added to that of the form ``fanout``, on a GPU.
+        Connections of sources whose kernels do not deliver, such as inputs and ports, with weights
+        in the same units. On a GPU their sum is added to the form ``fanout``.
     claim : str
-        What needs the memory of the arrays that begin as zeros, for messages.
+        What needs the memory of ``blanks``, in words for error messages.
     """
 
     form: str
     edges: int
-    arrays: dict[str, Array] = field(default_factory=dict)
+    arrays: dict[str, Column] = field(default_factory=dict)
     back: int | None = 0
     uniform: dict[str, float] = field(default_factory=dict)
     cost: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     tail: bool = False
     place: NDArray[np.int64] | None = None
     limits: dict[str, int] = field(default_factory=dict)
-    whole: bool = False
-    blanks: dict[str, Blank] = field(default_factory=dict)
-    parts: Parts | None = None
+    integer: bool = False
+    blanks: dict[str, ZeroArray] = field(default_factory=dict)
+    parts: ThreadRanges | None = None
     claim: str = ""
     outside: Gather | None = None
 
@@ -136,7 +135,7 @@ class Gather:
         weight = array is not None and array.dtype.kind == "f"
         return Key(owner, Kind.WEIGHT if weight else Kind.INDEX, name)
 
-    def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Row]:
+    def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
         """Yield the rows of the array table that this plan needs.
 
         Parameters
@@ -199,7 +198,7 @@ def single_plan(edges: Edges, count: int, zero: int, slices: int) -> Gather:
     straight = np.array_equal(edges.element, start + np.arange(count))
     cost = np.full(slices, float(LANES))
     if straight and back is not None:
-        arrays: dict[str, Array] = {"first": np.array([start])}
+        arrays: dict[str, Column] = {"first": np.array([start])}
         return Gather("aligned", count, arrays, back, cost=0.25 * cost)
     element = np.full(slices * LANES, zero, dtype=np.int32)
     element[edges.target] = edges.element
@@ -212,13 +211,13 @@ def single_plan(edges: Edges, count: int, zero: int, slices: int) -> Gather:
 
 
 STRIDES = (2, 3)
-"""How far apart elements may lie, but for 1, that the neighbours of a slice read."""
+"""Strides that are tried beside 1: the distance of the elements that neighbours read."""
 
 POOR = 1.25
 """Records for each connection of a component from which strides are tried."""
 
 SPARE = 8 * LANES
-"""Records behind the last one that may be read and have no meaning, where rounds are whole."""
+"""Unused records behind the last one: kernels read rounds of ``LANES`` records."""
 
 
 def lattice_plan(
@@ -226,13 +225,13 @@ def lattice_plan(
 ) -> Gather | None:
     """Return the lattice form, or None where it would not pay.
 
-    For a device, which tells the ``zero`` of its rows, slices have strides, and their records are
+    For a GPU, where ``zero`` is given, slices have strides, and their records are
     filled up to rounds of ``LANES`` with empty ones.
     """
     same = edges.target[1:] == edges.target[:-1]
     if (same & (edges.element[1:] <= edges.element[:-1])).any():
         return None  # ascending elements: the order of records is then each component's order
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Column] = {}
     lane = edges.target % LANES
     order, first = _records(edges, varied, lane)
     if zero is not None:
@@ -248,7 +247,7 @@ def lattice_plan(
     start = np.zeros(slices + 1, dtype=np.int32)
     records = np.bincount(edges.target[chosen] // LANES, minlength=slices)
     np.cumsum(records, out=start[1:])
-    columns: dict[str, Array] = {
+    columns: dict[str, Column] = {
         "element": (edges.element - lane)[chosen].astype(np.int32),
         "mask": np.add.reduceat(bit, first).astype(np.int32),
         **{name: edges.data[name][chosen] for name in varied},
@@ -273,7 +272,7 @@ def _records(
     ``lane`` is how far behind its record's element the element of an edge lies.
     """
     where = (edges.target // LANES << 32) + edges.element - lane  # slice, then element
-    keys: list[Array] = [*(edges.data[name] for name in varied), where]
+    keys: list[Column] = [*(edges.data[name] for name in varied), where]
     order = np.lexsort(keys)
     fresh = np.zeros(len(order), dtype=bool)
     fresh[0] = True
@@ -313,7 +312,7 @@ def _strides(
 
 
 def rows_plan(edges: Edges, varied: list[str], degree: NDArray[np.int64], slices: int) -> Gather:
-    arrays: dict[str, Array] = {"start": np.concatenate([[0], np.cumsum(degree)])}
+    arrays: dict[str, Column] = {"start": np.concatenate([[0], np.cumsum(degree)])}
     straight = bool((np.diff(edges.element) == 1).all())
     if straight:  # connection p reads element first + p
         arrays["first"] = edges.element[:1]
@@ -350,20 +349,20 @@ def sliced_plan(edges: Edges, varied: list[str], degree: NDArray[np.int64], slic
     place[~inside] = (tail[edges.target] + rank - depth[slice_of])[~inside]
     size = int(tail[-1])
 
-    def placed(column: Array, dtype: type) -> Array:
-        out: Array = np.zeros(size, dtype=dtype)
+    def scattered(column: Column, dtype: type) -> Column:
+        out: Column = np.zeros(size, dtype=dtype)
         out[place] = column
         return out
 
-    arrays: dict[str, Array] = {
+    arrays: dict[str, Column] = {
         "start": start,
         "degree": full.astype(np.int32),
-        "element": placed(edges.element, np.int32),
+        "element": scattered(edges.element, np.int32),
     }
     if edges.back.ndim:
-        arrays["back"] = placed(edges.back, np.int32)
+        arrays["back"] = scattered(edges.back, np.int32)
     for name in varied:
-        arrays[name] = placed(edges.data[name], np.float64)
+        arrays[name] = scattered(edges.data[name], np.float64)
     has_tail = bool(extra.any())
     if has_tail:
         arrays["tail"] = tail

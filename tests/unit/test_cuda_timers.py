@@ -13,8 +13,8 @@ from emulated_gpu import emulated, random_circuit
 from support import DT, assert_same_bits, recorded, started
 
 from neurodriver.backends.cuda import backend
-from neurodriver.backends.cuda.timers import REST, Laps
-from neurodriver.codegen.simt.device import LAP_ROWS
+from neurodriver.backends.cuda.timers import REST, DeviceTimers
+from neurodriver.codegen.simt.device import TIMER_ROWS
 from neurodriver.native.headers import header
 from neurodriver.profiling.measured import Timed
 from neurodriver.profiling.phases import Profile
@@ -55,7 +55,10 @@ def test_a_profiled_run(texts: list[str], executor: str) -> None:
     with Profile(trace=True) as profile:
         lpu, got = run(executor)
     assert_same_bits(expected, got)
-    assert [re.findall(r"#define ND_LAPS (.*)", text) for text in texts] == [["0"], [str(LAP_ROWS)]]
+    assert [re.findall(r"#define ND_TIMERS (.*)", text) for text in texts] == [
+        ["0"],
+        [str(TIMER_ROWS)],
+    ]
     assert not any(seconds for _, seconds in plain.backend.profile_times())
 
     (found,) = profile.measured
@@ -68,7 +71,7 @@ def test_a_profiled_run(texts: list[str], executor: str) -> None:
     spent = {row.name: row.seconds for row in found.rows}
     assert spent.pop("spikes") == 0  # none with weights
     assert all(spent.values())
-    cycles = lpu.backend.device.kernels.laps.sum(axis=0)
+    cycles = lpu.backend.device.kernels.timers.sum(axis=0)
     own = [7 * STEPS * -(-unit.count // 32) for unit in units]  # an item is a warp's components
     assert cycles[: len(units)].tolist() == own
     share = np.array([row.seconds for row in found.rows]) / found.seconds
@@ -81,21 +84,21 @@ def test_units_that_instances_launch() -> None:
         SimpleNamespace(kernel=SimpleNamespace(name=name), stepwise=stepwise)
         for name, stepwise in (("alone", True), ("other", False))
     ]
-    counted = np.zeros((LAP_ROWS, 6), np.uint64)
+    counted = np.zeros((TIMER_ROWS, 6), np.uint64)
     counted[3] = 50, 10, 0, 5, 0, 20
-    counted[LAP_ROWS - 1] = 7, 3, 0, 0, 1, 1
-    code: Any = SimpleNamespace(address=lambda name: {"nd_laps": 64}[name])
+    counted[TIMER_ROWS - 1] = 7, 3, 0, 0, 1, 1
+    code: Any = SimpleNamespace(address=lambda name: {"nd_timers": 64}[name])
 
     def download(address: int, out: np.ndarray) -> None:
         assert address == 64
         out[:] = counted
 
     device: Any = SimpleNamespace(download=download, current=nullcontext)
-    laps = Laps(device, units, code)
+    timers = DeviceTimers(device, units, code)
     for _ in range(3):
-        with laps.launched(0):
+        with timers.launched(0):
             pass
-    times = dict(laps.times(2.0, 10))
+    times = dict(timers.times(2.0, 10))
     assert list(times) == ["alone", "other", *REST]
     assert 0 < times["alone"] < 1.0
     assert [times[name] for name in ("other", *REST)] == pytest.approx([6.5, 0, 2.5, 0.5, 10.5])
