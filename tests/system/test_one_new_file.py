@@ -24,9 +24,11 @@ from support import (
 
 from neurodriver import LPU, Circuit, Connections, MemoryRecorder, StepInput
 from neurodriver.backends import choice
+from neurodriver.backends.cuda import compiler
 from neurodriver.codegen.cpu import events
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import threads
+from neurodriver.codegen.simt.device import Part, Shape, device_text
 from neurodriver.plan import target
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.sums import choice as sum_choice
@@ -216,8 +218,11 @@ def test_a_plan_for_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert_same_bits(before, simulate(circuit, DT, STEPS, given, [("V", None), ("g", None)]))
     assert np.ptp(before["g"]) > 0
     program = compile_circuit(circuit, DT, target=target.CUDA)
-    texts = [task.kernel.text for task in generate(program).tasks]
-    assert any("nd_x_V[nd_i] = nd_in_V[0];" in text for text in texts)
+    kernels = [task.kernel for task in generate(program).tasks]
+    assert any("nd_x_V[nd_i] = nd_in_V[0];" in kernel.text for kernel in kernels)
+    text = device_text([Part(kernel) for kernel in kernels], "float64", Shape(128))
+    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+    assert cubin.startswith(b"\x7fELF")
 
 
 def test_a_dialect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
