@@ -73,7 +73,7 @@ class Choice:
     @property
     def description(self) -> str:
         """The choice in words, without a wish."""
-        if self.name == "cpu":
+        if not self.target.threads:
             return self.name
         number = "" if self.device is None else f" {self.device}"
         return f"{self.name}{number} ({self.executor})"
@@ -120,7 +120,7 @@ def make_backend(
         Whether a call on a GPU may wait for other processes.
     """
     gates = gates and not settings.validates()
-    backend = _backend(choice, program, threads, copied, gates)
+    backend = BACKENDS[choice.name](program, BackendOptions(choice, threads, copied, gates))
     if not settings.validates():
         return backend
     from .compare.shadow import reference_target, shadowed
@@ -128,17 +128,42 @@ def make_backend(
     return shadowed(backend, compiled(reference_target(choice.target)), choice.description)
 
 
-def _backend(
-    choice: Choice, program: Program, threads: int | None, copied: float, gates: bool
-) -> Backend:
-    if choice.name == "cuda":
-        from .cuda.backend import CUDABackend
+@dataclass(frozen=True)
+class BackendOptions:
+    """What a backend is made for.
 
-        fuzz = settings.fuzz()
-        return CUDABackend(program, gpu_number(choice), choice.executor, fuzz=fuzz, gates=gates)
+    Attributes
+    ----------
+    choice : Choice
+    threads : int, optional
+        Of a CPU.
+    copied : float
+        Bytes a step that another thread writes into files.
+    gates : bool
+        Whether a call on a GPU may wait for other processes.
+    """
+
+    choice: Choice
+    threads: int | None
+    copied: float
+    gates: bool
+
+
+def _cpu(program: Program, options: BackendOptions) -> Backend:
     from .cpu.backend import CPUBackend, default_threads
 
-    return CPUBackend(program, threads or default_threads(program, copied))
+    return CPUBackend(program, options.threads or default_threads(program, options.copied))
+
+
+def _cuda(program: Program, options: BackendOptions) -> Backend:
+    from .cuda.backend import CUDABackend
+
+    number, executor = gpu_number(options.choice), options.choice.executor
+    return CUDABackend(program, number, executor, fuzz=settings.fuzz(), gates=options.gates)
+
+
+BACKENDS: dict[str, Callable[[Program, BackendOptions], Backend]] = {"cpu": _cpu, "cuda": _cuda}
+"""Name of a target in ``plan.target.TARGETS`` -> what makes its backend."""
 
 
 def agreed(choices: Iterable[Choice]) -> list[Choice]:

@@ -183,7 +183,7 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
     ]
 
 
-def source(kernel: Kernel, dtype: str) -> str:
+def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
     """Return everything a C++ compiler needs to build a kernel for the CPU.
 
     Parameters
@@ -191,8 +191,9 @@ def source(kernel: Kernel, dtype: str) -> str:
     kernel : Kernel
     dtype : str
         ``float64`` or ``float32``.
+    dialect : Dialect
     """
-    head = prelude([kernel.text], dtype, CPU)
+    head = prelude([kernel.text], dtype, dialect)
     if "nd_tile_blocks" in kernel.text:
         head.append(header("codegen/cpu/tile_draws.h"))
     if "nd_write_events" in kernel.text:

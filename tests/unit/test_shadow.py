@@ -52,7 +52,8 @@ class Faulty(CPUBackend):
 def faulty(monkeypatch: pytest.MonkeyPatch, change: Change, **more: Any) -> None:
     """Let every LPU run on a faulty backend, validated."""
     kind = type("Made", (Faulty,), {"change": staticmethod(change), **more})
-    monkeypatch.setattr(choice, "_backend", lambda chosen, program, *rest: kind(program, 1))
+    made = dict.fromkeys(choice.BACKENDS, lambda program, options: kind(program, 1))
+    monkeypatch.setattr(choice, "BACKENDS", made)
     monkeypatch.setenv("NEURODRIVER_VALIDATE", "1")
 
 

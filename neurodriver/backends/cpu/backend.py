@@ -7,14 +7,14 @@ import os
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import settings
 from ...codegen.generate import Task, generate
-from ...codegen.source import source
+from ...codegen.source import CPU, Dialect, source
 from ...errors import NeurodriverError
 from ...native.addresses import host_array
 from ...native.buffers import as_aligned
@@ -123,6 +123,7 @@ class CPUBackend:
     """
 
     worker, peak_by = "thread", "a triad by as many"
+    dialect: ClassVar[Dialect] = CPU
 
     def __init__(self, program: Program, threads: int | None = None) -> None:
         self.program = program
@@ -142,7 +143,7 @@ class CPUBackend:
         real = "float" if self.dtype == np.float32 else "double"
         runtime = header("backends/cpu/runtime.cpp")
         tasks = self.generated.tasks
-        texts = [source(task.kernel, self.dtype.name) for task in tasks]
+        texts = [source(task.kernel, self.dtype.name, self.dialect) for task in tasks]
         extra = find_compiler().no_gather if real == "double" else ()
         libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
         self._runtime = libraries[0]
