@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import settings
 from ..errors import NeurodriverError
+from ..mpi import world
 from ..plan.target import TARGETS, Target
 
 if TYPE_CHECKING:
@@ -191,7 +192,6 @@ def gpu_number(choice: Choice) -> int:
         from .cuda.device import device_count
 
         return choice.wish % max(device_count(), 1)
-    from ..parallel.mpi import world
     from .cuda.device import device_count
 
     return world().local_rank % max(device_count(), 1)

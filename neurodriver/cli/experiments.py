@@ -44,7 +44,7 @@ def run(
     """
     from ..experiment import load_experiment
     from ..experiment.run import agreed
-    from ..parallel.mpi import world
+    from ..mpi import world
 
     begin = time.perf_counter()
     here = world()

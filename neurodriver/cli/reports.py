@@ -16,7 +16,7 @@ from ..profiling.phases import OFF, Off, Profile
 from ..profiling.trace import check, write
 
 if TYPE_CHECKING:
-    from ..parallel.mpi import World
+    from ..mpi import World
 
 _GATHER_SECONDS = 60.0
 

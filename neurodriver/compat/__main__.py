@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from ..errors import NeurodriverError
-from ..parallel.mpi import world
+from ..mpi import world
 from ..parallel.service import leading, serve
 from . import children, names
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from .. import __version__
 from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
+from ..mpi import World, world
 from ..parallel.manager import Manager
-from ..parallel.mpi import World, world
 from ..profiling.phases import phased
 from ..results.joint import write_master
 from ..run.lpu import command_line
+from ..version import __version__
 from .build import ExperimentLPU
 from .contents import Contents
 from .pattern_files import Wiring, make_wirings

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from ..backends.base import Backend
 from ..errors import NeurodriverError
+from ..mpi import Channel, World, wait_until
 from ..plan.passes.join import Joined
 from .buffers import Array, Sends, Takes
 from .hosting import Host
-from .mpi import Channel, World, wait_until
 from .routes import Routes
 from .window import Timing
 

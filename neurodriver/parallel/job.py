@@ -14,6 +14,7 @@ from ..backends.base import Backend
 from ..backends.choice import Choice, agreed, gpu_of
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, CircuitWarning, NeurodriverError, lines_of
+from ..mpi import World
 from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import Joined, join
@@ -25,7 +26,6 @@ from .exchange import Exchange
 from .hosting import Host
 from .job_plan import JobPlan
 from .module import Module
-from .mpi import World
 from .routes import Routes, make_routes
 from .shared_draws import RandomKeys, random_keys, warn_of_shared
 from .window import Timing, connections_from, least_latency

@@ -15,8 +15,8 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import NeurodriverError
+from ..mpi import World
 from .job_plan import JobPlan
-from .mpi import World
 
 _ADVICE = "put it into a module of its own beside the script, or install dill"
 

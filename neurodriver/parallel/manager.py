@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from .. import settings
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError
+from ..mpi import World, world
 from ..profiling.phases import phased
 from ..run.lpu import LPU
 from . import leader
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
 from .job_plan import JobPlan, Order
 from .module import Module
-from .mpi import World, world
 from .run import Run
 from .timing import Exchanged
 

@@ -11,12 +11,12 @@ import runpy
 import sys
 
 from ..errors import LPUExecutionError
+from ..mpi import World, world
 from .leader import dumps as dumps
 from .leader import leading as leading
 from .leader import loads as loads
 from .leader import take_plan
 from .manager import Manager
-from .mpi import World, world
 
 
 def serve(world: World) -> int:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .variable import TOLERANCE, Selection, Times, VariableLabels, slabs
+from .variable import TOLERANCE, ColumnChoice, Times, VariableLabels, slabs
 
 Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
-class Events(Selection):
+class Events(ColumnChoice):
     """A variable recorded as events; read when it is asked for.
 
     ``events["n0"]`` are the times of one component, ``events[["n0", "n1"]]`` the events of some.

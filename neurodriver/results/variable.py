@@ -61,7 +61,7 @@ class VariableLabels:
         return columns
 
 
-class Selection:
+class ColumnChoice:
     """A choice of the columns of a recorded variable."""
 
     _labels: VariableLabels
@@ -90,7 +90,7 @@ class Selection:
         return part
 
 
-class Variable(Selection):
+class Variable(ColumnChoice):
     """A recorded variable: values that are read when they are sliced, uids, times and unit.
 
     ``variable[a:b]`` are rows, ``variable[a:b, 0]`` some of a column, ``variable["n0"]`` is the

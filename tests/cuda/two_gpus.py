@@ -8,8 +8,8 @@ from itertools import product
 from cutting import assert_equal_bits, managed, network, random_parts, whole, with_crossings
 
 from neurodriver.circuit.cut import cut
+from neurodriver.mpi import world
 from neurodriver.parallel import buffers
-from neurodriver.parallel.mpi import world
 
 STEPS = 400
 

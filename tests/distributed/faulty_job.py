@@ -24,7 +24,7 @@ from support import DT, IAF, build, node
 from neurodriver import LPU, Manager, StepInput
 from neurodriver.errors import LPUExecutionError
 from neurodriver.inputs import UserInput
-from neurodriver.parallel.mpi import world
+from neurodriver.mpi import world
 from neurodriver.recorders import Block, HDF5Recorder
 
 RANK = {"a": 0, "b": 1, "c": 2, "m": 1}

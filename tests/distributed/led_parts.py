@@ -8,7 +8,7 @@ from typing import Any
 
 from stepping import Counter, Echo
 
-from neurodriver.parallel.mpi import world
+from neurodriver.mpi import world
 
 
 class Writing(Echo):

@@ -12,9 +12,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
 
 ORDER = (
-    "errors", "settings", "adapters", "profiling", "native", "model", "components", "ports",
-    "circuit", "circuits", "io", "recorders", "inputs", "plan", "codegen", "backends", "run",
-    "parallel", "results", "plot", "experiment", "lazy", "neurodriver", "cli", "__main__", "compat",
+    "version", "errors", "mpi", "settings", "adapters", "profiling", "native", "model",
+    "components", "ports", "circuit", "io", "recorders", "inputs", "circuits", "plan", "codegen",
+    "backends", "run", "parallel", "results", "plot", "experiment", "lazy", "neurodriver", "cli",
+    "__main__", "compat",
 )  # fmt: skip
 """Folders and modules from the ground floor up; ``neurodriver`` is the package's ``__init__``."""
 

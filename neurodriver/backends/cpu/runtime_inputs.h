@@ -8,7 +8,7 @@ const integer SOME = -3;        /* events */
 
 /* What one thread has put into a row of an input. */
 struct Content {
-    integer what = UNKNOWN;     /* or 0: zeros, or a number that tells a row of a version */
+    integer what = UNKNOWN;     /* or 0: zeros, or the number of a row of a version */
     std::vector<int32_t> set;   /* of events: columns that are not zero */
 };
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import LPUExecutionError as LPUExecutionError
-from ...parallel.mpi import library
+from ...mpi import library
 
 
 def rand_bin_matrix(

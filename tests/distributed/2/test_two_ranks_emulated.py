@@ -14,7 +14,7 @@ from neurodriver import LPU, Manager, MemoryRecorder
 from neurodriver.backends.cuda import device
 from neurodriver.backends.cuda.transfers import Tables
 from neurodriver.circuit.cut import cut
-from neurodriver.parallel.mpi import world
+from neurodriver.mpi import world
 
 __all__ = ["emulated"]
 STEPS = 60

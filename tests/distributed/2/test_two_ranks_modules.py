@@ -7,7 +7,7 @@ import pytest
 from stepping import Echo, N, chain, relays, run
 
 from neurodriver.compat.core import Manager as OldManager
-from neurodriver.parallel.mpi import world
+from neurodriver.mpi import world
 
 STEPS = 20
 

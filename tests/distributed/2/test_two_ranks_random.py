@@ -20,7 +20,7 @@ from support import DT, assert_same_bits, simulate
 
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitWarning
-from neurodriver.parallel.mpi import world
+from neurodriver.mpi import world
 
 STEPS = 400
 PLACES = [{"left": 0, "right": 1}, {"left": 1, "right": 0}, {"left": 1, "right": 1}]
