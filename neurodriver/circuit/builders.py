@@ -6,9 +6,12 @@ So ``Circuit.from_file`` and the like need not know the modules that know `Circu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-BUILDERS: dict[str, Callable[..., Any]] = {}
+if TYPE_CHECKING:
+    from .circuit import Circuit
+
+BUILDERS: dict[str, Callable[..., Circuit]] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -219,8 +219,7 @@ class Circuit:
         CircuitError
             With all faults of the file.
         """
-        made: Circuit = BUILDERS["from_file"](Path(path), models, strict, lenient)
-        return made
+        return BUILDERS["from_file"](Path(path), models, strict, lenient)
 
     def save(self, path: str | Path, compress: bool = False) -> None:
         """Write the circuit to a file, which is there when it is complete.
@@ -250,8 +249,7 @@ class Circuit:
         `neurodriver.io.tables.read_tables` explains the arguments: ``model``, and which
         column means what: ``source``, ``target``, ``weight``, ``delay``, ...
         """
-        made: Circuit = BUILDERS["from_tables"](edges, nodes, **columns)
-        return made
+        return BUILDERS["from_tables"](edges, nodes, **columns)
 
     @classmethod
     @phased("read file")
@@ -263,8 +261,7 @@ class Circuit:
         ``models`` says what a ``model_template`` becomes, where the known ones do not say it;
         `neurodriver.io.sonata.read_sonata` explains the rest.
         """
-        made: Circuit = BUILDERS["from_sonata"](config, models, **more)
-        return made
+        return BUILDERS["from_sonata"](config, models, **more)
 
     @classmethod
     def from_graph(
@@ -287,8 +284,7 @@ class Circuit:
         name : str
             Name used in messages.
         """
-        made: Circuit = BUILDERS["from_graph"](graph, models, strict, name, lenient)
-        return made
+        return BUILDERS["from_graph"](graph, models, strict, name, lenient)
 
     @classmethod
     def from_arrays(
@@ -320,8 +316,7 @@ class Circuit:
         CircuitError
             With all faults.
         """
-        made: Circuit = BUILDERS["from_arrays"](groups, connections, name, strict, seed)
-        return made
+        return BUILDERS["from_arrays"](groups, connections, name, strict, seed)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

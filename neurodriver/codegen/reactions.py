@@ -36,6 +36,10 @@ MOST_REACTIONS = 1 << 16
 _LANES = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 
+_OWN_KEY = "const nd_block nd_own = nd_draw(nd_key, nd_seed, -1, 65535, 255);"
+"""The key of a component's sub-units, from a block that no draw of its own uses."""
+
+
 def reaction_kernel(spec: KernelSpec) -> Kernel:
     """Return the kernel that advances one group of components with sub-units by one step.
 
@@ -115,18 +119,13 @@ class SubUnitText:
         body = [f"nd_y_{name}[{place}] = {kind.initial};" for name, kind in kinds]
         body.append("const nd_block nd_r = nd_unit_draw(nd_own, 0, 0, nd_j, -1);")
         body.append(f"nd_clock[{place}] = nd_ticks(nd_exponential(nd_r.w0));")
-        each = [*c.numbers_of("nd_c"), *self._own()]
+        each = [*c.numbers_of("nd_c"), _OWN_KEY]
         each += block("for (long long nd_j = 0; nd_j < nd_counts[nd_c]; ++nd_j)", body)
         for total, name in self.units.totals.items():
             first = self.units.species[name].initial
             each.append(f"nd_z_{total}[nd_c] = nd_counts[nd_c] * {first};")
         loop = block(f"ND_EACH(nd_c, {c.count})", each)
         return block("", ["const long long nd_k = 0;", *c.head(), *self.head(), *loop])
-
-    @staticmethod
-    def _own() -> list[str]:
-        """Derive the key of a component's sub-units, from a block that no draw of its own uses."""
-        return ["const nd_block nd_own = nd_draw(nd_key, nd_seed, -1, 65535, 255);"]
 
     def begin(self, index: str) -> list[str]:
         """Declare what the sub-units of one component share in a sub-step.
@@ -135,7 +134,7 @@ class SubUnitText:
         """
         lines = [f"const float nd_f_{n} = (float){n};" for n in self.outside]
         lines += [
-            *self._own(),
+            _OWN_KEY,
             f"const long long nd_first = nd_firsts[{index}], nd_count = nd_counts[{index}];",
             "const float nd_span = (float)(dt_ms * (real)0.001);",
             f"const float nd_speed = nd_span * 0x1p{TICK_BITS}f;",

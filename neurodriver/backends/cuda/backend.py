@@ -72,26 +72,24 @@ class CUDABackend:
         gates: bool = False,
     ) -> None:
         how = executor_of(executor)
-        self.program, self.dtype, self.executor = program, program.dtype, executor
-        self.fuzz = fuzz
+        self.program, self.dtype = program, program.dtype
+        self.executor, self.fuzz = executor, fuzz
         self.device = Device(device)
         self.binding = Binding(self.device, program)
         self.memory = self.binding.memory
         self.ring_address = self.binding.ring_address
         self.active_address = self.binding.active_address
-        place = DeviceMemory(self.binding)
         self.delivery = plan_delivery(program, executor == "stepwise")
         with self.device.current():
             self.binding.allocate(self.delivery.wanted())
-            self.instances = Instances(program, place)
+            self.instances = Instances(program, DeviceMemory(self.binding))
             self.generated = generate(program, self.instances.templates)
             self.binding.take(self.generated)
             gates = gates and executor == "resident" and not self.instances.stepwise
             self.gates = Gates(self.device, gates)
         self.plan = self._planned(plan)
         self.threads = self.plan.warps
-        self.device_seconds = 0.0
-        self._done = 0
+        self.device_seconds, self._done = 0.0, 0
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
@@ -100,8 +98,8 @@ class CUDABackend:
         self._timers = DeviceTimers(
             self.device, self.generated.tasks, self.code if current().on else None
         )
-        asks = any(unit.kernel.record for unit in self.generated.tasks)
-        shared = self.plan.shape.scratch(self.dtype.itemsize) if asks else 0
+        records = any(unit.kernel.record for unit in self.generated.tasks)
+        shared = self.plan.shape.scratch(self.dtype.itemsize) if records else 0
         self._launches = Launches(self.device, self.code, self.plan, how, shared)
         self.instances.bind(
             {

@@ -96,10 +96,10 @@ class SumText:
         name = self.access.name
         wide = {
             "sliced": [("start", "long long"), ("degree", "int")],
-            "lattice": [("start", "int"), ("mask", "int"), *self._strides()],
+            "lattice": [("start", "int"), ("mask", "int"), ("stride", "int")],
             "rows": [("start", "long long")],
         }.get(self.gather.form, [])
-        lines = [self._array(array, kind) for array, kind in wide]
+        lines = [self._array(array, kind) for array, kind in wide if array in self.gather.arrays]
         if self.gather.tail:
             lines.append(self._array("tail", "long long"))
         lines += [self._array(n, "real") for n in self.varied]
@@ -108,9 +108,6 @@ class SumText:
             if n not in self.varied:
                 lines.append(f"const real nd_u_{name}_{n} = {self._number(n)};")
         return lines
-
-    def _strides(self) -> list[tuple[str, str]]:
-        return [("stride", "int")] if "stride" in self.gather.arrays else []
 
     def units(self) -> list[str]:
         """Declare what the weights are multiples of, where they are."""
@@ -124,8 +121,7 @@ class SumText:
     @property
     def kind(self) -> str:
         """Type of the running sum: integers are exact in double precision."""
-        double = self.access.accumulate == "double" or self.gather.integer
-        return "double" if double else "real"
+        return "double" if self.access.accumulate == "double" or self.gather.integer else "real"
 
     def finished(self, sum_: str, component: str) -> str:
         """Return a component's sum in the working type."""

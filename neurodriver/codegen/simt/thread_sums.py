@@ -18,11 +18,9 @@ from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather, outside
 from ..component import ComponentText
 from ..cpu.sums import SumText
+from .slice_sums import sliced
 from .spike_delivery import SlotText
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
-
-BATCH = 8
-"""Connections of a thread whose values are loaded together."""
 
 KEPT_WORDS = NEAR
 """Registers of a thread that may hold what one access knows of its connections."""
@@ -252,7 +250,7 @@ class ThreadSum:
             return lattice(self)
         if self.form == "rows":
             return rows(self) if self.together else event_rows(self)
-        return self.sliced()
+        return sliced(self)
 
     def value(self, element: str, back: str = "") -> str:
         """Return the value at an element, ``back`` rows back where connections differ in that."""
@@ -280,55 +278,3 @@ class ThreadSum:
             else f"const real {n} = nd_u_{self.name}_{n};"
             for n in self.s.access.connection
         ]  # fmt: skip
-
-    def sliced(self) -> list[str]:
-        """Return the sum over a component's own connections: kept ones, batches, the tail."""
-        name, variable = self.name, self.s.access.variable
-        lines = [f"const int nd_n = nd_n_{name}[nd_i];"]
-        if self.kept:
-            place = [f"nd_k_{c}_{name}[nd_i][nd_j]" for c, _ in self.places]
-            each = f"for (int nd_j = 0; nd_j < {self.kept}; ++nd_j)"
-            add = [f"const real {variable} = nd_b[nd_j];",
-                   *self.data(f"nd_k_{{}}_{name}[nd_i][nd_j]"),
-                   f"if (nd_j < {self.least} || nd_j < nd_n)",
-                   f"    nd_acc = nd_acc + {self.s.each()};"]  # fmt: skip
-            read = f"nd_b[nd_j] = {self.value(*place)};"
-            lines += block("", [f"real nd_b[{self.kept}];", _UNROLL, *block(each, [read]),
-                                _UNROLL, *block(each, add)])  # fmt: skip
-        lines += self.batches() if self.most > self.kept else []
-        if self.s.gather.tail:
-            add = [f"const real {variable} = {self.s.read('nd_p')};", *self.s.data("nd_p")]
-            add.append(f"nd_acc = nd_acc + {self.s.each()};")
-            head = (f"for (long long nd_p = nd_tail_{name}[nd_at], "
-                    f"nd_q = nd_tail_{name}[nd_at + 1]; nd_p < nd_q; ++nd_p)")  # fmt: skip
-            lines += ["ND_UNROLL_SUM", *block(head, add)]
-        return lines
-
-    def batches(self) -> list[str]:
-        """Return the sum over the connections that are not kept, several at a time.
-
-        The indices of a batch are loaded while the values of the batch before are in flight.
-        """
-        name = self.name
-        places, data = self.places, self.columns[len(self.places) :]
-        each = f"for (int nd_b = 0; nd_b < {BATCH}; ++nd_b)"
-
-        def ask(columns: list[tuple[str, str]], ahead: int) -> list[str]:
-            at = f"nd_j + {ahead} + nd_b"
-            where = f"nd_a_{name}[nd_i] + ({at} < nd_n ? {at} : nd_n - 1) * ND_LANES"
-            lines = [f"nd_h_{c}[nd_b] = nd_{c}_{name}[nd_p];" for c, _ in columns]
-            return [f"const long long nd_p = {where};", *lines]
-
-        value = self.value(*[f"nd_h_{c}[nd_b]" for c, _ in places])
-        add = [f"const real {self.s.access.variable} = nd_h[nd_b];", *self.data("nd_h_{}[nd_b]"),
-               f"if (nd_j + nd_b < nd_n) nd_acc = nd_acc + {self.s.each()};"]  # fmt: skip
-        loop = [
-            _UNROLL, *block(each, [f"nd_h[nd_b] = {value};", *(ask(data, 0) if data else [])]),
-            _UNROLL, *block(each, ask(places, BATCH)),
-            _UNROLL, *block(each, add),
-        ]  # fmt: skip
-        declared = [f"{kind} nd_h_{c}[{BATCH}];" for c, kind in self.columns]
-        body = [f"real nd_h[{BATCH}];", *declared, f"int nd_j = {self.kept};",
-                _UNROLL, *block(each, ask(places, 0)),
-                *block(f"for (; nd_j < nd_n; nd_j += {BATCH})", loop)]  # fmt: skip
-        return block(f"if (nd_n > {self.kept})", body)
