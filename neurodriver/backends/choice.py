@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .. import settings
+from .. import mpi, settings
 from ..errors import NeurodriverError
-from ..mpi import world
 from ..plan.target import TARGETS, Target
 
 if TYPE_CHECKING:
@@ -194,4 +193,4 @@ def gpu_number(choice: Choice) -> int:
         return choice.wish % max(device_count(), 1)
     from .cuda.device import device_count
 
-    return world().local_rank % max(device_count(), 1)
+    return mpi.world().local_rank % max(device_count(), 1)

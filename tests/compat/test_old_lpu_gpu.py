@@ -16,7 +16,7 @@ from old_circuit import FILE, TWINS, circuit, run_old
 from support import assert_same_bits, graph
 
 import neurodriver.compat.old
-from neurodriver import StepInput
+from neurodriver import StepInput, mpi
 from neurodriver.backends import choice
 from neurodriver.backends.cuda import device
 from neurodriver.compat.core_gpu import Manager
@@ -24,7 +24,6 @@ from neurodriver.compat.lpu import LPU
 from neurodriver.compat.outputs import OutputRecorder
 from neurodriver.errors import CircuitWarning, LPUExecutionError, ModelError, NeurodriverError
 from neurodriver.model.runtime import backends_of
-from neurodriver.parallel import mpi
 
 assert neurodriver.compat.old is not None
 

@@ -132,12 +132,13 @@ def test_scripts(name: str, cuda: None, tmp_path: Path) -> None:
         folder.mkdir()
         given = ["--folder", folder] if name == "generic.py" else [folder / "custom.h5"]
         command = [sys.executable, "-m", "neurodriver.compat", ROOT / "examples/old_style" / name]
-        own = {**os.environ, "PYTHONPATH": str(ROOT), "NEURODRIVER_BACKEND": backend}
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        own = {**os.environ, "PYTHONPATH": path, "NEURODRIVER_BACKEND": backend}
         words = [str(word) for word in (*command, *given)]
         done = subprocess.run(words, capture_output=True, text=True, env=own, timeout=300)
         assert done.returncode == 0, done.stderr
-        (path,) = [p for p in folder.glob("*.h5") if "input" not in p.name]
-        with h5py.File(path) as file:
+        (recorded,) = [p for p in folder.glob("*.h5") if "input" not in p.name]
+        with h5py.File(recorded) as file:
             names = ("V/data", "spike_state/data/time", "spike_state/data/index")
             files[backend] = {n: file[n][()] for n in names}
     assert len(files["cpu"]["spike_state/data/time"]) > 20

@@ -9,13 +9,13 @@ import pytest
 from circuit_files import GOOD, gexf, save
 from support import AMPA, chain, node, started
 
+from neurodriver import mpi
 from neurodriver.__main__ import main
 from neurodriver.backends import choice
 from neurodriver.backends.choice import Choice
 from neurodriver.backends.cuda import device
 from neurodriver.errors import NeurodriverError
 from neurodriver.experiment import load_experiment
-from neurodriver.parallel import mpi
 
 PAIR = {**GOOD, "s": node("SynapseAMPA", AMPA, reverse=0.0)}
 WIRES = [("a", "s"), ("s", "b")]
