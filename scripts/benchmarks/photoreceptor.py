@@ -10,16 +10,15 @@ from __future__ import annotations
 import ctypes as ct
 import time
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.codegen import source
 from neurodriver.model.library import shipped
 from neurodriver.native.buffers import aligned
 from neurodriver.native.compiler import build
+from neurodriver.native.headers import header
 
 from .measure import median
 
@@ -54,8 +53,7 @@ extern "C" void draws(unsigned int *out, long long k, long long n)
 
 @cache
 def _library() -> Any:
-    folder = Path(source.__file__).parent
-    parts = {name: (folder / f"{name}.h").read_text() for name in ("math", "philox")}
+    parts = {name: header(f"native/{name}.h") for name in ("math", "philox")}
     return build([(BARE.format(**parts), ())])[0]
 
 
