@@ -10,6 +10,7 @@ of a second.
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from typing import Any
 
@@ -36,11 +37,12 @@ def main() -> None:
     steps = round((0.2 if small == "1" else 1.0) / module.DT) // WINDOWS
     spent = clocked(man, steps)
     spikes = world.allreduce(len(recorders[world.rank].get("spike_state")["time"]))
-    size = man.average_throughput * man.average_step_sync_time
+    exchanged = [one for one in man.exchanged if one.steps]
+    size = statistics.mean(one.received / one.steps for one in exchanged)
     values = max(1, round(size / 8))
     found = {
         "step": spent,
-        "exchange": man.average_step_sync_time,
+        "exchange": max(one.seconds / one.steps for one in exchanged),
         "bytes": size,
         "bare": min(sendrecv(values, SENDS) for _ in range(5)),
         "latency": min(sendrecv(1, SENDS) for _ in range(5)),
