@@ -1,0 +1,46 @@
+"""The benchmarks can be imported, and their parts for ranks run at small sizes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from launch import ROOT, mpiexec
+
+SCRIPTS = ROOT / "scripts"
+CASES = sorted(path.stem for path in (SCRIPTS / "benchmarks").glob("[a-z]*.py"))
+
+WORKER = f"""\
+import runpy, sys
+sys.path.insert(0, {str(SCRIPTS)!r})
+sys.argv = [sys.argv[0], *sys.argv[2:]]
+runpy.run_module({{!r}}, run_name="__main__")
+"""
+
+PARTS = [("exchange_worker", ["1000", "1"]), ("cut_ranks", ["izhikevich", "cpu", "float64", "1"])]
+
+
+def test_all_can_be_imported() -> None:
+    """No benchmark names a module or a function that is gone."""
+    assert len(CASES) > 15
+    lines = [f"import benchmarks.{name}" for name in CASES]
+    lines.append("assert benchmarks.photoreceptor._library()")
+    words = [sys.executable, "-c", "\n".join(lines)]
+    path = os.pathsep.join(map(str, (ROOT, SCRIPTS)))
+    own = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(words, capture_output=True, text=True, env=own, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("name", "arguments"), PARTS)
+def test_two_ranks(name: str, arguments: list[str], tmp_path: Path) -> None:
+    """A part prints one line of JSON, with times above 0."""
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER.format(f"benchmarks.{name}"), encoding="utf-8")
+    done = mpiexec(2, [str(script), "", *arguments], 120)
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert len(found) >= 2 and all(value > 0 for value in found.values())
