@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..codegen.generate import Generated
     from ..plan.arrays import Key
     from ..plan.program import Program
+    from ..plan.sums.gather import Gather
     from .instances import Instances
     from .memory import MemoryManager
 
@@ -72,6 +73,18 @@ class Backend(Protocol):
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program, or a copy where the backend holds it elsewhere."""
+        ...
+
+    def write(self, key: Key, values: NDArray[Any]) -> None:
+        """Set an array of the program; it shows from the next step on."""
+        ...
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
+        ...
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Whether spikes of the last step wait in a list to be delivered in the next one."""
         ...
 
     def start(

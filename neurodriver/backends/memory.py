@@ -152,6 +152,21 @@ class MemoryManager:
         width = self.layout.rings[variable].width
         return self._buffers[variable][LANES:-LANES].reshape(-1, width)
 
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``.
+
+        Any element of them may hold any event afterwards.
+        """
+        steps = step - np.arange(len(rows))
+        buffer, known = self.get_buffer(variable), steps >= 0
+        if self.layout.target.hosted:
+            buffer[steps % len(buffer)] = rows
+        if variable in self.active:
+            depth = len(self.active[variable])
+            for marks in (self.active[variable], self.counted[variable]):
+                marks[steps[known] % depth] = steps[known]
+            self.dirty[variable][:] = 0xFFFF
+
     def host_address(self, variable: str) -> int:
         """Return where row 0 of a variable begins in host memory."""
         return self.get_buffer(variable).ctypes.data

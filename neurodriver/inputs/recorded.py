@@ -109,7 +109,8 @@ class InputRecording:
         block = {v: np.concatenate(rows) for v, rows in self._waiting.items() if rows}
         for rows in self._waiting.values():
             rows.clear()
-        self._recorder.append(Block(self._rows, block, {}, step))
+        first = self._recorder.plan.first_row + self._rows
+        self._recorder.append(Block(first, block, {}, step))
         self._rows += max((len(b) for b in block.values()), default=0)
         self._bytes, self._flushed = 0, time.monotonic()
 

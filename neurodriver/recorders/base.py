@@ -53,14 +53,24 @@ class RecordingPlan:
     columns: tuple[Columns, ...]  # the variables
     attributes: dict[str, str | int | float]  # software, version, seed, digest of the circuit ...
     from_start: bool = False  # rows are taken at steps 0, s, 2 s ... (recorded inputs)
+    first_step: int = 0  # steps done before the recording begins
 
     @property
     def rows(self) -> int | None:
         """Number of rows of the whole run, None if its length is not known."""
         if self.steps is None:
             return None
+        return self.rows_before(self.first_step + self.steps) - self.first_row
+
+    @property
+    def first_row(self) -> int:
+        """Number of the first row, counted from step 0."""
+        return self.rows_before(self.first_step)
+
+    def rows_before(self, step: int) -> int:
+        """Return how many rows are taken in the steps before ``step``, from step 0 on."""
         last = self.sample_interval - 1 if self.from_start else 0
-        return (self.steps + last) // self.sample_interval
+        return (step + last) // self.sample_interval
 
     @property
     def sampling(self) -> dict[str, str | int | float]:
@@ -68,7 +78,7 @@ class RecordingPlan:
         out: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
         out["dt"] = self.dt
         if not self.from_start:
-            out["start_time"] = (self.sample_interval - 1) * self.dt
+            out["start_time"] = float(self.time(0, 1)[0])
         return out
 
     @property
@@ -82,7 +92,8 @@ class RecordingPlan:
         return tuple(c for c in self.columns if c.events)
 
     def time(self, first_row: int, rows: int) -> npt.NDArray[np.float64]:
-        """Return the times of some consecutive rows, (rows,) float64, s."""
+        """Return the times of consecutive rows of the recording, (rows,) float64, s."""
+        first_row += self.first_row
         return sample_times(first_row, rows, self.sample_interval, self.dt, self.from_start)
 
 
@@ -94,7 +105,7 @@ class Block:
     into the stretch. ``events`` are times in s, ascending, and column indices.
     """
 
-    first_row: int  # number of the first one in ``rows``; blocks follow each other without gap
+    first_row: int  # of ``rows``, counted from step 0; blocks follow each other without gap
     rows: dict[str, npt.NDArray[np.generic]]
     events: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
     step: int  # steps completed when the block was taken
@@ -253,9 +264,10 @@ class Recorder(ABC):
         got = {v: block.rows[v].shape for v in block.rows}
         if got != wanted and (rows or not got.keys() <= wanted.keys()):
             raise RecordingError(f"block at step {block.step}: rows {got}, expected {wanted}")
-        if rows and block.first_row != done.rows:
+        expected = plan.first_row + done.rows
+        if rows and block.first_row != expected:
             raise RecordingError(
-                f"block at step {block.step}: first row {block.first_row}, expected {done.rows}"
+                f"block at step {block.step}: first row {block.first_row}, expected {expected}"
             )
         if plan.rows is not None and done.rows + rows > plan.rows:
             raise RecordingError(

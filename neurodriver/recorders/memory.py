@@ -83,11 +83,14 @@ class MemoryRecorder(Recorder):
 
     def place(self, variable: str, first_row: int, rows: int) -> Array | None:
         whole = self._whole.get(variable)
-        return None if whole is None else whole[first_row : first_row + rows]
+        if whole is None:
+            return None
+        first = first_row - self.plan.first_row
+        return whole[first : first + rows]
 
     def _append(self, block: Block, rows: int) -> None:
         for variable, values in block.rows.items():
-            place = self.place(variable, self._progress.rows, rows)
+            place = self.place(variable, block.first_row, rows)
             if place is None:
                 self._parts[variable].append(values)
             elif values.ctypes.data != place.ctypes.data or not rows:  # else they are there already

@@ -28,6 +28,9 @@ from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
+from ..state.putting import put
+from ..state.snapshot import Snapshot
+from ..state.taking import take
 from .execution import InputFeed, RecorderFeed
 from .in_flight import CallsInFlight
 
@@ -115,7 +118,7 @@ class Simulation:
         self.profile = current()
         self.members = list(members)
         inputs = [(m.scope, one) for m in members for one in m.inputs]
-        targets = [
+        self._targets = targets = [
             (variable, scoped(scope, uids)) for scope, i in inputs for variable, uids in i.targets
         ]
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
@@ -168,6 +171,18 @@ class Simulation:
             begin = self.backend.row(other, 0)[element_of(self.program.layout, source, other)]
             self.backend.put(variable, element_of(self.program.layout, component, variable), begin)
 
+    def snapshot(self) -> Snapshot:
+        """Return the state at this step, from which other simulations can go on."""
+        self._check_whole()
+        return take(self.backend, self.step, self._targets)
+
+    def go_on_from(self, snapshot: Snapshot) -> None:
+        """Take over a state, before the first step of this simulation."""
+        if self.started:
+            raise NeurodriverError("LPU: a run that has begun cannot go on from another state")
+        put(self.backend, snapshot, self._targets)
+        self.step = snapshot.step
+
     @property
     def culprit(self) -> str | None:
         """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
@@ -186,7 +201,8 @@ class Simulation:
                 self._failed = feed.recorder
                 interval, columns = feed.recorder.sample_interval, tuple(feed.columns)
                 run = self.dt, steps, interval, self.program.dtype
-                feed.recorder.open(RecordingPlan(*run, columns, member.attributes))
+                plan = RecordingPlan(*run, columns, member.attributes, first_step=self.step)
+                feed.recorder.open(plan)
             self._failed = None
             for one in self._inputs.inputs:
                 one.begin_run(steps)
@@ -234,9 +250,12 @@ class Simulation:
         wanted = CALL_SECONDS / seconds if seconds else 16
         return max(1, min(int(wanted), limit))
 
-    def _call(self, steps: int) -> int:
+    def _check_whole(self) -> None:
         if self._inside:
             raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
+
+    def _call(self, steps: int) -> int:
+        self._check_whole()
         first = self.step
         if self._stepwise:
             steps = 1

@@ -37,12 +37,16 @@ class How:
     backend, executor : str or None
         The package's defaults where they are None.
     threads : int or None
+    resumed : sequence of dict
+        Options of LPUs that go on, one after the other, from the state that the last one left, each
+        after an equal share of the steps; empty: one LPU does all steps.
     """
 
     dtype: str = "float64"
     backend: str | None = None
     executor: str | None = None
     threads: int | None = None
+    resumed: Sequence[dict[str, Any]] = ()
 
     @property
     def options(self) -> dict[str, Any]:
@@ -94,8 +98,10 @@ def simulated(
 
     ``pieces`` are lengths of the first calls of ``advance``; the rest is advanced at once.
     """
-    one = recorder(wanted, interval)
     options = {**how.options, "threads": how.threads, **options}
+    if how.resumed:
+        return resumed(how, circuit, inputs, wanted, dt, steps, interval, options)
+    one = recorder(wanted, interval)
     with nd.LPU(circuit, dt, inputs, [one], **options) as lpu:
         lpu.start(steps)
         for piece in pieces:
@@ -103,6 +109,40 @@ def simulated(
         lpu.advance(steps - lpu.step)
         lpu.finish()
     return recorded(one)
+
+
+def resumed(
+    how: How,
+    circuit: Any,
+    inputs: Sequence[nd.Input],
+    wanted: Wanted,
+    dt: float,
+    steps: int,
+    interval: int,
+    options: dict[str, Any],
+) -> Values:
+    """Run a circuit in several LPUs, each of which goes on from the state of the last one."""
+    parts: list[Values] = []
+    state = None
+    for number, more in enumerate(how.resumed, 1):
+        one = recorder(wanted, interval)
+        with nd.LPU(circuit, dt, inputs, [one], **{**options, **more}) as lpu:
+            if state is not None:
+                lpu.simulation.go_on_from(state)
+            end = steps * number // len(how.resumed)
+            lpu.start(end - lpu.step)
+            lpu.advance(end - lpu.step)
+            state = lpu.simulation.snapshot()
+            lpu.finish()
+        parts.append(recorded(one))
+    return {name: (joined([p[name][0] for p in parts]), parts[0][name][1]) for name in parts[0]}
+
+
+def joined(parts: list[Any]) -> Any:
+    """Return recordings of one variable as one."""
+    if not isinstance(parts[0], dict):
+        return np.concatenate(parts)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def managed(

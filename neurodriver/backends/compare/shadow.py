@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ...circuit.circuit import Circuit
 from ...plan.arrays import Key
 from ...plan.program import Program
+from ...errors import NeurodriverError
+from ...plan.sums.gather import Gather
 from ...plan.target import CPU, Target
 from ..base import Backend
 from ..cpu.backend import CPUBackend
@@ -35,6 +37,11 @@ from .pairs import (
 
 ROWS = 64
 """Rows of a ring: those of a whole call are there to be compared after it."""
+
+_NO_WRITING = (
+    "NEURODRIVER_VALIDATE compares a run from its first step on: "
+    "unset it to change, save or restore a simulation"
+)
 
 _BYTES = 256 << 20
 """Bytes of the rows of one variable at most, for calls of many steps."""
@@ -158,6 +165,18 @@ class ShadowBackend:
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program on the tested side."""
         return self._tested.array(key)
+
+    def write(self, key: Key, values: NDArray[Any]) -> None:
+        """Raise NeurodriverError: the reference has no such array."""
+        raise NeurodriverError(_NO_WRITING)
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Raise NeurodriverError: the rings of the reference look back further."""
+        raise NeurodriverError(_NO_WRITING)
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Whether the tested side keeps spikes in a list until the next step."""
+        return self._tested.lists_spikes(gather)
 
     def start(
         self,

@@ -23,6 +23,7 @@ from ...native.headers import header
 from ...plan.arrays import CUTS, THREADS, Key, ReceptorOwner
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
+from ...plan.sums.gather import Gather
 from ...plan.unit import Unit
 from ...profiling.phases import current
 from ..instances import Instances
@@ -292,6 +293,18 @@ class CPUBackend:
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program; what is written to it shows from the next step on."""
         return self.memory.array(key)
+
+    def write(self, key: Key, values: NDArray[Any]) -> None:
+        """Set an array of the program; it shows from the next step on."""
+        self.memory.array(key)[:] = values
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
+        self.memory.fill(variable, step, rows)
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Return False: threads deliver the spikes that are due, and no others."""
+        return False
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
+from ...codegen.simt.spike_delivery import few
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
+from ...plan.sums.gather import Gather
 from ...profiling.phases import current
 from ..instances import Instances
 from ..tables import EventTable, InputTable, Probe
@@ -162,6 +164,20 @@ class CUDABackend:
         """Return a copy of an array of the program."""
         with self.device.current():
             return self.binding.array(key)
+
+    def write(self, key: Key, values: NDArray[Any]) -> None:
+        """Set an array of the program; it shows from the next step on."""
+        with self.device.current():
+            self.binding.write(key, values)
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
+        with self.device.current():
+            self.binding.fill(variable, step, rows)
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Whether spikes of the last step wait in a list to be delivered in the next one."""
+        return self.delivery.window == 0 and not few(gather)
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros in page-locked memory, which has a twin on the device."""

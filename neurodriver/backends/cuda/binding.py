@@ -12,7 +12,7 @@ from ...codegen.generate import Generated, Sending, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
-from ...plan.arrays import SEED, Key, Kind, VariableOwner
+from ...plan.arrays import SEED, Key, Kind, SegmentOwner, VariableOwner
 from ...plan.program import Program
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
@@ -183,6 +183,25 @@ class Binding:
         out = np.empty(ring.width, self.dtype)
         self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
         return out
+
+    def write(self, key: Key, values: NDArray[Any]) -> None:
+        """Set an array of the program."""
+        row = self.program.arrays[key]
+        whole = np.ascontiguousarray(np.broadcast_to(values, row.shape), row.dtype)
+        self.device.upload(self.address(key), whole)
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable; any element of them may hold an event afterwards."""
+        ring, size = self.program.layout.rings[variable], self._row_bytes(variable)
+        for back, values in enumerate(rows):
+            address = self.ring_address(variable) + (step - back) % ring.depth * size
+            self.device.upload(address, np.ascontiguousarray(values, self.dtype))
+        self.memory.fill(variable, step, rows)
+        if variable in self.memory.active:
+            self.device.upload(self.active_address(variable), self.memory.active[variable])
+        for row in self.program.arrays.select(kind=Kind.ACTIVITY):
+            if isinstance(row.key.owner, SegmentOwner) and row.key.owner.variable == variable:
+                self.device.upload(self.address(row.key), np.ones(row.size, row.dtype))
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return a copy of an array of the program."""

@@ -1,0 +1,265 @@
+"""Weighted spikes that have been sent and not been read: from slots, and from rows of spikes.
+
+Where spikes are delivered by source, each target has a ring of slots, one for each step at which
+something may arrive (`plan.spikes.fanout`). What a target will read is the content of its slots and
+what spikes that are in rows of the ring will still add. Which spikes these are depends on the
+backend:
+
+* On a CPU the spikes of row r reach the slots at step r + lag.
+* On a GPU a warp adds those that are due at once. The others wait in a list until the next step.
+  Spikes that no kernel computes are summed by target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..circuit.projections import Drawn
+from ..model.component import Access
+from ..plan.arrays import Key, Kind, ReceptorOwner
+from ..plan.edges import edges_of
+from ..plan.program import Program
+from ..plan.spikes.fanout import from_senders
+from ..plan.spikes.weights import MOST_SPIKES
+from ..plan.sums.gather import Edges
+
+Sums = NDArray[np.int64]
+
+_PAGE = 16
+"""Bits of a slot's number within a page of a calendar, as `codegen.cpu.fanout` has it."""
+
+_LINE = 8
+"""Arrivals of a cache line of a calendar."""
+
+Spikes = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Places within a row, and how many spikes each of them holds."""
+
+
+class PendingSpikes:
+    """What is on its way to one access, in a program on a backend, when ``step`` steps are done.
+
+    Parameters
+    ----------
+    backend : Backend
+    number : int
+        Of the group.
+    access : Access
+        Its plan has the form ``fanout``.
+    step : int
+    """
+
+    def __init__(self, backend: Backend, number: int, access: Access, step: int) -> None:
+        self.backend, self.program, self.step = backend, backend.program, step
+        self.number, self.access = number, access
+        self.owner = ReceptorOwner(number, access.name)
+        self.gather = self.program.gathers[number, access.name]
+        limits = self.gather.limits
+        self.depth, self.width = limits["depth"], limits["ahead"]
+        group = self.program.circuit.groups[number]
+        self.places = self.program.layout.positions.get(number, np.arange(group.count))
+
+    def unit(self) -> NDArray[np.float64]:
+        """Return the unit of each component's weights, (n,)."""
+        key = Key(self.owner, Kind.WEIGHT, "unit")
+        value = np.asarray(self.program.arrays[key].value, dtype=np.float64)
+        out = np.broadcast_to(value, self.width) if value.ndim == 0 else value
+        return np.ascontiguousarray(out[self.places])
+
+    def sums(self) -> Sums:
+        """Return all that is pending, (steps, n); row d is read at step k + d."""
+        sums = self.in_slots()
+        self.add_undelivered(sums)
+        if self.backend.lists_spikes(self.gather):
+            self._add_listed(sums)
+        used = np.flatnonzero(sums.any(axis=1))
+        return sums[: int(used[-1]) + 1 if len(used) else 1]
+
+    # -- slots ----------------------------------------------------------------------------------
+
+    def in_slots(self) -> Sums:
+        """Return what the slots hold, (steps, n)."""
+        slots = self.backend.array(self._key("slots")).astype(np.int64)
+        if "calendar" in self.gather.blanks and not self.program.target.threads:
+            self._add_calendar(slots)
+        rows = slots.reshape(self.depth, self.width)[:, self.places]
+        ahead = np.arange(self.depth)
+        longest = max(self.depth, self._longest())
+        out = np.zeros((longest, len(self.places)), np.int64)
+        out[: self.depth] = rows[(self.step + ahead) % self.depth]
+        return out
+
+    def fill(self, sums: Sums) -> None:
+        """Write slots such that ``sums`` are pending; the rows of spikes have been written before.
+
+        Raises
+        ------
+        ValueError
+            Where something would arrive later than slots reach.
+        """
+        whole = np.zeros((max(len(sums), self.depth, self._longest()), len(self.places)), np.int64)
+        undelivered = np.zeros_like(whole)
+        self.add_undelivered(undelivered)
+        whole[: len(sums)] = sums
+        whole -= undelivered
+        if whole[self.depth :].any():
+            raise ValueError("a spike arrives later than slots reach")
+        slots = np.zeros((self.depth, self.width), np.int64)
+        rows = (self.step + np.arange(self.depth)) % self.depth
+        slots[rows[:, None], self.places[None, :]] = whole[: self.depth]
+        blank = self.gather.blanks["slots"]
+        self.backend.write(self._key("slots"), slots.reshape(-1).astype(blank.dtype))
+        if "dirty" in self.gather.blanks:
+            size = self.gather.blanks["dirty"].size
+            self.backend.write(self._key("dirty"), np.ones(size, np.uint8))
+
+    def _key(self, name: str) -> Key:
+        return self.gather.key(self.owner, name)
+
+    def _longest(self) -> int:
+        """Return how many steps ahead anything may arrive, and one more."""
+        lag = int(self.gather.arrays["block"][:, 0].max(initial=0))
+        return lag + int(self.gather.arrays["code"].max(initial=0)) // self.width + 2
+
+    def _add_calendar(self, slots: Sums) -> None:
+        """Add the arrivals that wait in the calendars of the threads (``nd_calendar``)."""
+        memory = self.backend.array(self._key("calendar"))
+        threads, size = self.backend.threads, self.gather.limits["postponed"]
+        pages = ((self.depth * self.width - 1) >> _PAGE) + 1
+        share = size // threads // _LINE * _LINE
+        head = -(-pages // _LINE) * _LINE
+        room = (share - head) // pages if share > head else 0
+        for thread in range(threads if room else 0):
+            part = memory[thread * share : (thread + 1) * share]
+            for page in range(pages):
+                begin = head + page * room
+                waiting = part[begin : begin + int(part[page])].view(np.int32).reshape(-1, 2)
+                np.add.at(slots, waiting[:, 0].view(np.uint32), waiting[:, 1])
+
+    # -- spikes in rows -------------------------------------------------------------------------
+
+    def add_undelivered(self, sums: Sums) -> None:
+        """Add what spikes in rows of the ring will bring by themselves when the run goes on."""
+        if self.program.target.threads:
+            if self.gather.outside is not None:
+                self._add_outside(sums)
+            return
+        ring = self.program.layout.rings[self.access.variable]
+        segment = ring.segments.get("inputs")
+        for lag, begin, end, source, listed in self.gather.arrays["block"].tolist():
+            fresh = segment is not None and not listed and begin >= segment.start
+            inside = fresh and segment is not None and begin < segment.start + segment.count
+            elements = self.gather.arrays["listed"][begin:end] if listed else slice(begin, end)
+            last = self.step - 1 if inside else self.step  # inputs enter row k at step k
+            for row in range(max(self.step - lag, 0), last + 1):
+                places, counts = self._spikes(row, elements)
+                self._add(sums, source + places, counts, row + lag, self._first())
+
+    def _add_listed(self, sums: Sums) -> None:
+        """Add what the last step's spikes left in the lists of pieces of a GPU."""
+        near = self.gather.arrays["near"]
+        for _, begin, end, source, _ in self.gather.arrays["block"].tolist():
+            places, counts = self._spikes(self.step, slice(begin, end))
+            self._add(sums, source + places, counts, self.step, near)
+
+    def _add_outside(self, sums: Sums) -> None:
+        """Add what spikes that no kernel of a GPU computes will bring."""
+        edges = outside_edges(self.program, self.number, self.access)
+        if not len(edges.target):
+            return
+        unit = np.zeros(self.width)
+        unit[self.places] = self.unit()
+        back = np.broadcast_to(edges.back, edges.element.shape)
+        weight = np.broadcast_to(edges.data["weight"], edges.element.shape)
+        multiple = np.rint(weight / unit[edges.target]).astype(np.int64)
+        column = np.full(int(edges.target.max()) + 1, -1)
+        column[self.places] = np.arange(len(self.places))
+        segment = self.program.layout.rings[self.access.variable].segments.get("inputs")
+        for row in range(max(self.step - int(back.max()), 0), self.step + 1):
+            due = row + back - self.step
+            values = self._values(row)[edges.element]
+            live = np.flatnonzero((values != 0) & (due >= 0))
+            if row == self.step and segment is not None:  # inputs enter row k at step k
+                element = edges.element[live]
+                live = live[
+                    (element < segment.start) | (element >= segment.start + segment.count)
+                ]
+            more = multiple[live] * counted(values[live])
+            np.add.at(sums, (due[live], column[edges.target[live]]), more)
+
+    def _values(self, row: int) -> NDArray[np.floating]:
+        values: NDArray[np.floating] = self.backend.row(self.access.variable, row)
+        return values
+
+    def _spikes(self, row: int, elements: slice | NDArray[np.int32]) -> Spikes:
+        values = self._values(row)[elements]
+        places = np.flatnonzero(values)
+        return places, counted(values[places])
+
+    def _first(self) -> NDArray[np.int64]:
+        """Return where the connections of each source begin."""
+        parts = self.gather.parts
+        return parts.first if parts is not None else self.gather.arrays["begin"].astype(np.int64)
+
+    def _add(
+        self,
+        sums: Sums,
+        sources: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        step: int,
+        begin: NDArray[np.int64],
+    ) -> None:
+        """Add the connections of sources, from ``begin`` on, whose spikes are sent at a step."""
+        if not len(sources):
+            return
+        end = self._first()[sources + 1]
+        begin = begin[sources]
+        number = end - begin
+        which = np.repeat(np.arange(len(sources)), number)
+        edge = np.repeat(begin - (np.cumsum(number) - number), number) + np.arange(len(which))
+        code = self.gather.arrays["code"][edge].astype(np.int64)
+        multiple = self._multiples(edge, sources[which]) * counts[which]
+        column = np.full(self.width, -1)
+        column[self.places] = np.arange(len(self.places))
+        due = step + code // self.width - self.step
+        np.add.at(sums, (due, column[code % self.width]), multiple)
+
+    def _multiples(self, edge: NDArray[np.int64], source: NDArray[np.int64]) -> Sums:
+        arrays = self.gather.arrays
+        if "multiple" in arrays:
+            return arrays["multiple"][edge].astype(np.int64)
+        if "of_source" in arrays:
+            return arrays["of_source"][source].astype(np.int64)
+        return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def counted(values: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Return how many spikes kernels take values for."""
+    limited = np.clip(values, -MOST_SPIKES, MOST_SPIKES)
+    return np.floor(limited + values.dtype.type(0.5)).astype(np.int64)
+
+
+def outside_edges(program: Program, number: int, access: Access) -> Edges:
+    """Return the connections of an access whose sources no kernel of a GPU delivers."""
+    layout, circuit = program.layout, program.circuit
+    drawn = all(
+        isinstance(links, Drawn) or links.access != access.name for links in circuit.connections
+    )
+    if drawn:  # then inputs alone come from outside
+        layout = replace(layout, circuit=circuit.with_parts(circuit.groups, ()))
+    edges = edges_of(layout, number, access.name, access.variable)
+    if not len(edges.target):
+        return edges
+    return edges.where(~from_senders(layout, access.variable, edges.element))
+
+
+def delivered_accesses(program: Program, number: int) -> Iterator[Access]:
+    """Yield the accesses of a group whose spikes are delivered by source."""
+    for access in program.circuit.groups[number].model.accesses:
+        gather = program.gathers.get((number, access.name))
+        if gather is not None and gather.form == "fanout":
+            yield access

@@ -1,0 +1,189 @@
+"""A ``Snapshot`` -> the memory of a backend, whatever its plans and storage order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..errors import Faults, near, quoted
+from ..plan.arrays import PopulationOwner
+from ..plan.program import Program
+from .pending import PendingSpikes, delivered_accesses
+from .snapshot import GroupState, InjectedRows, Snapshot, StateError
+from .taking import (
+    Targets,
+    _empty,
+    check_readable,
+    is_ragged,
+    state_rows,
+    storage,
+    sub_unit_places,
+)
+
+
+def put(backend: Backend, snapshot: Snapshot, targets: Targets) -> None:
+    """Let a backend go on from a snapshot; it has been published and not been run.
+
+    Parameters
+    ----------
+    backend : Backend
+    snapshot : Snapshot
+    targets : sequence of (variable, uids)
+        What inputs inject, as the program knows it.
+
+    Raises
+    ------
+    StateError
+        With all that does not fit, before anything is changed.
+    """
+    program = backend.program
+    check_readable(program)
+    _check_numbers(program, snapshot)
+    found = _matched(program, snapshot)
+    for number, state in found.items():
+        _put_states(backend, number, state)
+    _put_rows(backend, snapshot, found, targets)
+    for number, state in found.items():
+        for access in delivered_accesses(program, number):
+            pending = PendingSpikes(backend, number, access, snapshot.step)
+            pending.fill(state.arrivals[access.name].in_units(pending.unit()))
+
+
+def _check_numbers(program: Program, snapshot: Snapshot) -> None:
+    faults = Faults("state")
+    mine = {"dt": program.dt, "dtype": program.dtype.name, "seed": program.seed}
+    for name, value in mine.items():
+        saved = getattr(snapshot, name)
+        if saved != value:
+            faults.add(f"{name} was {saved!r} when it was saved, and is {value!r} here")
+    if faults.count:
+        raise StateError(faults.report())
+
+
+def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
+    """Return the state of each group, in the order of its components."""
+    faults, out = Faults("state"), {}
+    index = _Index(snapshot)
+    for number, group in enumerate(program.circuit.groups):
+        if _empty(program, number):
+            continue
+        state, lost = index.find(group.name, group.full_uids)
+        if state is None:
+            names = [one.name for one in snapshot.groups]
+            others = f"{len(lost):,} of {group.count:,}" if len(lost) else "all"
+            some = f", {quoted(lost[0])} for instance" if len(lost) else near(group.name, names)
+            faults.add(f"{others} components of {group.name} were not saved{some}")
+            continue
+        wanted = {
+            "state": {r.key.name for r in state_rows(program, number)},
+            "variable": {
+                v for v, ring in program.layout.rings.items() if str(number) in ring.segments
+            },
+            "access": {a.name for a in delivered_accesses(program, number)},
+        }
+        held = {
+            "state": {*state.states, *state.sub_units},
+            "variable": set(state.rows),
+            "access": set(state.arrivals),
+        }
+        for kind, names_ in wanted.items():
+            lacking = names_ - held[kind]
+            if kind == "variable":
+                lacking -= set(state.states)
+            faults.add_each(
+                (f"the {kind} {quoted(name)} of {group.name} was not saved" for name in lacking),
+                len(lacking),
+            )
+        out[number] = state
+    if faults.count:
+        raise StateError(faults.report())
+    return out
+
+
+class _Index:
+    """Finds components of a snapshot by model and uid."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._groups = snapshot.groups
+
+    def find(self, name: str, uids: NDArray[np.str_]) -> tuple[GroupState | None, NDArray[Any]]:
+        """Return the states of some components of a model, or None and those that lack."""
+        lost: NDArray[Any] = np.empty(0, "U1")
+        for state in self._groups:
+            if state.name != name:
+                continue
+            if np.array_equal(state.uids, uids):
+                return state, lost
+            order = np.argsort(state.uids, kind="stable")
+            at = np.minimum(np.searchsorted(state.uids[order], uids), len(order) - 1)
+            missing = state.uids[order][at] != uids
+            if not missing.any():
+                return state.taken(order[at]), lost
+            lost = uids[missing]
+        return None, lost
+
+
+def _put_states(backend: Backend, number: int, state: GroupState) -> None:
+    program = backend.program
+    places = storage(program, number)
+    for row in state_rows(program, number):
+        values = np.array(backend.array(row.key))
+        if is_ragged(program, number, row):
+            first, counts = sub_unit_places(program, number)
+            saved = state.sub_units[row.key.name]
+            if not np.array_equal(saved.counts, counts):
+                name = program.circuit.groups[number].name
+                raise StateError(f"state: {name} had another number of sub-units when saved")
+            values[: counts.sum()] = saved.values
+        else:
+            count = program.circuit.groups[number].count
+            at = places if isinstance(row.key.owner, PopulationOwner) else slice(count)
+            values[at] = state.states[row.key.name]
+        backend.write(row.key, values)
+
+
+def _put_rows(
+    backend: Backend, snapshot: Snapshot, found: dict[int, GroupState], targets: Targets
+) -> None:
+    program = backend.program
+    for variable, ring in program.layout.rings.items():
+        rows = np.repeat(backend.row(variable, 0)[None, :], ring.depth, axis=0)
+        for number, state in found.items():
+            if str(number) not in ring.segments:
+                continue
+            elements = program.layout.elements(number, variable)
+            saved = state.rows.get(variable)
+            if saved is None:  # nobody kept them, as a kernel read its own states alone
+                saved = state.states[variable][None, :]
+            most = min(len(saved), ring.depth)
+            rows[:most, elements] = saved[:most]
+        segment = ring.segments.get("inputs")
+        injected = snapshot.injected.get(variable)
+        if segment is not None and injected is not None:
+            _put_injected(rows, segment.start, injected, variable, targets)
+        backend.fill(variable, snapshot.step, rows)
+
+
+def _put_injected(
+    rows: NDArray[Any], start: int, injected: InjectedRows, variable: str, targets: Targets
+) -> None:
+    """Put what was injected into the slots of the same components, one after the other."""
+    uids = np.concatenate([np.asarray(u, np.str_) for name, u in targets if name == variable])
+    here, saved = _numbered(uids), _numbered(injected.uids)
+    _, mine, theirs = np.intersect1d(here, saved, assume_unique=True, return_indices=True)
+    most = min(len(injected.rows), len(rows) - 1)
+    rows[1 : 1 + most, start + mine] = injected.rows[:most, theirs]
+
+
+def _numbered(uids: NDArray[np.str_]) -> NDArray[np.str_]:
+    """Return uids with the number of times that each was named before."""
+    order = np.argsort(uids, kind="stable")
+    ordered = uids[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    first = np.maximum.accumulate(np.where(new, np.arange(len(uids)), 0))
+    times = np.empty(len(uids), np.int64)
+    times[order] = np.arange(len(uids)) - first
+    return np.strings.add(np.strings.add(uids, "\n"), times.astype("U"))

@@ -1,0 +1,150 @@
+"""``Snapshot``: all that decides how a simulation goes on, in the order of the circuit.
+
+Step k of a run reads rows up to k and writes row k + 1. A snapshot at step k holds the rows that
+later steps read, the states of all components, and the spikes that are on their way. It does not
+depend on backend, threads, storage order or plans, so any of them can go on from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NeurodriverError
+
+Column = NDArray[np.generic]
+
+
+class StateError(NeurodriverError):
+    """A state that cannot be taken, or that does not fit what it is put into."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Values of the sub-units of components: those of one component after those of the last.
+
+    Attributes
+    ----------
+    values : (total,) array
+    counts : (n,) int64
+        How many each component has.
+    """
+
+    values: Column
+    counts: NDArray[np.int64]
+
+    def taken(self, which: NDArray[np.int64]) -> Ragged:
+        """Return the values of some components, in the order asked for."""
+        first = np.cumsum(self.counts) - self.counts
+        counts = self.counts[which]
+        begin = np.repeat(first[which] - (np.cumsum(counts) - counts), counts)
+        return Ragged(self.values[begin + np.arange(counts.sum())], counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Weighted spikes on their way into one access.
+
+    Attributes
+    ----------
+    sums : (steps, n) int64
+        Row d is what each component reads at step k + d, as a multiple of its unit.
+    unit : (n,) float64
+    """
+
+    sums: NDArray[np.int64]
+    unit: NDArray[np.float64]
+
+    def taken(self, which: NDArray[np.int64]) -> Arrivals:
+        """Return those of some components, in the order asked for."""
+        return Arrivals(self.sums[:, which], self.unit[which])
+
+    def in_units(self, unit: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the sums as multiples of other units, (steps, n); rounded where these differ."""
+        if np.array_equal(unit, self.unit):
+            return self.sums
+        ratio = self.unit / unit
+        return np.where(ratio == 1, self.sums, np.rint(self.sums * ratio)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupState:
+    """The state of all components of one model.
+
+    Attributes
+    ----------
+    name : str
+        Of the model.
+    uids : (n,) str array
+        Unique among all components of the simulation.
+    states : mapping of str to (n,) array
+    sub_units : mapping of str to Ragged
+    rows : mapping of variable to (r, n) array
+        Row j is that of step k - j.
+    arrivals : mapping of access to Arrivals
+    """
+
+    name: str
+    uids: NDArray[np.str_]
+    states: Mapping[str, Column] = field(default_factory=dict)
+    sub_units: Mapping[str, Ragged] = field(default_factory=dict)
+    rows: Mapping[str, Column] = field(default_factory=dict)
+    arrivals: Mapping[str, Arrivals] = field(default_factory=dict)
+
+    def taken(self, which: NDArray[np.int64]) -> GroupState:
+        """Return the state of some components, in the order asked for."""
+        return replace(
+            self,
+            uids=self.uids[which],
+            states={name: column[which] for name, column in self.states.items()},
+            sub_units={name: one.taken(which) for name, one in self.sub_units.items()},
+            rows={name: rows[:, which] for name, rows in self.rows.items()},
+            arrivals={name: one.taken(which) for name, one in self.arrivals.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class InjectedRows:
+    """What inputs have injected and connections with delays may still read.
+
+    Attributes
+    ----------
+    uids : (n,) str array
+        Components that each column is for.
+    rows : (r, n) array
+        Row j is that of step k - 1 - j: that of step k has not been injected yet.
+    """
+
+    uids: NDArray[np.str_]
+    rows: Column
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The state of a simulation at one step.
+
+    Attributes
+    ----------
+    step : int
+        Steps done.
+    dt : float
+        Step in seconds.
+    dtype : str
+    seed : int
+    groups : tuple of GroupState
+    injected : mapping of variable to InjectedRows
+    """
+
+    step: int
+    dt: float
+    dtype: str
+    seed: int
+    groups: tuple[GroupState, ...]
+    injected: Mapping[str, InjectedRows] = field(default_factory=dict)
+
+    def named(self, name: str) -> Iterator[GroupState]:
+        """Yield the states of the groups of one model."""
+        return (one for one in self.groups if one.name == name)
