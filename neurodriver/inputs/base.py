@@ -99,9 +99,12 @@ class Input(ABC):
     ----------
     per_step : bool
         Whether the values of a step must be asked for right before it.
+    first_step : int
+        Steps that were done when the run began.
     """
 
     per_step = False
+    first_step = 0
 
     def __init__(self, targets: Sequence[tuple[str, Sequence[str]]]) -> None:
         self.targets: list[Target] = []

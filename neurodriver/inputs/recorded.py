@@ -6,6 +6,7 @@ import copy
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,17 @@ class InputRecording:
     ) -> None:
         self.attributes: dict[str, Any] = dict(attributes or {})
         self._recorder = HDF5Recorder(filename, [], interval)
+        self._plan: RecordingPlan | None = None  # once the recording has begun
 
     def begin(
-        self, targets: Sequence[Target], dt: float, dtype: np.dtype, steps: int | None
+        self,
+        targets: Sequence[Target],
+        dt: float,
+        dtype: np.dtype,
+        steps: int | None,
+        first_step: int = 0,
     ) -> None:
-        """Make the file for a run of ``steps`` steps, or of unknown length."""
+        """Make the file for a run of ``steps`` steps, or of unknown length; or go on with it."""
         uids: dict[str, list[str]] = {}
         self._places: list[tuple[str, slice]] = []
         for variable, names in targets:
@@ -58,14 +65,20 @@ class InputRecording:
             held += names
         columns = tuple(Columns(v, np.array(u, dtype=np.str_), "", False) for v, u in uids.items())
         interval = self._recorder.sample_interval
-        self._recorder.open(
-            RecordingPlan(dt, steps, interval, dtype, columns, self.attributes, from_start=True)
-        )
+        if self._plan is not None and first_step > self._plan.first_step:
+            every = None if steps is None else first_step + steps - self._plan.first_step
+            self._plan = replace(self._plan, steps=every)
+            self._recorder.reopen(self._plan, first_step)
+        else:
+            run = dt, steps, interval, dtype, columns, self.attributes
+            self._plan = RecordingPlan(*run, from_start=True, first_step=first_step)
+            self._recorder.open(self._plan)
         self._staged: list[Chunk | EventChunk | None] = [None] * len(targets)
-        self._first = self._steps = 0
+        self._first, self._steps = first_step, 0
         self._waiting: dict[str, list[NDArray[Any]]] = {v: [] for v in uids}
         self._widths, self._dtype = {v: len(u) for v, u in uids.items()}, dtype
-        self._bytes, self._rows, self._flushed = 0, 0, time.monotonic()
+        before = self._plan.rows_before(first_step) - self._plan.first_row
+        self._bytes, self._rows, self._flushed = 0, before, time.monotonic()
 
     def stage(self, number: int, chunk: Chunk | EventChunk, first: int, steps: int) -> None:
         """Take what target ``number`` would inject in the coming steps.
@@ -173,8 +186,9 @@ class RecordedInput(Input):
         self.source.open(dt, dtype)
 
     def begin_run(self, steps: int | None) -> None:
+        self.source.first_step = self.first_step
         self.source.begin_run(steps)
-        self.recording.begin(self.targets, self.dt, self.dtype, steps)
+        self.recording.begin(self.targets, self.dt, self.dtype, steps, self.first_step)
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         chunk = self.source.chunk(number, first, steps)

@@ -134,7 +134,7 @@ def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
 
 
 @dataclass(slots=True)
-class _Progress:
+class Progress:
     """How far a recording has come; guards against gaps and overlaps."""
 
     rows: int = 0
@@ -183,7 +183,7 @@ class Recorder(ABC):
             raise RecordingError(f"sample_interval: at least 1 step (got {sample_interval})")
         self.sample_interval = int(sample_interval)
         self._plan: RecordingPlan | None = None
-        self._progress = _Progress()
+        self._progress = Progress()
 
     @property
     def plan(self) -> RecordingPlan:
@@ -208,8 +208,28 @@ class Recorder(ABC):
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise RecordingError(f"{type(self).__name__}: recorded twice: {', '.join(twice)}")
-        self._progress = _Progress()
+        self._progress = Progress()
         self._open(plan)
+        self._plan = plan
+
+    def reopen(self, plan: RecordingPlan, step: int) -> None:
+        """Go on with a recording that has been closed, or whose run was killed.
+
+        Parameters
+        ----------
+        plan : RecordingPlan
+            As before, but for ``steps``, which counts those of all runs.
+        step : int
+            Steps done. What was recorded in later ones is forgotten.
+
+        Raises
+        ------
+        RecordingError
+            Where there is no recording of this plan up to that step.
+        """
+        if self._plan is not None:
+            raise RecordingError(f"{type(self).__name__}: already open; close it first")
+        self._progress = self._reopen(plan, step)
         self._plan = plan
 
     def append(self, block: Block) -> None:
@@ -246,6 +266,12 @@ class Recorder(ABC):
     @abstractmethod
     def _open(self, plan: RecordingPlan) -> None:
         """Get ready for the first block."""
+
+    def _reopen(self, plan: RecordingPlan, step: int) -> Progress:
+        """Get ready for blocks from a step on; return how far the recording has come."""
+        raise RecordingError(
+            f"{type(self).__name__}: a recording that was closed cannot go on; add a new recorder"
+        )
 
     @abstractmethod
     def _append(self, block: Block, rows: int) -> None:

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import RecordingError
-from .base import Block, Recorder, RecordingPlan
+from .base import Block, Progress, Recorder, RecordingPlan
 from .preallocated import ROWS, Counts, PreallocatedFile
 
 UNKNOWN_BYTES = 2**28
@@ -79,6 +79,17 @@ class HDF5Recorder(Recorder):
             self._file = PreallocatedFile()
             self._valid = {ROWS: 0, **{c.variable: 0 for c in plan.events}}
             self._replace(plan, _first_capacity(plan))
+
+    def _reopen(self, plan: RecordingPlan, step: int) -> Progress:
+        with self._errors("go on with"):
+            self._target = Path(os.path.realpath(self.path))
+            _remove_stale(self._target)
+            self._file = PreallocatedFile()
+            self._valid = self._file.open(self._target, plan, step)
+            self._progress = Progress(self._valid[ROWS], step)
+            room = _first_capacity(plan)
+            self._replace(plan, {name: max(n, self._valid[name]) for name, n in room.items()})
+        return self._progress
 
     def _append(self, block: Block, rows: int) -> None:
         plan, valid = self.plan, self._valid

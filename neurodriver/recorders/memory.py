@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
-from .base import Block, Recorder, RecordingPlan
+from .base import Block, Progress, Recorder, RecordingPlan
 
 Array = npt.NDArray[Any]
 
@@ -81,6 +81,30 @@ class MemoryRecorder(Recorder):
             shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
             self._whole = {v: np.empty(shape, plan.dtype) for v, shape in shapes.items()}
 
+    def _reopen(self, plan: RecordingPlan, step: int) -> Progress:
+        if self._closed_plan is None or self._progress.step != step:
+            raise RecordingError(f"MemoryRecorder: holds no recording up to step {step:,}")
+        self._closed_plan = None
+        for columns in plan.columns:
+            name, data = columns.variable, self.output.pop(columns.variable)["data"]
+            if columns.events:
+                self._parts[name] = [(data["time"], data["index"])]
+            else:
+                self._keep(name, data, plan.rows)
+        return self._progress
+
+    def _keep(self, name: str, data: Array, rows: int | None) -> None:
+        """Let rows follow those that are there."""
+        self._parts[name] = [data]
+        if rows is None:
+            return
+        self._parts[name] = []
+        whole = data if data.base is None else data.base
+        if len(whole) < rows:
+            whole = np.empty((max(rows, 2 * len(data)), *data.shape[1:]), data.dtype)
+            whole[: len(data)] = data
+        self._whole[name] = whole
+
     def place(self, variable: str, first_row: int, rows: int) -> Array | None:
         whole = self._whole.get(variable)
         if whole is None:
@@ -108,17 +132,8 @@ class MemoryRecorder(Recorder):
                 time = np.concatenate([np.empty(0), *times])
                 data = {"time": time, "index": np.concatenate([np.empty(0, np.int32), *indices])}
             elif name in self._whole:
-                data = _trimmed(self._whole.pop(name), self._progress.rows)
+                data = self._whole.pop(name)[: self._progress.rows]
             else:
                 data = np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
             self.output[name] = {"data": data, "uids": columns.uids.tolist()}
         self._closed_plan = plan
-
-
-def _trimmed(data: Array, rows: int) -> Array:
-    """Return the first rows of an array, which gives back the memory of the rest."""
-    try:
-        data.resize((rows, *data.shape[1:]))
-    except ValueError:  # somebody holds rows of it
-        return data[:rows].copy()
-    return data

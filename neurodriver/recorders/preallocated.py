@@ -67,6 +67,20 @@ class PreallocatedFile:
         with h5py.File(path, "w", libver="earliest", locking=False) as file:
             self.extents = _lay_out(file, plan, capacity)
 
+    def open(self, path: Path, plan: RecordingPlan, step: int) -> Counts:
+        """Open a file that was made for the same variables, to copy what is valid of it.
+
+        Returns
+        -------
+        valid : Counts
+            What was recorded before a step.
+        """
+        with h5py.File(path, "r", locking=False) as file:
+            self.extents, valid = _found(file, plan, step)
+        self.fd = os.open(path, os.O_RDONLY)
+        self.capacity = valid
+        return valid
+
     def write(self, name: str, first: int, values: npt.NDArray[Any]) -> None:
         """Write rows of one data set."""
         extent = self.extents[name]
@@ -157,6 +171,71 @@ def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Ext
     return extents
 
 
+def _found(file: Any, plan: RecordingPlan, step: int) -> tuple[dict[str, _Extent], Counts]:
+    """Return where the data sets of a recording lie, and what is valid of them before a step."""
+    extents: dict[str, _Extent] = {}
+    valid: Counts = {ROWS: 0}
+    _check_same(file, plan, step)
+
+    def add(name: str, dataset: Any, counted: str) -> None:
+        row_bytes = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:]))
+        extents[name] = _Extent(dataset.dtype, row_bytes, _runs(dataset, row_bytes), counted)
+
+    for c in plan.columns:
+        v, group = c.variable, file[c.variable]
+        if c.events:
+            count = int(group["valid_events"][()])
+            # half a step before its time: no event of the step itself
+            before = np.searchsorted(group["data/time"][:count], (step - 0.5) * plan.dt)
+            valid[v] = int(before)
+            for part in ("time", "index"):
+                add(f"{v}/{part}", group[f"data/{part}"], v)
+        else:
+            valid[ROWS] = plan.rows_before(step) - plan.first_row
+            add(f"{v}/data", group["data"], ROWS)
+            add("time", group["time"], ROWS)
+    return extents, valid
+
+
+def _check_same(file: Any, plan: RecordingPlan, step: int) -> None:
+    """Refuse a file of other variables or components, or one that ends before a step."""
+    names = {name for name in file if isinstance(file[name], h5py.Group)}
+    wanted = {c.variable for c in plan.columns}
+    if names != wanted:
+        texts = (", ".join(sorted(some)) or "nothing" for some in (names, wanted))
+        raise RecordingError("holds {}, and this run records {}".format(*texts))
+    for c in plan.columns:
+        uids = [uid.encode() for uid in c.uids.tolist()]
+        if file[c.variable]["uids"][()].tolist() != uids:
+            raise RecordingError(f"holds other components of '{c.variable}' than this run")
+    held = file["metadata"].attrs
+    for name, value in plan.sampling.items():
+        if held.get(name) != value:
+            raise RecordingError(f"'{name}' is {held.get(name)}, and {value} in this run")
+    for c in plan.columns:
+        group = file[c.variable]
+        rows = plan.rows_before(step) - plan.first_row
+        if not c.events and int(group["valid_rows"][()]) < rows:
+            raise RecordingError(f"ends before step {step:,}: {rows:,} rows are needed")
+        if c.events and int(group["valid_steps"][()]) < step:
+            raise RecordingError(f"ends before step {step:,}")
+
+
+def _runs(dataset: Any, row_bytes: int) -> list[tuple[int, int, int]]:
+    """Return where the chunks of a data set lie: runs of (first row, rows, byte offset)."""
+    chunks: list[tuple[int, int]] = []
+    if row_bytes:
+        dataset.id.chunk_iter(lambda c: chunks.append((c.chunk_offset[0], c.byte_offset)))
+    runs: list[tuple[int, int, int]] = []
+    rows = dataset.chunks[0]
+    for first, offset in sorted(chunks):
+        if runs and runs[-1][2] + runs[-1][1] * row_bytes == offset:
+            runs[-1] = (runs[-1][0], runs[-1][1] + rows, runs[-1][2])
+        else:
+            runs.append((first, rows, offset))
+    return runs
+
+
 def _allocate(
     file: Any, shape: tuple[int, ...] | None, dtype: np.dtype[Any]
 ) -> tuple[Any, list[tuple[int, int, int]], int]:
@@ -179,16 +258,8 @@ def _allocate(
     limits = (h5py.h5s.UNLIMITED, *(n or h5py.h5s.UNLIMITED for n in shape[1:]))
     space = h5py.h5s.create_simple(shape, limits)
     dataset = h5py.h5d.create(file.id, None, kind, space, properties)
-    chunks: list[tuple[int, int]] = []
-    if row_bytes:
-        dataset.chunk_iter(lambda c: chunks.append((c.chunk_offset[0], c.byte_offset)))
-    runs: list[tuple[int, int, int]] = []
-    for first, offset in sorted(chunks):
-        if runs and runs[-1][2] + runs[-1][1] * row_bytes == offset:
-            runs[-1] = (runs[-1][0], runs[-1][1] + chunk_rows, runs[-1][2])
-        else:
-            runs.append((first, chunk_rows, offset))
-    return h5py.Dataset(dataset), runs, row_bytes
+    made = h5py.Dataset(dataset)
+    return made, _runs(made, row_bytes), row_bytes
 
 
 def _write_all(fd: int, data: memoryview, offset: int) -> None:

@@ -12,7 +12,7 @@ from ..backends.tables import EventTable, InputTable, Probe
 from ..errors import InputError
 from ..inputs.base import Chunk, EventChunk, Input
 from ..plan.program import Program
-from ..recorders.base import Block, Columns, Recorder
+from ..recorders.base import Block, Columns, Recorder, RecordingPlan
 from .requests import recorded_columns
 from .spike_counts import SpikeCounts, Target
 
@@ -128,6 +128,7 @@ class RecorderFeed:
 
     def __init__(self, program: Program, recorder: Recorder, scope: str | None = None) -> None:
         self.recorder = recorder
+        self.plan: RecordingPlan | None = None  # of the recording, once it has begun
         self.columns: list[Columns] = []
         self.probes: list[Probe] = []
         self.events: list[EventTable] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -153,7 +153,7 @@ class Simulation:
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
-        self.started = self._ended = False
+        self.started = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
 
     def _connect(self) -> None:
@@ -195,22 +195,21 @@ class Simulation:
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self.started:
-            raise NeurodriverError("LPU: started already; an LPU records one run")
+            raise NeurodriverError("LPU: started already; finish() ends a run")
+        self._check_whole()
         try:
             for member, feed in self._feeds:
                 self._failed = feed.recorder
-                interval, columns = feed.recorder.sample_interval, tuple(feed.columns)
-                run = self.dt, steps, interval, self.program.dtype
-                plan = RecordingPlan(*run, columns, member.attributes, first_step=self.step)
-                feed.recorder.open(plan)
+                self._open(feed, member, steps)
             self._failed = None
             for one in self._inputs.inputs:
+                one.first_step = self.step
                 one.begin_run(steps)
         except BaseException:
             for _, feed in self._feeds:
                 feed.recorder.close()
             for one in self._inputs.inputs:
-                one.end_run(0)
+                one.end_run(self.step)
             raise
         if self.exchange is not None:
             self.exchange.begin(steps)
@@ -218,12 +217,22 @@ class Simulation:
             self._writer = Writer([feed.recorder for _, feed in self._feeds], profile=self.profile)
         self.started = True
 
+    def _open(self, feed: RecorderFeed, member: Member, steps: int | None) -> None:
+        """Begin the recording of a recorder, or go on with that of the last run."""
+        if feed.plan is None:
+            interval, columns = feed.recorder.sample_interval, tuple(feed.columns)
+            run = self.dt, steps, interval, self.program.dtype
+            feed.plan = RecordingPlan(*run, columns, member.attributes, first_step=self.step)
+            feed.recorder.open(feed.plan)
+            return
+        every = None if steps is None else self.step + steps - feed.plan.first_step
+        feed.plan = replace(feed.plan, steps=every)
+        feed.recorder.reopen(feed.plan, self.step)
+
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         if not self.started:
             self.start()
-        if self._feeds and self._writer is None:
-            raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
         end = self.step + steps
         while self.step < end:
             limit = min(end - self.step, self.chunk())
@@ -309,13 +318,13 @@ class Simulation:
         """Write out and close the recordings."""
         writer, self._writer = self._writer, None
         with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
-            if self.started and not self._inside and not self._ended:
-                self._ended = True
+            if self.started and not self._inside:
                 stack.callback(self.backend.instances.post_run)
             for one in self._inputs.inputs if self.started else []:
                 stack.callback(one.end_run, self.step)
             if writer is not None:
                 stack.callback(self._close_writer, writer)
+            self.started = False
 
     @phased("close recordings")
     def _close_writer(self, writer: Writer) -> None:

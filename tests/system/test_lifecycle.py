@@ -35,16 +35,31 @@ def test_a_closed_lpu_refuses() -> None:
             call()
 
 
-def test_a_recording_is_of_one_run() -> None:
-    """A second run would not be recorded, so it is refused; without recorders it goes on."""
-    recorder = nd.MemoryRecorder([("V", None)])
-    with nd.LPU(neurons(), DT, recorders=[recorder]) as lpu:
-        lpu.run(10)
-        with pytest.raises(nd.NeurodriverError, match="recordings are closed"):
-            lpu.run(10)
-    assert recorder.get("V").shape == (10, 3)
-    with nd.LPU(neurons(), DT) as lpu:
-        assert lpu.run(10).run(10).step == 20
+def test_recordings_go_on(tmp_path: Any) -> None:
+    """Runs of one LPU give one recording, equal to that of a single run; in memory and in files."""
+    whole = nd.MemoryRecorder([("V", None)], 3)
+    source = nd.StepInput("I", ["n0", "n1"], 20.0, start=0.3e-3, stop=2.1e-3)
+    with nd.LPU(neurons(), DT, [source], [whole]) as lpu:
+        lpu.run(38)
+    parts = nd.MemoryRecorder([("V", None)], 3)
+    file = nd.HDF5Recorder(tmp_path / "v.h5", [("V", None), ("spike_state", None)], 3)
+    given = nd.RecordedInput(source, tmp_path / "i.h5", 2)
+    with nd.LPU(neurons(), DT, [given], [parts, file]) as lpu:
+        for steps in (10, 1, 20, 7):
+            lpu.run(steps)
+            assert len(parts.get("V")) == lpu.step // 3
+            with nd.open_recording(tmp_path / "v.h5") as found:
+                assert found.complete and len(found["V"]) == lpu.step // 3
+    assert lpu.step == 38 and np.ptp(whole.get("V")) > 0
+    assert np.array_equal(parts.get("V"), whole.get("V"))
+    assert np.array_equal(parts.time(), whole.time())
+    with nd.open_recording(tmp_path / "v.h5") as found:
+        assert np.array_equal(found["V"][:], whole.get("V"))
+        assert np.array_equal(found.time("V"), whole.time())
+    with nd.open_recording(tmp_path / "i.h5") as found:
+        steps = np.arange(0, 38, 2)
+        on = ((steps * DT >= 0.3e-3) & (steps * DT < 2.1e-3)) * 20.0
+        assert np.array_equal(found["I"][:], np.stack([on, on], axis=1))
 
 
 def test_a_recorder_that_does_not_open_is_not_forgotten(tmp_path: Any) -> None:
