@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from .memory import MemoryManager
 
 
+At = slice | NDArray[np.int64]
+"""Elements of an array."""
+
+ALL = slice(None)
+
+
 class Backend(Protocol):
     """Runs a program.
 
@@ -75,8 +81,20 @@ class Backend(Protocol):
         """Return an array of the program, or a copy where the backend holds it elsewhere."""
         ...
 
-    def write(self, key: Key, values: NDArray[Any]) -> None:
-        """Set an array of the program; it shows from the next step on."""
+    def number(self, key: Key) -> float:
+        """Return a number of the program, as it has been set."""
+        ...
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
+        """Set a number, or elements of an array of the program, from the next step on."""
+        ...
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step; events cannot be set so."""
+        ...
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
         ...
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:

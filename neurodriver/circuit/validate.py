@@ -72,7 +72,7 @@ def checked(circuit: Circuit, strict: bool) -> Circuit:
 def check(circuit: Circuit, faults: Faults) -> None:
     """Note every broken rule of a circuit whose columns have the right shapes."""
     for group in circuit.groups:
-        _parameters(group, faults)
+        check_parameters(group, faults)
         if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)
@@ -140,7 +140,7 @@ def _node_attribute(group: Group, key: str, row: int) -> str:
     return f"{node_name(group.uids[row])} ({group.name}), attribute '{key}'"
 
 
-def _parameters(group: Group, faults: Faults) -> None:
+def check_parameters(group: Group, faults: Faults) -> None:
     for key, column in group.params.items():
         known = group.model.params.get(key)
         rule = known or Parameter(group.model.optional_unit(key))

@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..circuit.circuit import Circuit
-from ..errors import NeurodriverError, near
+from ..errors import NeurodriverError
 from ..inputs.base import Input
 from ..plan.program import Program
 from ..recorders.base import Recorder
+from ..state.snapshot import StateError
 from ..version import __version__
-from .requests import places_in_row
+from .live import Components
+from .named import having, numbered, with_parameter, with_parameters
 from .simulation import Attributes, Member, Simulation
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
@@ -144,11 +147,15 @@ class LPU:
         self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope: str | None = None
-        if manager_id is None:
-            settings = vars(self.settings).copy()
-            merge = settings.pop("merge")
-            member = Member(None, self.inputs, self.recorders, self.attributes, merge)
-            self.simulation = Simulation(self.circuit, self.dt, [member], **settings)
+        self._managed = manager_id is not None
+        if not self._managed:
+            self.simulation = self._simulated(self.circuit)
+
+    def _simulated(self, circuit: Circuit) -> Simulation:
+        settings = vars(self.settings).copy()
+        merge = settings.pop("merge")
+        member = Member(None, self.inputs, self.recorders, self.attributes, merge)
+        return Simulation(circuit, self.dt, [member], **settings)
 
     def join(self, simulation: Simulation, scope: str) -> None:
         """Become part of a simulation of several LPUs, under the name ``scope``."""
@@ -174,50 +181,60 @@ class LPU:
         """Simulated time in seconds."""
         return self.step * self.dt
 
-    def get(self, variable: str) -> np.ndarray:
-        """Return a copy of the current row of a variable, one value for each component updating it.
+    def __getitem__(self, who: Any) -> Components:
+        """Return some components, whose values can be read and set.
 
-        The order is that of the circuit; ``uids(variable)`` names the values.
+        Parameters
+        ----------
+        who : str, sequence of str, or what has ``uids``
+            A uid, the name of a model, uids, or a population.
+
+        Examples
+        --------
+        >>> lpu["n0"].V  # doctest: +SKIP
+        array([-61.3])
+        >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
         """
-        place = self._places(variable)
-        values: np.ndarray = self.backend.row(variable, self.step)[place[place >= 0]]
+        said = who if isinstance(who, str) else "components"
+        numbers = numbered(self.program.circuit, self._scope, self.circuit, who)
+        return Components(lambda: self.simulation, numbers, self._compile_with, said)
+
+    def get(self, name: str) -> np.ndarray:
+        """Return the values of a variable, a state or a parameter, of all components that have it.
+
+        The order is that of the circuit; ``uids(name)`` names the values.
+        """
+        values: np.ndarray = self._having(name).get(name)
         return values
 
-    def uids(self, variable: str) -> np.ndarray:
-        """Return the uids of the components that update a variable."""
-        circuit = self.program.circuit
-        names = np.concatenate([g.uids for g in circuit.groups])[circuit.numbers(self._scope)]
-        updating: np.ndarray = names[self._places(variable) >= 0]
-        return updating
+    def set(self, name: str, values: ArrayLike) -> None:
+        """Set a state or a parameter of all components that have it; see `Components.set`."""
+        self._having(name).set(name, values)
 
-    def _places(self, variable: str) -> np.ndarray:
-        """Return where each component of this LPU lies in a row; -1 where it does not update it."""
-        places = places_in_row(self.program, variable, self._owners(variable))
-        own: np.ndarray = places[self.program.circuit.numbers(self._scope)]
-        return own
+    def uids(self, name: str) -> np.ndarray:
+        """Return the uids of the components that have a variable, a state or a parameter."""
+        return self._having(name).uids
 
-    def _owners(self, variable: str) -> list[int]:
-        rings = self.program.layout.rings
-        ring = rings.get(variable)
-        if ring is None:
-            if any(variable in g.model.updates for g in self.program.circuit.groups):
-                message = f"'{variable}' is not kept, as only its Aggregator reads it; record it"
-                raise NeurodriverError(message)
-            raise NeurodriverError(f"no variable '{variable}'{near(variable, rings)}")
-        groups = self.program.circuit.groups
-        merged = self.program.merged
-        if merged is not None and any(variable in groups[g].model.updates for g in merged.partly):
-            message = "that of merged synapses is not kept; record all of it, or pass merge=False"
-            raise NeurodriverError(f"'{variable}': {message}")
-        hidden = merged.groups if merged is not None else ()
-        owners = [
-            g
-            for g in range(len(groups))
-            if variable in groups[g].model.updates and str(g) in ring.segments and g not in hidden
-        ]
-        if not owners:
-            raise NeurodriverError(f"nothing updates '{variable}'; it holds inputs alone")
-        return owners
+    def _having(self, name: str) -> Components:
+        numbers = having(self.program, self._scope, name)
+        return Components(lambda: self.simulation, numbers, self._compile_with, f"'{name}'")
+
+    def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
+        """Compile the circuit anew with another column of a parameter, and go on from here."""
+        self._compile_anew(with_parameter(self.current_circuit(), group, name, column))
+
+    def current_circuit(self) -> Circuit:
+        """Return the circuit with the parameters that it has now."""
+        return with_parameters(self.circuit, self.simulation)
+
+    def _compile_anew(self, circuit: Circuit) -> None:
+        if self._managed:
+            raise StateError(
+                "an LPU of a Manager cannot be compiled anew; give the parameter one value for "
+                "each component before the run"
+            )
+        self.circuit = circuit
+        self.simulation = self.simulation.replaced_by(lambda: self._simulated(circuit))
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""

@@ -20,6 +20,7 @@ from ..backends.tables import InputTable, Probe
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
+from ..plan.arrays import Key
 from ..plan.compile import compile_circuit
 from ..plan.edges import element_of
 from ..plan.passes.draft import Recorded
@@ -115,6 +116,8 @@ class Simulation:
         choice: Choice | None = None,
     ) -> None:
         self.dt, self.step = dt, 0
+        self.changed: set[Key] = set()
+        """Parameters that have been set."""
         self.profile = current()
         self.members = list(members)
         inputs = [(m.scope, one) for m in members for one in m.inputs]
@@ -182,6 +185,21 @@ class Simulation:
             raise NeurodriverError("LPU: a run that has begun cannot go on from another state")
         put(self.backend, snapshot, self._targets)
         self.step = snapshot.step
+
+    def replaced_by(self, make: Callable[[], Simulation]) -> Simulation:
+        """Return a simulation of another form of the circuit that goes on from this state.
+
+        The inputs and recorders of this one belong to it from now on.
+        """
+        state, plans = self.snapshot(), [feed.plan for _, feed in self._feeds]
+        if self.started:
+            raise NeurodriverError("LPU: call finish() before a change that compiles anew")
+        self.backend.close()
+        other = make()
+        other.go_on_from(state)
+        for (_, feed), plan in zip(other._feeds, plans, strict=True):
+            feed.plan = plan
+        return other
 
     @property
     def culprit(self) -> str | None:

@@ -153,7 +153,7 @@ class PendingSpikes:
         for lag, begin, end, source, listed in self.gather.arrays["block"].tolist():
             fresh = segment is not None and not listed and begin >= segment.start
             inside = fresh and segment is not None and begin < segment.start + segment.count
-            elements = self.gather.arrays["listed"][begin:end] if listed else slice(begin, end)
+            elements = self._listed()[begin:end] if listed else slice(begin, end)
             last = self.step - 1 if inside else self.step  # inputs enter row k at step k
             for row in range(max(self.step - lag, 0), last + 1):
                 places, counts = self._spikes(row, elements)
@@ -161,7 +161,7 @@ class PendingSpikes:
 
     def _add_listed(self, sums: Sums) -> None:
         """Add what the last step's spikes left in the lists of pieces of a GPU."""
-        near = self.gather.arrays["near"]
+        near = self.gather.arrays["near"].astype(np.int64)
         for _, begin, end, source, _ in self.gather.arrays["block"].tolist():
             places, counts = self._spikes(self.step, slice(begin, end))
             self._add(sums, source + places, counts, self.step, near)
@@ -185,11 +185,12 @@ class PendingSpikes:
             live = np.flatnonzero((values != 0) & (due >= 0))
             if row == self.step and segment is not None:  # inputs enter row k at step k
                 element = edges.element[live]
-                live = live[
-                    (element < segment.start) | (element >= segment.start + segment.count)
-                ]
+                live = live[(element < segment.start) | (element >= segment.start + segment.count)]
             more = multiple[live] * counted(values[live])
             np.add.at(sums, (due[live], column[edges.target[live]]), more)
+
+    def _listed(self) -> NDArray[np.int32]:
+        return self.gather.arrays["listed"].astype(np.int32)
 
     def _values(self, row: int) -> NDArray[np.floating]:
         values: NDArray[np.floating] = self.backend.row(self.access.variable, row)
@@ -240,7 +241,8 @@ class PendingSpikes:
 def counted(values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return how many spikes kernels take values for."""
     limited = np.clip(values, -MOST_SPIKES, MOST_SPIKES)
-    return np.floor(limited + values.dtype.type(0.5)).astype(np.int64)
+    counts: NDArray[np.int64] = np.floor(limited + values.dtype.type(0.5)).astype(np.int64)
+    return counts
 
 
 def outside_edges(program: Program, number: int, access: Access) -> Edges:

@@ -132,7 +132,7 @@ def _put_states(backend: Backend, number: int, state: GroupState) -> None:
     for row in state_rows(program, number):
         values = np.array(backend.array(row.key))
         if is_ragged(program, number, row):
-            first, counts = sub_unit_places(program, number)
+            _, counts = sub_unit_places(program, number)
             saved = state.sub_units[row.key.name]
             if not np.array_equal(saved.counts, counts):
                 name = program.circuit.groups[number].name

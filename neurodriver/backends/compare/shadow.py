@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
+from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
-from ...errors import NeurodriverError
 from ...plan.sums.gather import Gather
 from ...plan.target import CPU, Target
-from ..base import Backend
+from ..base import ALL, At, Backend
 from ..cpu.backend import CPUBackend
 from ..tables import EventTable, InputTable, Probe
 from .agreement import DisagreementError, EventCheck, Tolerance, Verdict, same_bits
@@ -166,8 +166,20 @@ class ShadowBackend:
         """Return an array of the program on the tested side."""
         return self._tested.array(key)
 
-    def write(self, key: Key, values: NDArray[Any]) -> None:
+    def number(self, key: Key) -> float:
+        """Return a number of the program on the tested side."""
+        return self._tested.number(key)
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
         """Raise NeurodriverError: the reference has no such array."""
+        raise NeurodriverError(_NO_WRITING)
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Raise NeurodriverError: the reference has no such array."""
+        raise NeurodriverError(_NO_WRITING)
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Raise NeurodriverError: nothing can have been set."""
         raise NeurodriverError(_NO_WRITING)
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ... import settings
 from ...codegen.generate import Task, generate
+from ...codegen.kernel import Kernel
 from ...codegen.source import CPU, Dialect, source
 from ...errors import NeurodriverError
 from ...native.addresses import host_array
@@ -26,6 +27,7 @@ from ...plan.spikes.fanout import ThreadRanges
 from ...plan.sums.gather import Gather
 from ...plan.unit import Unit
 from ...profiling.phases import current
+from ..base import ALL, At
 from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
@@ -134,6 +136,7 @@ class CPUBackend:
         """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
         self._initial: list[tuple[ct.CDLL, _Args]] = []
+        self._scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
         self.memory = MemoryManager(program, free_memory())
         self.instances = Instances(program, HostMemory(self.memory))
         self.generated = generate(program, self.instances.templates)
@@ -176,6 +179,7 @@ class CPUBackend:
         n = np.array(integers or [0], dtype=np.uint64).view(np.int64)
         u = np.array([float(self._number(key)) for key in kernel.scalars] or [0.0])
         args = _Args(self._pointer(p), self._pointer(n), self._pointer(u))
+        self._scalars.append((kernel, u))
         library.nd_constants(ct.byref(args))
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
@@ -194,7 +198,7 @@ class CPUBackend:
 
     def _number(self, key: Key) -> Any:
         """Return an argument that a kernel gets by value."""
-        return self._numbers.get(key) or self.program.arrays[key].value
+        return self._numbers[key] if key in self._numbers else self.program.arrays[key].value
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
         """Return the first component of each thread: equal shares of the estimated work."""
@@ -294,9 +298,43 @@ class CPUBackend:
         """Return an array of the program; what is written to it shows from the next step on."""
         return self.memory.array(key)
 
-    def write(self, key: Key, values: NDArray[Any]) -> None:
-        """Set an array of the program; it shows from the next step on."""
-        self.memory.array(key)[:] = values
+    def number(self, key: Key) -> float:
+        """Return a number of the program, as it has been set."""
+        return float(self._number(key))
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
+        """Set a number, or elements of an array of the program, from the next step on."""
+        if self.program.arrays[key].shape:
+            self.memory.array(key)[at] = values
+            return
+        self._numbers[key] = values
+        for kernel, args in self._scalars:
+            for place in np.flatnonzero([one == key for one in kernel.scalars]):
+                args[place] = values
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step; events cannot be set so."""
+        self.row(variable, step)[at] = values
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
+        for task, (library, args) in zip(self.generated.tasks, self._initial, strict=True):
+            if group in task.groups:
+                library.nd_constants(ct.byref(args))
+                if step is not None:
+                    self._publish_again(library, args, group, step)
+
+    def _publish_again(self, library: ct.CDLL, args: _Args, group: int, step: int) -> None:
+        """Compute the outputs of a group by what fills row 0, which stays as it is."""
+        rings = [self.memory.get_buffer(variable) for variable in self.ring_number]
+        before = [rows[0].copy() for rows in rings]
+        library.nd_initial(ct.byref(args))
+        for variable, rows, kept in zip(self.ring_number, rings, before, strict=True):
+            made = rows[0].copy()
+            rows[0] = kept
+            if variable in self.program.circuit.groups[group].model.outputs:
+                at = self.program.layout.elements(group, variable)
+                rows[step % len(rows), at] = made[at]
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""

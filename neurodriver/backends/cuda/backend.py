@@ -19,6 +19,7 @@ from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.sums.gather import Gather
 from ...profiling.phases import current
+from ..base import ALL, At
 from ..instances import Instances
 from ..tables import EventTable, InputTable, Probe
 from . import schedule
@@ -165,10 +166,24 @@ class CUDABackend:
         with self.device.current():
             return self.binding.array(key)
 
-    def write(self, key: Key, values: NDArray[Any]) -> None:
-        """Set an array of the program; it shows from the next step on."""
+    def number(self, key: Key) -> float:
+        """Return a number of the program, as it has been set."""
+        return self.binding.number(key)
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
+        """Set a number, or elements of an array of the program, from the next step on."""
         with self.device.current():
-            self.binding.write(key, values)
+            self.binding.write(key, values, at)
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step; events cannot be set so."""
+        with self.device.current():
+            self.binding.write_row(variable, step, at, values)
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
+        with self.device.current():
+            self.binding.recompute(self.code, group, step)
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""

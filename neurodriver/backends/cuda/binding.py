@@ -14,6 +14,7 @@ from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
 from ...plan.arrays import SEED, Key, Kind, SegmentOwner, VariableOwner
 from ...plan.program import Program
+from ..base import At
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
 
@@ -47,6 +48,7 @@ class Binding:
         self.device, self.program, self.dtype = device, program, program.dtype
         self.memory = MemoryManager(program, _HOST_MEMORY)
         self.taken: set[Key] = set()
+        self._numbers: dict[Key, float] = {}  # those that have been set
         self._kernels: list[Kernel] = []
         self._tasks: tuple[Task, ...] = ()
 
@@ -110,7 +112,7 @@ class Binding:
         """Return a kernel's arguments as they lie in constant memory."""
         pointers = [self.address(key) for key in kernel.pointers] or [0]
         integers = [self._integer(key) for key in kernel.integers] or [0]
-        numbers = [self.program.arrays[key].value for key in kernel.scalars] or [0.0]
+        numbers = [self.number(key) for key in kernel.scalars] or [0.0]
         whole = np.array([*pointers, *integers], dtype=np.uint64)
         return np.concatenate([whole, np.array(numbers, np.float64).view(np.uint64)])
 
@@ -184,11 +186,55 @@ class Binding:
         self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
         return out
 
-    def write(self, key: Key, values: NDArray[Any]) -> None:
-        """Set an array of the program."""
+    def number(self, key: Key) -> float:
+        """Return a number that kernels get by value, as it has been set."""
+        value = self._numbers.get(key, self.program.arrays[key].value)
+        return float(value)  # type: ignore[arg-type]
+
+    def write(self, key: Key, values: Any, at: At) -> None:
+        """Set a number, or elements of an array of the program."""
         row = self.program.arrays[key]
-        whole = np.ascontiguousarray(np.broadcast_to(values, row.shape), row.dtype)
-        self.device.upload(self.address(key), whole)
+        if row.shape:
+            self._write(self.address(key), row.size, row.dtype, at, values)
+        else:
+            self._numbers[key] = values
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step."""
+        ring = self.program.layout.rings[variable]
+        address = self.ring_address(variable) + step % ring.depth * self._row_bytes(variable)
+        self._write(address, ring.width, self.dtype, at, values)
+
+    def _write(self, address: int, size: int, dtype: np.dtype, at: At, values: Any) -> None:
+        """Set elements of an array at an address; neighbours are copied at once."""
+        if isinstance(at, slice):
+            start, stop, _ = at.indices(size)
+            part = np.ascontiguousarray(np.broadcast_to(values, (stop - start,)), dtype)
+            self.device.upload(address + start * dtype.itemsize, part)
+            return
+        whole = np.empty(size, dtype)
+        self.device.download(address, whole)
+        whole[at] = values
+        self.device.upload(address, whole)
+
+    def recompute(self, code: Loaded, group: int, step: int | None) -> None:
+        """Compute constants on the device again; with a step, the outputs of a group in its row."""
+        for number, kernel in enumerate(self._kernels):
+            self.device.upload(self.tables.address[f"table {number}"], self._table(kernel))
+        self._call_once(code, _CONSTANTS)
+        for number in range(len(self._kernels)):
+            self._take_constants(code, number)
+        if step is None:
+            return
+        rings = self.program.layout.rings
+        before = {variable: self.row(variable, 0) for variable in rings}
+        self._call_once(code, _ROW_ZERO)
+        for variable, kept in before.items():
+            made = self.row(variable, 0)
+            self.device.upload(self.ring_address(variable), kept)
+            if variable in self.program.circuit.groups[group].model.outputs:
+                at = self.program.layout.elements(group, variable)
+                self.write_row(variable, step, at, made[at])
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable; any element of them may hold an event afterwards."""

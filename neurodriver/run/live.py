@@ -1,0 +1,352 @@
+"""Values of a simulation between calls: read by component and name, and set.
+
+For example ``lpu["exc"].V`` are the potentials of a population, and ``lpu["exc"].set("tau", 5.0)``
+sets a parameter from the next step on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..circuit.circuit import Circuit, Group
+from ..circuit.validate import check_parameters
+from ..errors import Faults, NeurodriverError, near, quoted
+from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
+from ..plan.program import Program
+from ..state.snapshot import StateError
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+Values = NDArray[np.floating]
+Rows = slice | NDArray[np.int64]
+
+Changed = Callable[[int, str, NDArray[np.float64]], None]
+"""Takes a parameter of a group whose value for all components is one number in the program."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Components of one group that are looked at.
+
+    Attributes
+    ----------
+    number : int
+        Of the group.
+    rows : slice or array
+        Components within the group.
+    out : slice or array
+        Where their values stand among those of all.
+    """
+
+    number: int
+    rows: Rows
+    out: Rows
+
+
+def as_slice(rows: NDArray[np.int64]) -> Rows:
+    """Return consecutive numbers as a slice, and others as they are."""
+    if len(rows) and (len(rows) == 1 or (np.diff(rows) == 1).all()):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def parts_of(circuit: Circuit, numbers: NDArray[np.int64]) -> tuple[Part, ...]:
+    """Return components, by their numbers, as parts of groups."""
+    which = np.searchsorted(circuit.starts, numbers, side="right") - 1
+    return tuple(
+        Part(g, as_slice(numbers[mine] - circuit.starts[g]), as_slice(mine))
+        for g in np.unique(which).tolist()
+        for mine in (np.flatnonzero(which == g),)
+    )
+
+
+class Components:
+    """Some components of a simulation, whose values can be read and set.
+
+    Variables, states and parameters are attributes, too: ``view.V`` reads, ``view.V = -65.0`` sets.
+    An LPU makes these objects: ``lpu["exc"]``, ``lpu[["n0", "n1"]]``.
+
+    Parameters
+    ----------
+    simulation : callable
+        Returns the simulation, which changes when an LPU is compiled anew.
+    numbers : (n,) int64
+        Components of its circuit.
+    changed : callable
+        Compiles the circuit anew with other values of a parameter.
+    said : str
+        What the components are called in messages.
+    """
+
+    __slots__ = ("_changed", "_numbers", "_parts", "_said", "_simulation")
+    _simulation: Callable[[], Simulation]
+    _numbers: NDArray[np.int64]
+    _parts: tuple[Part, ...]
+    _changed: Changed
+    _said: str
+
+    def __init__(
+        self,
+        simulation: Callable[[], Simulation],
+        numbers: NDArray[np.int64],
+        changed: Changed,
+        said: str,
+    ) -> None:
+        values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
+        values |= {"_said": said, "_parts": parts_of(simulation().program.circuit, numbers)}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        models = ", ".join(dict.fromkeys(self._group(p).name for p in self._parts))
+        return f"{self._said}: {len(self):,} components of {models}"
+
+    @property
+    def uids(self) -> NDArray[np.str_]:
+        """Uids of the components, (n,)."""
+        out = np.empty(len(self), object)
+        for part in self._parts:
+            out[part.out] = self._group(part).uids[part.rows]
+        return out.astype(np.str_)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all that can be read: variables, states and parameters."""
+        models = [self._group(part).model for part in self._parts]
+        tables = (t for m in models for t in (m.updates, m.states, m.params))
+        return tuple(dict.fromkeys(name for table in tables for name in table))
+
+    def __getattr__(self, name: str) -> Values:
+        if name.startswith("_") or name not in self.names:
+            raise AttributeError(self._unknown(name))
+        return self.get(name)
+
+    def __setattr__(self, name: str, values: Any) -> None:
+        self.set(name, values)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.names})
+
+    def get(self, name: str) -> Values:
+        """Return the values of a variable, a state or a parameter now, (n,).
+
+        A variable is that of the current row, which the next step reads.
+
+        Raises
+        ------
+        NeurodriverError
+            Where some of the components have nothing of that name.
+        """
+        simulation = self._simulation()
+        out = np.empty(len(self), simulation.program.dtype)
+        for part, place in self._placed(name):
+            out[part.out] = place.read(simulation, part.rows)
+        return out
+
+    def set(self, name: str, values: ArrayLike) -> None:
+        """Set a variable that is a state, a state, or a parameter.
+
+        The next step is the first that reads it. A parameter that all components of a model share
+        becomes one value each, if need be; then the circuit is compiled anew.
+
+        Parameters
+        ----------
+        name : str
+        values : float or (n,) array
+
+        Raises
+        ------
+        NeurodriverError
+            For what cannot be set, with the reason; for values that the model refuses. Nothing has
+            been changed then.
+        """
+        numbers = self._numbers_of(name, values)
+        placed = list(self._placed(name))
+        for part, place in placed:
+            place.check_settable(self._simulation().program)
+            self._check(part, name, numbers[part.out])
+        for part, place in placed:
+            simulation = self._simulation()
+            one = numbers[part.out]
+            if place.one_for_all and not self._whole(part, one):
+                column = place.read_all(simulation).astype(np.float64)
+                column[part.rows] = one
+                self._changed(part.number, name, column)
+            else:
+                place.write(simulation, part.rows, one)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _group(self, part: Part) -> Group:
+        return self._simulation().program.circuit.groups[part.number]
+
+    def _whole(self, part: Part, values: Values) -> bool:
+        """Whether all components of a group get one value."""
+        return len(values) == self._group(part).count and bool((values == values[0]).all())
+
+    def _unknown(self, name: str) -> str:
+        return f"{self._said}: nothing is called '{name}'{near(name, self.names)}"
+
+    def _placed(self, name: str) -> Iterator[tuple[Part, Place]]:
+        """Yield where each part has what is called so."""
+        program, lacking = self._simulation().program, []
+        found = []
+        for part in self._parts:
+            place = place_of(program, part.number, name)
+            if place is None:
+                lacking.append(self._group(part).name)
+            else:
+                found.append((part, place))
+        if not found:
+            raise NeurodriverError(self._unknown(name))
+        if lacking:
+            among = ", ".join(dict.fromkeys(lacking))
+            raise NeurodriverError(f"{self._said}: components of {among} have no '{name}'")
+        yield from found
+
+    def _numbers_of(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty((0, 0))
+        if numbers.shape not in ((), (len(self),)):
+            want = f"a number or {len(self):,} of them"
+            raise NeurodriverError(f"{self._said}, '{name}': {want}, got {values!r:.60}")
+        return np.broadcast_to(numbers, (len(self),))
+
+    def _check(self, part: Part, name: str, values: NDArray[np.float64]) -> None:
+        group, faults = self._group(part), Faults(self._said)
+        rows = np.arange(group.count)[part.rows]
+        if name in group.model.params and name not in group.model.states:
+            some = replace(group.taken(rows), params={name: values})
+            check_parameters(some, faults)
+        else:
+            uids = group.uids[rows]
+            faults.add_for(
+                np.flatnonzero(~np.isfinite(values)),
+                lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
+            )
+        if faults.count:
+            raise NeurodriverError(faults.report())
+
+
+# -- where values are ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a program has the values of one name for the components of a group."""
+
+    number: int
+    name: str
+    array: Array | None
+    """State or parameter in the array table; None where the ring alone has the values."""
+    variable: bool
+    """Whether rows of a ring have them, too."""
+    column: Values | None = None
+    """A parameter that no kernel reads, as its synapses are computed as one."""
+
+    @property
+    def one_for_all(self) -> bool:
+        """Whether a parameter is one number."""
+        return self.array is not None and not self.array.shape
+
+    def read(self, simulation: Simulation, rows: Rows) -> Values:
+        """Return the values of some components."""
+        program = simulation.program
+        if self.column is not None:
+            return self.column[rows]
+        if self.array is None:
+            row = simulation.backend.row(self.name, simulation.step)
+            return np.asarray(row[_elements(program, self.number, self.name, rows)])
+        if self.one_for_all:
+            count = program.circuit.groups[self.number].count
+            value = simulation.backend.number(self.array.key)
+            return np.broadcast_to(program.dtype.type(value), (count,))[rows]
+        return np.asarray(simulation.backend.array(self.array.key)[self._places(program, rows)])
+
+    def read_all(self, simulation: Simulation) -> Values:
+        """Return the values of all components of the group."""
+        return self.read(simulation, slice(0, simulation.program.circuit.groups[self.number].count))
+
+    def check_settable(self, program: Program) -> None:
+        """Raise StateError where a value follows from others, or is needed to compile."""
+        group = program.circuit.groups[self.number]
+        said = f"'{self.name}' of {group.name}"
+        if self.number in program.merged.computed:
+            raise StateError(f"{said} cannot be set: {_MERGED}")
+        if self.array is None and self.name not in group.model.states:
+            given = ", ".join(group.model.states) or "nothing"
+            raise StateError(f"{said} is computed in each step and cannot be set; set {given}")
+        units = group.model.sub_units
+        if units is not None and self.name == units.per:
+            raise StateError(f"{said} cannot be set: it is the number of sub-units")
+
+    def write(self, simulation: Simulation, rows: Rows, values: Values) -> None:
+        """Set the values of some components; a parameter that is one number gets the first."""
+        backend, program = simulation.backend, simulation.program
+        if self.array is not None:
+            one = self.one_for_all
+            what = float(program.dtype.type(values[0])) if one else values
+            backend.write(self.array.key, what, slice(None) if one else self._places(program, rows))
+            if self.array.key.kind is not Kind.STATE:
+                simulation.changed.add(self.array.key)
+                backend.recompute(self.number)
+                return
+        if self.variable:
+            at = _elements(program, self.number, self.name, rows)
+            backend.write_row(self.name, simulation.step, at, values)
+        if program.circuit.groups[self.number].model.outputs:
+            backend.recompute(self.number, simulation.step)
+
+    def _places(self, program: Program, rows: Rows) -> Rows:
+        assert self.array is not None
+        order = program.layout.positions.get(self.number)
+        instance = isinstance(self.array.key.owner, InstanceOwner)
+        return rows if order is None or instance else order[rows]
+
+
+_MERGED = (
+    "synapses of one neuron and equal kinetics are computed as one; make the LPU with merge=False"
+)
+
+
+def place_of(program: Program, number: int, name: str) -> Place | None:
+    """Return where the components of a group have the values of a name; None where nowhere."""
+    ring = program.layout.rings.get(name)
+    variable = ring is not None and str(number) in ring.segments
+    model = program.circuit.groups[number].model
+    kinds = (Kind.STATE, Kind.PARAMETER) if name in model.states else (Kind.PARAMETER,)
+    for kind in kinds if name not in model.updates or name in model.states else ():
+        for owner in (PopulationOwner(number), InstanceOwner(number)):
+            found = program.arrays.get(Key(owner, kind, name))
+            if found is not None:
+                return Place(number, name, found, variable)
+    if number in program.merged.computed:
+        group = program.circuit.groups[number]
+        if name in model.params and name not in model.states:
+            given = group.params.get(name, model.params[name].default)
+            column = np.broadcast_to(np.asarray(given, np.float64), (group.count,))
+            return Place(number, name, None, False, column)
+        if name in (*model.states, *model.updates):
+            raise StateError(f"'{name}' of {group.name} is not kept: {_MERGED}")
+    return Place(number, name, None, True) if variable else None
+
+
+def _elements(program: Program, number: int, variable: str, rows: Rows) -> Rows:
+    """Return where components stand in the rows of a variable."""
+    order = program.layout.positions.get(number)
+    start = program.layout.segment(number, variable).start
+    if isinstance(rows, slice) and order is None:
+        return slice(start + rows.start, start + rows.stop)
+    places = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+    return start + (places if order is None else order[places])

@@ -1,0 +1,116 @@
+"""Which components are meant by a name, by uids or by a population."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..errors import NeurodriverError, RequestError, near, quoted
+from ..inputs.base import uid_list
+from ..plan.program import Program
+from .live import place_of
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+Numbers = NDArray[np.int64]
+
+
+def numbered(circuit: Circuit, scope: str | None, own: Circuit, who: Any) -> Numbers:
+    """Return the numbers of components in the circuit that is simulated.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        What is simulated, which may be joined from several.
+    scope : str or None
+        Id of the LPU in it.
+    own : Circuit
+        The circuit of the LPU.
+    who : str, sequence of str, or what has ``uids``
+        The name of a model stands for all its components, where no component is called so.
+
+    Raises
+    ------
+    RequestError
+        Where there is no such component.
+    """
+    uids = uid_list(getattr(who, "uids", who))
+    if isinstance(who, str) and own.find([who])[0] < 0:
+        groups = [group for group in own.groups if group.name == who]
+        if not groups:
+            known = [*(group.name for group in own.groups), *_some(own)]
+            raise RequestError(f"no component, and no model, is called '{who}'{near(who, known)}")
+        uids = [uid for group in groups for uid in group.uids.tolist()]
+    found = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
+    lost = np.flatnonzero(found < 0)
+    if len(lost) or not len(found):
+        some = ", ".join(quoted(uids[i]) for i in lost[:3].tolist())
+        what = f"no component is called {some}" if some else "no component is named"
+        raise RequestError(what + (near(uids[lost[0]], _some(own)) if some else ""))
+    return found
+
+
+def _some(circuit: Circuit) -> list[str]:
+    names: list[str] = circuit.uids.tolist() if circuit.count <= 2000 else []
+    return names
+
+
+def having(program: Program, scope: str | None, name: str) -> Numbers:
+    """Return the components of an LPU that have a variable, a state or a parameter.
+
+    Raises
+    ------
+    NeurodriverError
+        Where there are none, with the reason.
+    """
+    circuit = program.circuit
+    mine = circuit.numbers(scope)
+    with_it = np.zeros(circuit.count, bool)
+    known: set[str] = set()
+    for number, group in enumerate(circuit.groups):
+        if group.hidden or group.is_port:
+            continue
+        known |= {*group.model.updates, *group.model.states, *group.model.params}
+        if place_of(program, number, name) is not None:
+            with_it[circuit.starts[number] : circuit.starts[number + 1]] = True
+    found: Numbers = mine[with_it[mine]]
+    if not len(found):
+        if any(name in group.model.updates for group in circuit.groups):
+            message = f"'{name}' is not kept, as only its Aggregator reads it; record it"
+            raise NeurodriverError(message)
+        if name in program.layout.rings:
+            raise NeurodriverError(f"nothing updates '{name}'; it holds inputs alone")
+        raise NeurodriverError(f"no variable '{name}'{near(name, known)}")
+    return found
+
+
+def with_parameter(circuit: Circuit, number: int, name: str, column: NDArray[Any]) -> Circuit:
+    """Return a circuit with another column of a parameter of a group."""
+    return with_columns(circuit, {(number, name): column})
+
+
+def with_columns(circuit: Circuit, columns: Mapping[tuple[int, str], NDArray[Any]]) -> Circuit:
+    """Return a circuit with other columns of parameters, by number of the group and name."""
+    groups = list(circuit.groups)
+    for (number, name), column in columns.items():
+        group = groups[number]
+        groups[number] = replace(group, params={**group.params, name: column})
+    return circuit.with_parts(groups, circuit.connections)
+
+
+def with_parameters(circuit: Circuit, simulation: Simulation) -> Circuit:
+    """Return the circuit of a simulation with the parameters that it has now."""
+    program, columns = simulation.program, {}
+    for number, group in enumerate(circuit.groups):
+        for name in group.model.params:
+            place = place_of(program, number, name)
+            if place is None or place.array is None or place.array.key not in simulation.changed:
+                continue
+            columns[number, name] = place.read_all(simulation).astype(np.float64)
+    return with_columns(circuit, columns)

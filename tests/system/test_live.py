@@ -1,0 +1,182 @@
+"""What is read and set between calls: it shows from the next step on, and in nothing before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support import IAF
+
+import neurodriver as nd
+from neurodriver.model.library import shipped
+from neurodriver.plan.arrays import Kind, Role
+
+DT = 1e-4
+MODELS = shipped()
+COUNT = 37
+
+
+def varied(name: str, low: float, high: float) -> dict[str, Any]:
+    """Parameters of IAF neurons, one of which differs from neuron to neuron."""
+    return {**IAF, name: np.linspace(low, high, COUNT)}
+
+
+def network(**changes: Any) -> nd.Circuit:
+    """Two groups of neurons, and synapses from the first to the second."""
+    rng = np.random.default_rng(3)
+    synapses = {"gmax": np.linspace(0.5, 2.0, COUNT), "st": 5.0, **changes}
+    uids = [f"s{i}" for i in range(COUNT)]
+    ends = rng.permutation(COUNT).astype(np.int32)
+    every = np.arange(COUNT, dtype=np.int32)
+    return nd.Circuit.from_arrays(
+        [
+            (MODELS["LeakyIAF"], COUNT, varied("resistance", 1.0, 1.4), None),
+            (MODELS["SynapseAMPA"], COUNT, synapses, uids),
+        ],
+        [nd.Connections("spike_state", "spike_state", every, COUNT + ends, np.asarray(3e-4))],
+    )
+
+
+def drive() -> list[nd.Input]:
+    """A current that lets all neurons fire."""
+    return [nd.StepInput("I", [f"LeakyIAF/{i}" for i in range(COUNT)], 400.0)]
+
+
+def simulated(circuit: nd.Circuit, **options: Any) -> nd.LPU:
+    """An LPU of a circuit that records."""
+    recorder = nd.MemoryRecorder([("V", None), ("g", None), ("spike_state", None)])
+    return nd.LPU(circuit, DT, drive(), [recorder], **options)
+
+
+def data(lpu: nd.LPU, name: str) -> Any:
+    """What an LPU has recorded of a variable."""
+    return lpu.recorders[0].get(name)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_parameter_set_at_once_gives_the_circuit_built_with_it(dtype: str) -> None:
+    """Before the first step, setting a parameter is the same as building the circuit with it."""
+    gmax = np.linspace(3.0, 0.1, COUNT)
+    with simulated(network(), dtype=dtype) as lpu:
+        lpu.set("gmax", gmax)
+        lpu["LeakyIAF"].set("resistance", 1.25)
+        lpu.run(200)
+        changed = {name: data(lpu, name) for name in ("V", "g", "spike_state")}
+        assert np.array_equal(lpu.get("gmax"), gmax.astype(dtype))
+    other = network(gmax=gmax)
+    groups = [(g.model, g.count, dict(g.params), g.given_uids) for g in other.groups]
+    groups[0][2]["resistance"] = 1.25
+    with simulated(nd.Circuit.from_arrays(groups, other.connections), dtype=dtype) as lpu:
+        lpu.run(200)
+        assert np.array_equal(data(lpu, "V"), changed["V"])
+        assert np.array_equal(data(lpu, "g"), changed["g"]) and np.ptp(changed["g"]) > 0
+        for part in ("time", "index"):
+            built, was = data(lpu, "spike_state")[part], changed["spike_state"][part]
+            assert np.array_equal(built, was) and len(was) > COUNT
+
+
+@pytest.mark.parametrize("name", ["gmax", "st"])
+def test_a_change_shows_from_the_next_step_on(name: str) -> None:
+    """The recording before is that of an unchanged run; one value for all may become many."""
+    with simulated(network()) as lpu:
+        lpu.run(200)
+        unchanged = data(lpu, "g")
+    with simulated(network()) as lpu:
+        lpu.run(120)
+        lpu.set(name, np.linspace(0.5, 8.0, COUNT))
+        assert np.array_equal(data(lpu, "g"), unchanged[:120])
+        lpu.run(80)
+        assert np.array_equal(data(lpu, "g")[:120], unchanged[:120])
+        assert (data(lpu, "g")[130:] != unchanged[130:]).any()
+
+
+def test_a_state_that_is_set_is_read_by_the_next_step() -> None:
+    """A simulation goes on from a state that is set as one that was always in it."""
+    model = MODELS["LeakyIAF"]
+    with nd.LPU(nd.Circuit.from_arrays([(model, 3, IAF, ["a", "b", "c"])]), DT) as lpu:
+        lpu.run(50)
+        view = lpu[["c", "a"]]
+        view.V = [-51.0, -64.0]
+        assert view.V.tolist() == [-51.0, -64.0] and lpu.get("V")[[0, 2]].tolist() == [-64.0, -51.0]
+        lpu.run(1)
+        after = lpu.get("V")
+    started = {**IAF, "initV": np.array([-64.0, np.nan, -51.0])}
+    with nd.LPU(nd.Circuit.from_arrays([(model, 3, started, None)]), DT) as lpu:
+        lpu.run(1)
+        assert lpu.get("V")[[0, 2]].tolist() == after[[0, 2]].tolist()
+
+
+def test_an_output_of_a_state_follows_it() -> None:
+    """A conductance is computed again from a state that is set, before anybody reads it."""
+    with simulated(network()) as lpu:
+        lpu.run(100)
+        before = lpu.get("g").copy()
+        lpu["s3"].s = 0.25
+        now = lpu.get("g")
+        assert now[3] == lpu["s3"].gmax[0] * 0.25
+        assert np.array_equal(np.delete(now, 3), np.delete(before, 3)) and before.any()
+
+
+def test_every_settable_row_is_set_and_read_back() -> None:
+    """Set, then get, gives the same; setting what is there changes no bit of the run."""
+    with simulated(network()) as lpu:
+        lpu.run(200)
+        whole = data(lpu, "V")
+    with simulated(network()) as lpu:
+        lpu.run(100)
+        tried = 0
+        for row in list(lpu.program.arrays.values()):
+            if row.key.kind not in (Kind.STATE, Kind.PARAMETER):
+                continue
+            assert row.role in (Role.STATE, Role.SETTABLE)
+            name = row.key.name
+            values = lpu.get(name)
+            lpu.set(name, values)
+            assert np.array_equal(lpu.get(name), values)
+            tried += 1
+        lpu.run(100)
+        assert tried >= 8 and np.array_equal(data(lpu, "V"), whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "match"),
+    [
+        ("gmax", np.nan, "finite"),
+        ("gmax", [1.0, 2.0], "a number or 37"),
+        ("gmax", "much", "a number or 37"),
+        ("st", -1.0, "positive"),
+        ("gmx", 1.0, "gmax"),
+        ("g", 1.0, "computed in each step"),
+        ("spike_state", 1.0, "computed in each step"),
+        ("s", np.inf, "finite"),
+    ],
+)
+def test_what_cannot_be_set_is_refused(name: str, values: Any, match: str) -> None:
+    """The error says why, and nothing has changed."""
+    with simulated(network()) as lpu:
+        lpu.run(40)
+        before = [lpu.get(n) for n in ("gmax", "st", "s", "g", "V")]
+        with pytest.raises(nd.NeurodriverError, match=match):
+            lpu.set(name, values)
+        after = [lpu.get(n) for n in ("gmax", "st", "s", "g", "V")]
+        assert all(map(np.array_equal, before, after))
+
+
+def test_components_are_found_by_what_users_have() -> None:
+    """A uid, uids, a model; what is not there is named."""
+    with simulated(network()) as lpu:
+        assert len(lpu["SynapseAMPA"]) == COUNT and len(lpu["s7"]) == 1
+        assert lpu[["s7", "LeakyIAF/3"]].uids.tolist() == ["s7", "LeakyIAF/3"]
+        assert {"V", "resistance"} <= set(dir(lpu["LeakyIAF"]))
+        assert "37 components of SynapseAMPA" in repr(lpu["SynapseAMPA"])
+        with pytest.raises(nd.NeurodriverError, match="SynapseAMPA"):
+            lpu["SynapsAMPA"]
+        with pytest.raises(nd.NeurodriverError, match="s999"):
+            lpu[["s1", "s999"]]
+        with pytest.raises(nd.NeurodriverError, match="no component is named"):
+            lpu[[]]
+        with pytest.raises(AttributeError, match="gmax"):
+            lpu["SynapseAMPA"].gmx  # noqa: B018
+        with pytest.raises(nd.NeurodriverError, match="LeakyIAF have no 'gmax'"):
+            lpu[["s7", "LeakyIAF/3"]].get("gmax")
