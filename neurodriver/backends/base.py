@@ -14,15 +14,9 @@ if TYPE_CHECKING:
     from ..codegen.generate import Generated
     from ..plan.arrays import Key
     from ..plan.program import Program
-    from ..plan.sums.gather import Gather
     from .instances import Instances
+    from .live import LiveMemory
     from .memory import MemoryManager
-
-
-At = slice | NDArray[np.int64]
-"""Elements of an array."""
-
-ALL = slice(None)
 
 
 class Backend(Protocol):
@@ -39,6 +33,8 @@ class Backend(Protocol):
     longest : int
         Steps of a call at most.
     instances : Instances
+    live : LiveMemory
+        Writes to the arrays of the program between calls.
     inputs, probes, events, exports : sequence of tables
         Their pointers may be changed between calls of ``run``.
     """
@@ -52,6 +48,9 @@ class Backend(Protocol):
     probes: Any
     events: Any
     exports: Any
+
+    @property
+    def live(self) -> LiveMemory: ...
 
     @property
     def longest(self) -> int: ...
@@ -79,30 +78,6 @@ class Backend(Protocol):
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program, or a copy where the backend holds it elsewhere."""
-        ...
-
-    def number(self, key: Key) -> float:
-        """Return a number of the program, as it has been set."""
-        ...
-
-    def write(self, key: Key, values: Any, at: At = ALL) -> None:
-        """Set a number, or elements of an array of the program, from the next step on."""
-        ...
-
-    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Set elements of the row of a step; events cannot be set so."""
-        ...
-
-    def recompute(self, group: int, step: int | None = None) -> None:
-        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
-        ...
-
-    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
-        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
-        ...
-
-    def lists_spikes(self, gather: Gather) -> bool:
-        """Whether spikes of the last step wait in a list to be delivered in the next one."""
         ...
 
     def start(

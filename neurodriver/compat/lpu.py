@@ -162,7 +162,7 @@ time_sync, control_inteface
     @cached_property
     def _part(self) -> views.Part:
         live = self.settings.choice.name == "cpu"
-        return views.Part(self.backend, self._scope, live)
+        return views.Part(self.backend, self.scope, live)
 
     # what users read
 

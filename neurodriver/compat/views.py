@@ -90,7 +90,7 @@ def memory_of(lpu: Any) -> MemoryView:
     known: MemoryView | None = getattr(lpu, "memory_manager", None)
     if known is None:
         here = lpu.settings.choice.name == "cpu"
-        known = MemoryView(Part(lpu.backend, lpu._scope, here))
+        known = MemoryView(Part(lpu.backend, lpu.scope, here))
         known.step_number = lpu.step
     return known
 

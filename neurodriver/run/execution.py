@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +152,18 @@ class RecorderFeed:
                 self.events.append(EventTable(*head, 0, None, None, None, bool((steps > 0).all())))
             else:
                 self.probes.append(Probe(*head, recorder.sample_interval, None, 0))
+
+    def open(self, step: int, steps: int | None, attributes: dict[str, str | int | float]) -> None:
+        """Begin the recording for so many steps from a step, or go on with that of the last run."""
+        recorder = self.recorder
+        if self.plan is None:
+            run = self._dt, steps, recorder.sample_interval, self._dtype
+            self.plan = RecordingPlan(*run, tuple(self.columns), attributes, first_step=step)
+            recorder.open(self.plan)
+            return
+        every = None if steps is None else step + steps - self.plan.first_step
+        self.plan = replace(self.plan, steps=every)
+        recorder.reopen(self.plan, step)
 
     @property
     def copied(self) -> float:

@@ -270,7 +270,7 @@ class Place:
             return np.asarray(row[_elements(program, self.number, self.name, rows)])
         if self.one_for_all:
             count = program.circuit.groups[self.number].count
-            value = simulation.backend.number(self.array.key)
+            value = simulation.backend.live.number(self.array.key)
             return np.broadcast_to(program.dtype.type(value), (count,))[rows]
         return np.asarray(simulation.backend.array(self.array.key)[self._places(program, rows)])
 
@@ -297,16 +297,18 @@ class Place:
         if self.array is not None:
             one = self.one_for_all
             what = float(program.dtype.type(values[0])) if one else values
-            backend.write(self.array.key, what, slice(None) if one else self._places(program, rows))
+            backend.live.write(
+                self.array.key, what, slice(None) if one else self._places(program, rows)
+            )
             if self.array.key.kind is not Kind.STATE:
                 simulation.changed.add(self.array.key)
-                backend.recompute(self.number)
+                backend.live.recompute(self.number)
                 return
         if self.variable:
             at = _elements(program, self.number, self.name, rows)
-            backend.write_row(self.name, simulation.step, at, values)
+            backend.live.write_row(self.name, simulation.step, at, values)
         if program.circuit.groups[self.number].model.outputs:
-            backend.recompute(self.number, simulation.step)
+            backend.live.recompute(self.number, simulation.step)
 
     def _places(self, program: Program, rows: Rows) -> Rows:
         assert self.array is not None

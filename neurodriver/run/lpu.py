@@ -13,19 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
-from ..plan.program import Program
 from ..recorders.base import Recorder
-from ..state.snapshot import StateError
 from ..version import __version__
-from .live import Components
-from .named import having, numbered, with_parameter, with_parameters
+from .checkpoints import Checkpoints
+from .live_values import LiveValues
 from .simulation import Attributes, Member, Simulation
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
@@ -59,7 +56,7 @@ class Settings:
     merge: bool = True
 
 
-class LPU:
+class LPU(LiveValues, Checkpoints):
     """Local processing unit: one circuit, compiled, with its inputs and recorders.
 
     Parameters
@@ -146,12 +143,14 @@ class LPU:
             recorder.attach(self)
         self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
-        self._scope: str | None = None
-        self._managed = manager_id is not None
-        if not self._managed:
-            self.simulation = self._simulated(self.circuit)
+        self.first_circuit = self.circuit
+        self.scope: str | None = None
+        self.managed = manager_id is not None
+        if not self.managed:
+            self.simulation = self.simulated(self.circuit)
 
-    def _simulated(self, circuit: Circuit) -> Simulation:
+    def simulated(self, circuit: Circuit) -> Simulation:
+        """Return a simulation of a form of the circuit, with these inputs and recorders."""
         settings = vars(self.settings).copy()
         merge = settings.pop("merge")
         member = Member(None, self.inputs, self.recorders, self.attributes, merge)
@@ -159,12 +158,7 @@ class LPU:
 
     def join(self, simulation: Simulation, scope: str) -> None:
         """Become part of a simulation of several LPUs, under the name ``scope``."""
-        self.simulation, self._scope = simulation, scope
-
-    @property
-    def program(self) -> Program:
-        """The compiled circuit."""
-        return self.simulation.program
+        self.simulation, self.scope = simulation, scope
 
     @property
     def backend(self) -> Backend:
@@ -180,61 +174,6 @@ class LPU:
     def time(self) -> float:
         """Simulated time in seconds."""
         return self.step * self.dt
-
-    def __getitem__(self, who: Any) -> Components:
-        """Return some components, whose values can be read and set.
-
-        Parameters
-        ----------
-        who : str, sequence of str, or what has ``uids``
-            A uid, the name of a model, uids, or a population.
-
-        Examples
-        --------
-        >>> lpu["n0"].V  # doctest: +SKIP
-        array([-61.3])
-        >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
-        """
-        said = who if isinstance(who, str) else "components"
-        numbers = numbered(self.program.circuit, self._scope, self.circuit, who)
-        return Components(lambda: self.simulation, numbers, self._compile_with, said)
-
-    def get(self, name: str) -> np.ndarray:
-        """Return the values of a variable, a state or a parameter, of all components that have it.
-
-        The order is that of the circuit; ``uids(name)`` names the values.
-        """
-        values: np.ndarray = self._having(name).get(name)
-        return values
-
-    def set(self, name: str, values: ArrayLike) -> None:
-        """Set a state or a parameter of all components that have it; see `Components.set`."""
-        self._having(name).set(name, values)
-
-    def uids(self, name: str) -> np.ndarray:
-        """Return the uids of the components that have a variable, a state or a parameter."""
-        return self._having(name).uids
-
-    def _having(self, name: str) -> Components:
-        numbers = having(self.program, self._scope, name)
-        return Components(lambda: self.simulation, numbers, self._compile_with, f"'{name}'")
-
-    def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
-        """Compile the circuit anew with another column of a parameter, and go on from here."""
-        self._compile_anew(with_parameter(self.current_circuit(), group, name, column))
-
-    def current_circuit(self) -> Circuit:
-        """Return the circuit with the parameters that it has now."""
-        return with_parameters(self.circuit, self.simulation)
-
-    def _compile_anew(self, circuit: Circuit) -> None:
-        if self._managed:
-            raise StateError(
-                "an LPU of a Manager cannot be compiled anew; give the parameter one value for "
-                "each component before the run"
-            )
-        self.circuit = circuit
-        self.simulation = self.simulation.replaced_by(lambda: self._simulated(circuit))
 
     def start(self, steps: int | None = None) -> None:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""

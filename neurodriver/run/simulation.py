@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -27,13 +27,11 @@ from ..plan.passes.draft import Recorded
 from ..plan.program import Program
 from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
-from ..recorders.base import Recorder, RecordingPlan
+from ..recorders.base import Recorder
 from ..recorders.writer import Writer
-from ..state.putting import put
-from ..state.snapshot import Snapshot
-from ..state.taking import take
 from .execution import InputFeed, RecorderFeed
 from .in_flight import CallsInFlight
+from .interrupts import StepBoundary
 
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
@@ -121,7 +119,7 @@ class Simulation:
         self.profile = current()
         self.members = list(members)
         inputs = [(m.scope, one) for m in members for one in m.inputs]
-        self._targets = targets = [
+        self.targets = targets = [
             (variable, scoped(scope, uids)) for scope, i in inputs for variable, uids in i.targets
         ]
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
@@ -134,10 +132,10 @@ class Simulation:
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
         self._inputs = InputFeed(self.program, inputs)
-        self._feeds = [
+        self.feeds = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
         ]
-        copied = sum(feed.copied for _, feed in self._feeds)
+        copied = sum(feed.copied for _, feed in self.feeds)
         gates = border is not None and border.gates
         self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
         if settings.debug():
@@ -151,7 +149,7 @@ class Simulation:
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
-        feeds = [feed for _, feed in self._feeds]
+        feeds = [feed for _, feed in self.feeds]
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
@@ -162,8 +160,8 @@ class Simulation:
     def _connect(self) -> None:
         """Give the backend the tables of inputs, recorders and exchange."""
         exchange = self.exchange
-        probes = [p for _, feed in self._feeds for p in feed.probes]
-        events = [e for _, feed in self._feeds for e in feed.events]
+        probes = [p for _, feed in self.feeds for p in feed.probes]
+        events = [e for _, feed in self.feeds for e in feed.events]
         tables = self._inputs.tables + (exchange.imports if exchange else [])
         self.backend.start(tables, probes, events, exchange.exports if exchange else [])
         if exchange and isinstance(self.backend, Gated):
@@ -174,38 +172,11 @@ class Simulation:
             begin = self.backend.row(other, 0)[element_of(self.program.layout, source, other)]
             self.backend.put(variable, element_of(self.program.layout, component, variable), begin)
 
-    def snapshot(self) -> Snapshot:
-        """Return the state at this step, from which other simulations can go on."""
-        self._check_whole()
-        return take(self.backend, self.step, self._targets)
-
-    def go_on_from(self, snapshot: Snapshot) -> None:
-        """Take over a state, before the first step of this simulation."""
-        if self.started:
-            raise NeurodriverError("LPU: a run that has begun cannot go on from another state")
-        put(self.backend, snapshot, self._targets)
-        self.step = snapshot.step
-
-    def replaced_by(self, make: Callable[[], Simulation]) -> Simulation:
-        """Return a simulation of another form of the circuit that goes on from this state.
-
-        The inputs and recorders of this one belong to it from now on.
-        """
-        state, plans = self.snapshot(), [feed.plan for _, feed in self._feeds]
-        if self.started:
-            raise NeurodriverError("LPU: call finish() before a change that compiles anew")
-        self.backend.close()
-        other = make()
-        other.go_on_from(state)
-        for (_, feed), plan in zip(other._feeds, plans, strict=True):
-            feed.plan = plan
-        return other
-
     @property
     def culprit(self) -> str | None:
         """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
         if self._failed is not None:
-            return next(m.scope for m, feed in self._feeds if feed.recorder is self._failed)
+            return next(m.scope for m, feed in self.feeds if feed.recorder is self._failed)
         asking = self.exchange.asking if self.exchange else None
         return self._inputs.asking if asking is None else asking
 
@@ -214,45 +185,39 @@ class Simulation:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self.started:
             raise NeurodriverError("LPU: started already; finish() ends a run")
-        self._check_whole()
+        self.check_whole()
         try:
-            for member, feed in self._feeds:
+            for member, feed in self.feeds:
                 self._failed = feed.recorder
-                self._open(feed, member, steps)
+                feed.open(self.step, steps, member.attributes)
             self._failed = None
             for one in self._inputs.inputs:
                 one.first_step = self.step
                 one.begin_run(steps)
         except BaseException:
-            for _, feed in self._feeds:
+            for _, feed in self.feeds:
                 feed.recorder.close()
             for one in self._inputs.inputs:
                 one.end_run(self.step)
             raise
         if self.exchange is not None:
             self.exchange.begin(steps)
-        if self._feeds:
-            self._writer = Writer([feed.recorder for _, feed in self._feeds], profile=self.profile)
+        if self.feeds:
+            self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
         self.started = True
-
-    def _open(self, feed: RecorderFeed, member: Member, steps: int | None) -> None:
-        """Begin the recording of a recorder, or go on with that of the last run."""
-        if feed.plan is None:
-            interval, columns = feed.recorder.sample_interval, tuple(feed.columns)
-            run = self.dt, steps, interval, self.program.dtype
-            feed.plan = RecordingPlan(*run, columns, member.attributes, first_step=self.step)
-            feed.recorder.open(feed.plan)
-            return
-        every = None if steps is None else self.step + steps - feed.plan.first_step
-        feed.plan = replace(feed.plan, steps=every)
-        feed.recorder.reopen(feed.plan, self.step)
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         if not self.started:
             self.start()
-        end = self.step + steps
+        with StepBoundary() as boundary:
+            self._advance_to(self.step + steps, progress, boundary)
+
+    def _advance_to(
+        self, end: int, progress: Callable[[int], None] | None, boundary: StepBoundary
+    ) -> None:
         while self.step < end:
+            boundary.reached()
             limit = min(end - self.step, self.chunk())
             if self.exchange is not None:
                 limit = min(limit, self.exchange.left(self.step))
@@ -271,18 +236,19 @@ class Simulation:
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
         limit = min(self._longest, self.backend.longest)
-        for _, feed in self._feeds:
+        for _, feed in self.feeds:
             limit = min(limit, feed.recorder.longest(self.step) or limit)
         seconds = self.calls.seconds_per_step
         wanted = CALL_SECONDS / seconds if seconds else 16
         return max(1, min(int(wanted), limit))
 
-    def _check_whole(self) -> None:
+    def check_whole(self) -> None:
+        """Raise NeurodriverError where a call was interrupted, so that states are ahead."""
         if self._inside:
             raise NeurodriverError("LPU: interrupted within a step; make a new LPU to run again")
 
     def _call(self, steps: int) -> int:
-        self._check_whole()
+        self.check_whole()
         first = self.step
         if self._stepwise:
             steps = 1

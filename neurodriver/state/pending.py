@@ -74,7 +74,7 @@ class PendingSpikes:
         """Return all that is pending, (steps, n); row d is read at step k + d."""
         sums = self.in_slots()
         self.add_undelivered(sums)
-        if self.backend.lists_spikes(self.gather):
+        if self.backend.live.lists_spikes(self.gather):
             self._add_listed(sums)
         used = np.flatnonzero(sums.any(axis=1))
         return sums[: int(used[-1]) + 1 if len(used) else 1]
@@ -112,10 +112,10 @@ class PendingSpikes:
         rows = (self.step + np.arange(self.depth)) % self.depth
         slots[rows[:, None], self.places[None, :]] = whole[: self.depth]
         blank = self.gather.blanks["slots"]
-        self.backend.write(self._key("slots"), slots.reshape(-1).astype(blank.dtype))
+        self.backend.live.write(self._key("slots"), slots.reshape(-1).astype(blank.dtype))
         if "dirty" in self.gather.blanks:
             size = self.gather.blanks["dirty"].size
-            self.backend.write(self._key("dirty"), np.ones(size, np.uint8))
+            self.backend.live.write(self._key("dirty"), np.ones(size, np.uint8))
 
     def _key(self, name: str) -> Key:
         return self.gather.key(self.owner, name)

@@ -142,7 +142,7 @@ def _put_states(backend: Backend, number: int, state: GroupState) -> None:
             count = program.circuit.groups[number].count
             at = places if isinstance(row.key.owner, PopulationOwner) else slice(count)
             values[at] = state.states[row.key.name]
-        backend.write(row.key, values)
+        backend.live.write(row.key, values)
 
 
 def _put_rows(
@@ -164,7 +164,7 @@ def _put_rows(
         injected = snapshot.injected.get(variable)
         if segment is not None and injected is not None:
             _put_injected(rows, segment.start, injected, variable, targets)
-        backend.fill(variable, snapshot.step, rows)
+        backend.live.fill(variable, snapshot.step, rows)
 
 
 def _put_injected(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neurodriver as nd
+from neurodriver.run.going_on import go_on_from, snapshot_of
 
 DT, STEPS = 1e-4, 200
 
@@ -128,11 +129,11 @@ def resumed(
         one = recorder(wanted, interval)
         with nd.LPU(circuit, dt, inputs, [one], **{**options, **more}) as lpu:
             if state is not None:
-                lpu.simulation.go_on_from(state)
+                go_on_from(lpu.simulation, state)
             end = steps * number // len(how.resumed)
             lpu.start(end - lpu.step)
             lpu.advance(end - lpu.step)
-            state = lpu.simulation.snapshot()
+            state = snapshot_of(lpu.simulation)
             lpu.finish()
         parts.append(recorded(one))
     return {name: (joined([p[name][0] for p in parts]), parts[0][name][1]) for name in parts[0]}

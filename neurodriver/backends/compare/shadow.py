@@ -16,10 +16,10 @@ from ...circuit.circuit import Circuit
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
-from ...plan.sums.gather import Gather
 from ...plan.target import CPU, Target
-from ..base import ALL, At, Backend
+from ..base import Backend
 from ..cpu.backend import CPUBackend
+from ..live import LiveMemory
 from ..tables import EventTable, InputTable, Probe
 from .agreement import DisagreementError, EventCheck, Tolerance, Verdict, same_bits
 from .pairs import (
@@ -38,7 +38,7 @@ from .pairs import (
 ROWS = 64
 """Rows of a ring: those of a whole call are there to be compared after it."""
 
-_NO_WRITING = (
+_NO_CHANGE = (
     "NEURODRIVER_VALIDATE compares a run from its first step on: "
     "unset it to change, save or restore a simulation"
 )
@@ -125,7 +125,7 @@ class ShadowBackend:
         rule = Tolerance.of(circuit, dtype)
         self.rule = replace(rule, restarts=rule.restarts and not hidden)
         self._shifted = False  # an event came early or late, so values may differ
-        both = self.program, reference.program
+        self._both = both = self.program, reference.program
         self._variables = updated(both, self.rule)
         self._slots = injected(both)
         self._states = states(both, self.rule)
@@ -155,8 +155,7 @@ class ShadowBackend:
     def put(self, variable: str, elements: Any, values: NDArray[Any]) -> None:
         """Set elements of every row of a variable on both sides."""
         self._tested.put(variable, elements, values)
-        theirs = counterparts((self.program, self._reference.program), variable)
-        self._reference.put(variable, theirs[elements], values)
+        self._reference.put(variable, counterparts(self._both, variable)[elements], values)
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return the row of a step on the tested side."""
@@ -166,29 +165,10 @@ class ShadowBackend:
         """Return an array of the program on the tested side."""
         return self._tested.array(key)
 
-    def number(self, key: Key) -> float:
-        """Return a number of the program on the tested side."""
-        return self._tested.number(key)
-
-    def write(self, key: Key, values: Any, at: At = ALL) -> None:
-        """Raise NeurodriverError: the reference has no such array."""
-        raise NeurodriverError(_NO_WRITING)
-
-    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Raise NeurodriverError: the reference has no such array."""
-        raise NeurodriverError(_NO_WRITING)
-
-    def recompute(self, group: int, step: int | None = None) -> None:
-        """Raise NeurodriverError: nothing can have been set."""
-        raise NeurodriverError(_NO_WRITING)
-
-    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+    @property
+    def live(self) -> LiveMemory:
         """Raise NeurodriverError: the rings of the reference look back further."""
-        raise NeurodriverError(_NO_WRITING)
-
-    def lists_spikes(self, gather: Gather) -> bool:
-        """Whether the tested side keeps spikes in a list until the next step."""
-        return self._tested.lists_spikes(gather)
+        raise NeurodriverError(_NO_CHANGE)
 
     def start(
         self,
@@ -201,8 +181,7 @@ class ShadowBackend:
         for variable in self._variables:
             self._compare(variable, 0)
         self._compare_states(0)
-        both = self.program, self._reference.program
-        self._tables = [moved(both, table) for table in inputs]
+        self._tables = [moved(self._both, table) for table in inputs]
         self._counts = len(inputs), len(probes), len(events)
         self._tested.start(inputs, probes, events, exports)
         self._reference.start(self._tables, [], [])

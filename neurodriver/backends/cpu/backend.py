@@ -24,15 +24,14 @@ from ...native.headers import header
 from ...plan.arrays import CUTS, THREADS, Key, ReceptorOwner
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
-from ...plan.sums.gather import Gather
 from ...plan.unit import Unit
 from ...profiling.phases import current
-from ..base import ALL, At
 from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
 from .event_buffers import EventBuffers
 from .host import HostMemory
+from .live import HostLiveMemory
 from .timers import Launch, StepTimers
 from .triad import triad
 
@@ -50,12 +49,12 @@ _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
-class _Args(ct.Structure):
+class Args(ct.Structure):
     _fields_ = [("p", _ptr), ("n", _ptr), ("u", _ptr)]
 
 
 class _Kernel(ct.Structure):
-    _fields_ = [("update", _ptr), ("deliver", _ptr), ("args", _Args), ("cuts", _ptr)]
+    _fields_ = [("update", _ptr), ("deliver", _ptr), ("args", Args), ("cuts", _ptr)]
 
 
 class _Ring(ct.Structure):
@@ -135,14 +134,15 @@ class CPUBackend:
         self.cuts: list[NDArray[np.int64]] = []
         """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
-        self._initial: list[tuple[ct.CDLL, _Args]] = []
-        self._scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
+        self.initial: list[tuple[ct.CDLL, Args]] = []
+        self.scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
+        self.live = HostLiveMemory(self)
         self.memory = MemoryManager(program, free_memory())
         self.instances = Instances(program, HostMemory(self.memory))
         self.generated = generate(program, self.instances.templates)
         self.threads = threads or default_threads(program)
         self.ring_number = {v: i for i, v in enumerate(program.layout.rings)}
-        self._numbers = {THREADS: self.threads}
+        self.numbers = {THREADS: self.threads}
         self._parts = parts_of(program)
         real = "float" if self.dtype == np.float32 else "double"
         runtime = header("backends/cpu/runtime.cpp")
@@ -174,16 +174,16 @@ class CPUBackend:
         for row in kernel.scratch:
             self.memory.add(row)
         addresses = [self._address(key, cuts) for key in kernel.pointers]
-        integers = [self._number(key) & 0xFFFF_FFFF_FFFF_FFFF for key in kernel.integers]
+        integers = [self.number(key) & 0xFFFF_FFFF_FFFF_FFFF for key in kernel.integers]
         p = np.array(addresses or [0], dtype=np.uint64)
         n = np.array(integers or [0], dtype=np.uint64).view(np.int64)
-        u = np.array([float(self._number(key)) for key in kernel.scalars] or [0.0])
-        args = _Args(self._pointer(p), self._pointer(n), self._pointer(u))
-        self._scalars.append((kernel, u))
+        u = np.array([float(self.number(key)) for key in kernel.scalars] or [0.0])
+        args = Args(self._pointer(p), self._pointer(n), self._pointer(u))
+        self.scalars.append((kernel, u))
         library.nd_constants(ct.byref(args))
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
-        self._initial.append((library, args))
+        self.initial.append((library, args))
         self.cuts.append(cuts)
         deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
         return _Kernel(update, deliver, args, self._pointer(cuts))
@@ -196,9 +196,9 @@ class CPUBackend:
             return self._pointer(as_aligned(self._parts[key].of(cuts)))
         return self._pointer(self.memory.argument(key))
 
-    def _number(self, key: Key) -> Any:
+    def number(self, key: Key) -> Any:
         """Return an argument that a kernel gets by value."""
-        return self._numbers[key] if key in self._numbers else self.program.arrays[key].value
+        return self.numbers[key] if key in self.numbers else self.program.arrays[key].value
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
         """Return the first component of each thread: equal shares of the estimated work."""
@@ -212,7 +212,7 @@ class CPUBackend:
 
     def publish(self) -> None:
         """Fill row 0 with the outputs of the initial states, and every row with row 0."""
-        for library, args in self._initial:
+        for library, args in self.initial:
             library.nd_initial(ct.byref(args))
         self.instances.pre_run()
         for variable in self.ring_number:
@@ -297,52 +297,6 @@ class CPUBackend:
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program; what is written to it shows from the next step on."""
         return self.memory.array(key)
-
-    def number(self, key: Key) -> float:
-        """Return a number of the program, as it has been set."""
-        return float(self._number(key))
-
-    def write(self, key: Key, values: Any, at: At = ALL) -> None:
-        """Set a number, or elements of an array of the program, from the next step on."""
-        if self.program.arrays[key].shape:
-            self.memory.array(key)[at] = values
-            return
-        self._numbers[key] = values
-        for kernel, args in self._scalars:
-            for place in np.flatnonzero([one == key for one in kernel.scalars]):
-                args[place] = values
-
-    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Set elements of the row of a step; events cannot be set so."""
-        self.row(variable, step)[at] = values
-
-    def recompute(self, group: int, step: int | None = None) -> None:
-        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
-        for task, (library, args) in zip(self.generated.tasks, self._initial, strict=True):
-            if group in task.groups:
-                library.nd_constants(ct.byref(args))
-                if step is not None:
-                    self._publish_again(library, args, group, step)
-
-    def _publish_again(self, library: ct.CDLL, args: _Args, group: int, step: int) -> None:
-        """Compute the outputs of a group by what fills row 0, which stays as it is."""
-        rings = [self.memory.get_buffer(variable) for variable in self.ring_number]
-        before = [rows[0].copy() for rows in rings]
-        library.nd_initial(ct.byref(args))
-        for variable, rows, kept in zip(self.ring_number, rings, before, strict=True):
-            made = rows[0].copy()
-            rows[0] = kept
-            if variable in self.program.circuit.groups[group].model.outputs:
-                at = self.program.layout.elements(group, variable)
-                rows[step % len(rows), at] = made[at]
-
-    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
-        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
-        self.memory.fill(variable, step, rows)
-
-    def lists_spikes(self, gather: Gather) -> bool:
-        """Return False: threads deliver the spikes that are due, and no others."""
-        return False
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
-from ...codegen.simt.spike_delivery import few
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
-from ...plan.sums.gather import Gather
 from ...profiling.phases import current
-from ..base import ALL, At
 from ..instances import Instances
 from ..tables import EventTable, InputTable, Probe
 from . import schedule
@@ -30,6 +27,7 @@ from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
 from .gates import Gates, Serve
 from .lane import Lane
+from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
 from .spike_delivery import parts_of, plan_delivery
 from .staging import Staging
@@ -98,6 +96,7 @@ class CUDABackend:
             self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device) for _ in range(2)]
             self._sent = self.device.cuda.Event()
+        self.live = DeviceLiveMemory(self)
         self._timers = DeviceTimers(
             self.device, self.generated.tasks, self.code if current().on else None
         )
@@ -165,34 +164,6 @@ class CUDABackend:
         """Return a copy of an array of the program."""
         with self.device.current():
             return self.binding.array(key)
-
-    def number(self, key: Key) -> float:
-        """Return a number of the program, as it has been set."""
-        return self.binding.number(key)
-
-    def write(self, key: Key, values: Any, at: At = ALL) -> None:
-        """Set a number, or elements of an array of the program, from the next step on."""
-        with self.device.current():
-            self.binding.write(key, values, at)
-
-    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Set elements of the row of a step; events cannot be set so."""
-        with self.device.current():
-            self.binding.write_row(variable, step, at, values)
-
-    def recompute(self, group: int, step: int | None = None) -> None:
-        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
-        with self.device.current():
-            self.binding.recompute(self.code, group, step)
-
-    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
-        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
-        with self.device.current():
-            self.binding.fill(variable, step, rows)
-
-    def lists_spikes(self, gather: Gather) -> bool:
-        """Whether spikes of the last step wait in a list to be delivered in the next one."""
-        return self.delivery.window == 0 and not few(gather)
 
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros in page-locked memory, which has a twin on the device."""

@@ -12,9 +12,8 @@ from ...codegen.generate import Generated, Sending, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
-from ...plan.arrays import SEED, Key, Kind, SegmentOwner, VariableOwner
+from ...plan.arrays import SEED, Key, Kind, VariableOwner
 from ...plan.program import Program
-from ..base import At
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
 
@@ -48,7 +47,7 @@ class Binding:
         self.device, self.program, self.dtype = device, program, program.dtype
         self.memory = MemoryManager(program, _HOST_MEMORY)
         self.taken: set[Key] = set()
-        self._numbers: dict[Key, float] = {}  # those that have been set
+        self.numbers: dict[Key, float] = {}  # those that have been set
         self._kernels: list[Kernel] = []
         self._tasks: tuple[Task, ...] = ()
 
@@ -88,7 +87,8 @@ class Binding:
         """Return the address of the active rows of a variable, 0 where there are none."""
         return self.pool.address.get(f"active:{variable}", 0)
 
-    def _row_bytes(self, variable: str) -> int:
+    def row_bytes(self, variable: str) -> int:
+        """Return the bytes of a row of a variable."""
         return self.program.layout.rings[variable].width * self.dtype.itemsize
 
     def address(self, key: Key) -> int:
@@ -116,6 +116,11 @@ class Binding:
         whole = np.array([*pointers, *integers], dtype=np.uint64)
         return np.concatenate([whole, np.array(numbers, np.float64).view(np.uint64)])
 
+    def number(self, key: Key) -> float:
+        """Return a number that kernels get by value, as it has been set."""
+        value = self.numbers.get(key, self.program.arrays[key].value)
+        return float(value)  # type: ignore[arg-type]
+
     # -- before the first step ------------------------------------------------------------------
 
     def publish(self, code: Loaded) -> None:
@@ -126,18 +131,26 @@ class Binding:
         code : Loaded
             Its text.
         """
-        device, count = self.device, len(self._kernels)
+        device = self.device
         for variable in self.program.layout.rings:
             device.upload(self.ring_address(variable), self._host_row(variable))
         for variable, last in self.memory.active.items():
             device.upload(self.active_address(variable), last)
-        for number, kernel in enumerate(self._kernels):
-            device.upload(self.tables.address[f"table {number}"], self._table(kernel))
         tables = [self.tables.address[f"table {number}"] for number in range(len(self._tasks))]
         device.upload(self.tables.address["tables"], np.array(tables or [0], np.uint64))
+        self.compute_constants(code)
+        self.compute_row_zero(code)
+
+    def compute_constants(self, code: Loaded) -> None:
+        """Compute what follows from the parameters, on the device."""
+        for number, kernel in enumerate(self._kernels):
+            self.device.upload(self.tables.address[f"table {number}"], self._table(kernel))
         self._call_once(code, _CONSTANTS)
-        for number in range(count):
+        for number in range(len(self._kernels)):
             self._take_constants(code, number)
+
+    def compute_row_zero(self, code: Loaded) -> None:
+        """Compute the outputs of the states into row 0, on the device."""
         self._call_once(code, _ROW_ZERO)
 
     def spread(self) -> None:
@@ -164,7 +177,7 @@ class Binding:
         return row
 
     def _spread(self, variable: str) -> None:
-        ring, size = self.program.layout.rings[variable], self._row_bytes(variable)
+        ring, size = self.program.layout.rings[variable], self.row_bytes(variable)
         start, rows = self.ring_address(variable), 1
         while rows < ring.depth:
             more = min(rows, ring.depth - rows)
@@ -181,73 +194,10 @@ class Binding:
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return a copy of the row of a step."""
-        ring, size = self.program.layout.rings[variable], self._row_bytes(variable)
+        ring, size = self.program.layout.rings[variable], self.row_bytes(variable)
         out = np.empty(ring.width, self.dtype)
         self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
         return out
-
-    def number(self, key: Key) -> float:
-        """Return a number that kernels get by value, as it has been set."""
-        value = self._numbers.get(key, self.program.arrays[key].value)
-        return float(value)  # type: ignore[arg-type]
-
-    def write(self, key: Key, values: Any, at: At) -> None:
-        """Set a number, or elements of an array of the program."""
-        row = self.program.arrays[key]
-        if row.shape:
-            self._write(self.address(key), row.size, row.dtype, at, values)
-        else:
-            self._numbers[key] = values
-
-    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
-        """Set elements of the row of a step."""
-        ring = self.program.layout.rings[variable]
-        address = self.ring_address(variable) + step % ring.depth * self._row_bytes(variable)
-        self._write(address, ring.width, self.dtype, at, values)
-
-    def _write(self, address: int, size: int, dtype: np.dtype, at: At, values: Any) -> None:
-        """Set elements of an array at an address; neighbours are copied at once."""
-        if isinstance(at, slice):
-            start, stop, _ = at.indices(size)
-            part = np.ascontiguousarray(np.broadcast_to(values, (stop - start,)), dtype)
-            self.device.upload(address + start * dtype.itemsize, part)
-            return
-        whole = np.empty(size, dtype)
-        self.device.download(address, whole)
-        whole[at] = values
-        self.device.upload(address, whole)
-
-    def recompute(self, code: Loaded, group: int, step: int | None) -> None:
-        """Compute constants on the device again; with a step, the outputs of a group in its row."""
-        for number, kernel in enumerate(self._kernels):
-            self.device.upload(self.tables.address[f"table {number}"], self._table(kernel))
-        self._call_once(code, _CONSTANTS)
-        for number in range(len(self._kernels)):
-            self._take_constants(code, number)
-        if step is None:
-            return
-        rings = self.program.layout.rings
-        before = {variable: self.row(variable, 0) for variable in rings}
-        self._call_once(code, _ROW_ZERO)
-        for variable, kept in before.items():
-            made = self.row(variable, 0)
-            self.device.upload(self.ring_address(variable), kept)
-            if variable in self.program.circuit.groups[group].model.outputs:
-                at = self.program.layout.elements(group, variable)
-                self.write_row(variable, step, at, made[at])
-
-    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
-        """Set rows of a variable; any element of them may hold an event afterwards."""
-        ring, size = self.program.layout.rings[variable], self._row_bytes(variable)
-        for back, values in enumerate(rows):
-            address = self.ring_address(variable) + (step - back) % ring.depth * size
-            self.device.upload(address, np.ascontiguousarray(values, self.dtype))
-        self.memory.fill(variable, step, rows)
-        if variable in self.memory.active:
-            self.device.upload(self.active_address(variable), self.memory.active[variable])
-        for row in self.program.arrays.select(kind=Kind.ACTIVITY):
-            if isinstance(row.key.owner, SegmentOwner) and row.key.owner.variable == variable:
-                self.device.upload(self.address(row.key), np.ones(row.size, row.dtype))
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return a copy of an array of the program."""

@@ -1,0 +1,82 @@
+"""Changes of a program's arrays in host memory."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...plan.arrays import Key
+from ...plan.layout import Segment
+from ...plan.sums.gather import Gather
+from ..live import ALL, At
+
+if TYPE_CHECKING:
+    from .backend import CPUBackend
+
+
+class HostLiveMemory:
+    """Writes to the memory of a CPU backend.
+
+    Parameters
+    ----------
+    owner : CPUBackend
+    """
+
+    def __init__(self, owner: CPUBackend) -> None:
+        self.owner = owner
+
+    def number(self, key: Key) -> float:
+        """Return a number of the program, as it has been set."""
+        return float(self.owner.number(key))
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
+        """Set a number, or elements of an array of the program, from the next step on."""
+        if self.owner.program.arrays[key].shape:
+            self.owner.memory.array(key)[at] = values
+            return
+        self.owner.numbers[key] = values
+        for kernel, args in self.owner.scalars:
+            for place in np.flatnonzero([one == key for one in kernel.scalars]):
+                args[place] = values
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step; events cannot be set so."""
+        self.owner.row(variable, step)[at] = values
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
+        for task, (library, args) in zip(
+            self.owner.generated.tasks, self.owner.initial, strict=True
+        ):
+            if group in task.groups:
+                library.nd_constants(ct.byref(args))
+                if step is not None:
+                    self._publish_again(library, args, group, step)
+
+    def _publish_again(self, library: ct.CDLL, args: Any, group: int, step: int) -> None:
+        """Compute the outputs of a group by what fills row 0, which stays as it is."""
+        rings = [self.owner.memory.get_buffer(variable) for variable in self.owner.ring_number]
+        before = [rows[0].copy() for rows in rings]
+        library.nd_initial(ct.byref(args))
+        for variable, rows, kept in zip(self.owner.ring_number, rings, before, strict=True):
+            made = rows[0].copy()
+            rows[0] = kept
+            outputs = self.owner.program.circuit.groups[group].model.outputs
+            if variable in outputs and str(group) in self._segments(variable):
+                at = self.owner.program.layout.elements(group, variable)
+                rows[step % len(rows), at] = made[at]
+
+    def _segments(self, variable: str) -> Mapping[str, Segment]:
+        return self.owner.program.layout.rings[variable].segments
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
+        self.owner.memory.fill(variable, step, rows)
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Return False: threads deliver the spikes that are due, and no others."""
+        return False

@@ -1,0 +1,102 @@
+"""Changes of a program's arrays in the memory of a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...codegen.simt.spike_delivery import few
+from ...plan.arrays import Key, Kind, SegmentOwner
+from ...plan.sums.gather import Gather
+from ..live import ALL, At
+
+if TYPE_CHECKING:
+    from .backend import CUDABackend
+
+
+class DeviceLiveMemory:
+    """Writes to the memory of a CUDA backend.
+
+    Parameters
+    ----------
+    owner : CUDABackend
+    """
+
+    def __init__(self, owner: CUDABackend) -> None:
+        self.owner, self.binding = owner, owner.binding
+        self.device, self.program = owner.device, owner.program
+
+    def number(self, key: Key) -> float:
+        """Return a number of the program, as it has been set."""
+        return self.binding.number(key)
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
+        """Set a number, or elements of an array of the program, from the next step on."""
+        row = self.program.arrays[key]
+        if row.shape:
+            self._write(self.binding.address(key), row.size, row.dtype, at, values)
+        else:
+            self.binding.numbers[key] = float(values)
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step; events cannot be set so."""
+        width = self.program.layout.rings[variable].width
+        self._write(self._row(variable, step), width, self.program.dtype, at, values)
+
+    def _row(self, variable: str, step: int) -> int:
+        """Return the address of the row of a step."""
+        place = step % self.program.layout.rings[variable].depth
+        return self.binding.ring_address(variable) + place * self.binding.row_bytes(variable)
+
+    def _write(self, address: int, size: int, dtype: np.dtype, at: At, values: Any) -> None:
+        """Set elements of an array at an address; neighbours are copied at once."""
+        with self.device.current():
+            if isinstance(at, slice):
+                start, stop, _ = at.indices(size)
+                part = np.ascontiguousarray(np.broadcast_to(values, (stop - start,)), dtype)
+                self.device.upload(address + start * dtype.itemsize, part)
+                return
+            whole = np.empty(size, dtype)
+            self.device.download(address, whole)
+            whole[at] = values
+            self.device.upload(address, whole)
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""
+        binding = self.binding
+        with self.device.current():
+            for back, values in enumerate(rows):
+                row = np.ascontiguousarray(values, self.program.dtype)
+                self.device.upload(self._row(variable, step - back), row)
+            binding.memory.fill(variable, step, rows)
+            if variable in binding.memory.active:
+                active = binding.memory.active[variable]
+                self.device.upload(binding.active_address(variable), active)
+            for one in self.program.arrays.select(kind=Kind.ACTIVITY):
+                if isinstance(one.key.owner, SegmentOwner) and one.key.owner.variable == variable:
+                    marks = np.ones(one.size, one.dtype)  # anything may hold an event
+                    self.device.upload(binding.address(one.key), marks)
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Compute the constants of all kernels again; with a step, a group's outputs in its row."""
+        binding, code = self.binding, self.owner.code
+        with self.device.current():
+            binding.compute_constants(code)
+            if step is None:
+                return
+            rings = self.program.layout.rings
+            before = {variable: binding.row(variable, 0) for variable in rings}
+            binding.compute_row_zero(code)
+            after = {variable: binding.row(variable, 0) for variable in rings}
+            for variable, kept in before.items():
+                self.device.upload(binding.ring_address(variable), kept)
+        for variable in self.program.circuit.groups[group].model.outputs:
+            if variable in rings and str(group) in rings[variable].segments:
+                at = self.program.layout.elements(group, variable)
+                self.write_row(variable, step, at, after[variable][at])
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Whether spikes of the last step wait in a list to be delivered in the next one."""
+        return self.owner.delivery.window == 0 and not few(gather)

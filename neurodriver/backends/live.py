@@ -1,0 +1,48 @@
+"""``LiveMemory``: what changes the arrays of a program between calls of its backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..plan.arrays import Key
+    from ..plan.sums.gather import Gather
+
+At = slice | NDArray[np.int64]
+"""Elements of an array."""
+
+ALL = slice(None)
+
+
+class LiveMemory(Protocol):
+    """Writes to the memory of one backend; the next step is the first that reads it."""
+
+    def number(self, key: Key) -> float:
+        """Return a number of the program, as it has been set."""
+        ...
+
+    def write(self, key: Key, values: Any, at: At = ALL) -> None:
+        """Set a number, or elements of an array."""
+        ...
+
+    def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
+        """Set elements of the row of a step; events cannot be set so."""
+        ...
+
+    def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
+        """Set rows of a variable, (rows, width): row j is that of step ``step - j``.
+
+        Any element of them may be an event.
+        """
+        ...
+
+    def recompute(self, group: int, step: int | None = None) -> None:
+        """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
+        ...
+
+    def lists_spikes(self, gather: Gather) -> bool:
+        """Whether spikes of the last step wait in a list to be delivered in the next one."""
+        ...

@@ -1,0 +1,132 @@
+"""``Checkpoints``: what an LPU offers to be saved, restored and reset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from ..circuit.circuit import Circuit
+from ..errors import NeurodriverError
+from ..inputs.base import Input
+from ..recorders.base import Recorder
+from ..state.checkpoint import Checkpoint, write_checkpoint
+from ..state.snapshot import StateError
+from .going_on import go_on_from, leave, snapshot_of
+from .injected import compare_inputs, injected_by
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+
+class Checkpoints:
+    """Saves an LPU, restores it, and takes it back to step 0."""
+
+    circuit: Circuit
+    first_circuit: Circuit
+    inputs: list[Input]
+    simulation: Simulation
+    random_namespace: str
+    managed: bool
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *given: Any, **options: Any) -> None: ...
+
+    def current_circuit(self) -> Circuit:
+        """Return the circuit with the parameters that it has now."""
+        raise NotImplementedError
+
+    def simulated(self, circuit: Circuit) -> Simulation:
+        """Return a simulation of a form of the circuit."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint: the circuit as it is now, and all that decides how it goes on.
+
+        Its bits are those of the run that goes on by itself, whatever backend, executor and number
+        of threads either of them has. Inputs are not stored: their values follow from the step.
+
+        Parameters
+        ----------
+        path : str or Path
+            HDF5 file; it is replaced when the new one is complete.
+
+        Raises
+        ------
+        NeurodriverError
+            Where a class keeps its state in Python, or the file cannot be written.
+        """
+        if self.managed:
+            raise StateError("an LPU of a Manager is saved by Manager.save")
+        snapshot, circuit = snapshot_of(self.simulation), self.current_circuit()
+        write_checkpoint(
+            Path(path), circuit, snapshot, self.random_namespace, injected_by(self.inputs)
+        )
+
+    @classmethod
+    def restore(
+        cls,
+        path: str | Path,
+        inputs: Sequence[Input] = (),
+        recorders: Sequence[Recorder] = (),
+        *,
+        models: Any = (),
+        **options: Any,
+    ) -> Self:
+        """Return an LPU that goes on from a checkpoint.
+
+        Parameters
+        ----------
+        path : str or Path
+            What `save` wrote.
+        inputs : sequence of Input
+            Those of the run that was saved; others give a CircuitWarning.
+        recorders : sequence of Recorder
+            They record from here on.
+        models
+            Models beside the shipped ones.
+        **options
+            Those of an LPU, but for dt, dtype and seed.
+
+        Raises
+        ------
+        NeurodriverError
+            For a file that is missing, damaged or no checkpoint.
+        """
+        saved = Checkpoint(Path(path), models)
+        state = saved.snapshot
+        taken = {"dt", "dtype", "seed"} & set(options)
+        if taken:
+            names = ", ".join(sorted(taken))
+            raise StateError(f"{path}: {names}: stay as they were when it was saved")
+        circuit = saved.circuit.in_random_namespace(saved.namespace)
+        given = state.dt, inputs, recorders
+        lpu = cls(circuit, *given, dtype=state.dtype, seed=state.seed, **options)
+        compare_inputs(str(path), saved.inputs, injected_by(lpu.inputs))
+        go_on_from(lpu.simulation, state)
+        return lpu
+
+    def reset(self, keep: Sequence[str] = ()) -> None:
+        """Go back to step 0: states as the circuit declares them, nothing on its way.
+
+        Recordings begin anew when the next run starts.
+
+        Parameters
+        ----------
+        keep : sequence of {"parameters", "weights"}
+            What stays as it has been set. All else is as when the LPU was made.
+        """
+        known = ("parameters", "weights")
+        for name in keep:
+            if name not in known:
+                want = ", ".join(map(repr, known))
+                raise NeurodriverError(f"LPU.reset: keep is some of {want}, got {name!r}")
+        if self.managed:
+            raise StateError("an LPU of a Manager cannot be reset; make the Manager anew")
+        now, first = self.current_circuit(), self.first_circuit
+        groups = now.groups if "parameters" in keep else first.groups
+        links = now.connections if "weights" in keep else first.connections
+        leave(self.simulation)
+        self.circuit = first.with_parts(groups, links)
+        self.simulation = self.simulated(self.circuit)

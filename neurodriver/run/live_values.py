@@ -1,0 +1,91 @@
+"""``LiveValues``: what an LPU offers to read and set values between calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..circuit.circuit import Circuit
+from ..plan.program import Program
+from ..state.snapshot import StateError
+from .going_on import replaced
+from .live import Components
+from .named import having, numbered, with_parameter, with_parameters
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+
+class LiveValues:
+    """Reads and sets variables, states and parameters by component and name."""
+
+    circuit: Circuit
+    simulation: Simulation
+    scope: str | None
+    managed: bool
+
+    @property
+    def program(self) -> Program:
+        """The compiled circuit."""
+        return self.simulation.program
+
+    def simulated(self, circuit: Circuit) -> Simulation:
+        """Return a simulation of a form of the circuit."""
+        raise NotImplementedError
+
+    def __getitem__(self, who: Any) -> Components:
+        """Return some components, whose values can be read and set.
+
+        Parameters
+        ----------
+        who : str, sequence of str, or what has ``uids``
+            A uid, the name of a model, uids, or a population.
+
+        Examples
+        --------
+        >>> lpu["n0"].V  # doctest: +SKIP
+        array([-61.3])
+        >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
+        """
+        said = who if isinstance(who, str) else "components"
+        numbers = numbered(self.program.circuit, self.scope, self.circuit, who)
+        return Components(lambda: self.simulation, numbers, self._compile_with, said)
+
+    def get(self, name: str) -> np.ndarray:
+        """Return the values of a variable, a state or a parameter, of all components that have it.
+
+        The order is that of the circuit; ``uids(name)`` names the values.
+        """
+        values: np.ndarray = self._having(name).get(name)
+        return values
+
+    def set(self, name: str, values: ArrayLike) -> None:
+        """Set a state or a parameter of all components that have it; see `Components.set`."""
+        self._having(name).set(name, values)
+
+    def uids(self, name: str) -> np.ndarray:
+        """Return the uids of the components that have a variable, a state or a parameter."""
+        return self._having(name).uids
+
+    def _having(self, name: str) -> Components:
+        numbers = having(self.program, self.scope, name)
+        return Components(lambda: self.simulation, numbers, self._compile_with, f"'{name}'")
+
+    def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
+        """Compile the circuit anew with another column of a parameter, and go on from here."""
+        self._compile_anew(with_parameter(self.current_circuit(), group, name, column))
+
+    def current_circuit(self) -> Circuit:
+        """Return the circuit with the parameters that it has now."""
+        return with_parameters(self.circuit, self.simulation)
+
+    def _compile_anew(self, circuit: Circuit) -> None:
+        if self.managed:
+            raise StateError(
+                "an LPU of a Manager cannot be compiled anew; give the parameter one value for "
+                "each component before the run"
+            )
+        self.circuit = circuit
+        self.simulation = replaced(self.simulation, lambda: self.simulated(circuit))

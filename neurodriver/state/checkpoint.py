@@ -1,0 +1,204 @@
+"""``Snapshot`` and circuit <-> a checkpoint, an HDF5 file.
+
+A checkpoint is a circuit file (`io.hdf5`) with one more group, ``state``. Its attributes are
+``version``, ``step``, ``dt`` (s), ``dtype``, ``seed``, ``namespace`` of the random numbers,
+``inputs`` (text), ``circuit_digest``, and ``digest``: SHA-256 of all that the group holds. Groups
+are numbered:
+
+* ``groups/<i>``: attribute ``name`` of the model; ``uids`` (n,), unless they are
+  ``<name>/<number>``; ``states/<name>`` (n,); ``rows/<variable>`` (r, n), row j of step k - j;
+  ``sub_units/<name>/values`` and ``counts``; ``arrivals/<access>/sums`` (steps, n) and ``unit``.
+* ``injected/<variable>``: ``uids`` and ``rows``.
+
+The file takes its name when it is complete. A kill while it is written leaves the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..errors import NeurodriverError
+from ..io.columns import BROKEN, open_hdf5, put, stored_name, told_name
+from ..io.hdf5 import read_hdf5, write_hdf5
+from ..io.write import complete_or_none
+from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot, StateError
+
+VERSION = 1
+
+
+def write_checkpoint(
+    path: Path, circuit: Circuit, snapshot: Snapshot, namespace: str, inputs: str
+) -> None:
+    """Write a checkpoint.
+
+    Parameters
+    ----------
+    path : Path
+    circuit : Circuit
+        With the parameters and connections that it has at this step.
+    snapshot : Snapshot
+    namespace : str
+        Of the random numbers.
+    inputs : str
+        What injects where, in words; a run that goes on compares it with its own.
+
+    Raises
+    ------
+    NeurodriverError
+        When the file cannot be written.
+    """
+    with complete_or_none(path) as part:
+        write_hdf5(circuit, part)
+        try:
+            with h5py.File(part, "r+", locking=False) as file:
+                state = file.create_group("state")
+                head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
+                head |= {n: getattr(snapshot, n) for n in ("step", "dt", "dtype")}
+                state.attrs.update({**head, "circuit_digest": circuit.digest})
+                state.attrs["seed"] = np.uint64(snapshot.seed)
+                _put_snapshot(state, snapshot)
+                state.attrs["digest"] = _digest(state)
+        except RuntimeError as error:  # what h5py says when closing fails
+            raise OSError(str(error)) from None
+
+
+def _put_snapshot(state: h5py.Group, snapshot: Snapshot) -> None:
+    groups = state.create_group("groups")
+    for number, group in enumerate(snapshot.groups):
+        at = groups.create_group(str(number))
+        at.attrs.update({"name": group.name, "count": len(group.uids)})
+        if not np.array_equal(group.uids, _numbered(group.name, len(group.uids))):
+            put(at, "uids", group.uids)
+        for name, columns in {"states": group.states, "rows": group.rows}.items():
+            _put_all(at.create_group(name), columns)
+        for name, ragged in group.sub_units.items():
+            one = at.create_group(f"sub_units/{stored_name(name)}")
+            _put_all(one, {"values": ragged.values, "counts": ragged.counts})
+        for name, arrivals in group.arrivals.items():
+            one = at.create_group(f"arrivals/{stored_name(name)}")
+            _put_all(one, {"sums": arrivals.sums, "unit": arrivals.unit})
+    injected = state.create_group("injected")
+    for variable, rows in snapshot.injected.items():
+        one = injected.create_group(stored_name(variable))
+        _put_all(one, {"uids": rows.uids, "rows": rows.rows})
+
+
+def _put_all(at: h5py.Group, columns: Mapping[str, NDArray[Any]]) -> None:
+    for name, column in columns.items():
+        put(at, name, column)
+
+
+def _numbered(name: str, count: int) -> NDArray[np.str_]:
+    """Return the uids that components get where nobody names them."""
+    return np.strings.add(f"{name}/", np.arange(count).astype("U"))
+
+
+class Checkpoint:
+    """What a checkpoint holds.
+
+    Parameters
+    ----------
+    path : Path
+    models : NDComponent subclass, module, path, or nested sequence of these
+        Models beside the shipped ones.
+
+    Attributes
+    ----------
+    circuit : Circuit
+    snapshot : Snapshot
+    namespace, inputs : str
+        As `write_checkpoint` takes them.
+
+    Raises
+    ------
+    NeurodriverError
+        For a file that is missing, damaged, or no checkpoint of this version.
+    """
+
+    def __init__(self, path: Path, models: Any = ()) -> None:
+        self.path = path
+        with open_hdf5(path) as file:
+            state = file.get("state")
+            if not isinstance(state, h5py.Group):
+                raise StateError(f"{path}: no checkpoint: there is no group 'state'; see LPU.save")
+            head = dict(state.attrs)
+            if head.get("version") != VERSION:
+                said = f"has the version {head.get('version')!s:.20} of the format"
+                raise StateError(f"{path}: {said}; this program reads {VERSION}")
+            try:
+                if _digest(state) != head.get("digest"):
+                    raise StateError(f"{path}: damaged: the state differs from its digest")
+                self.snapshot = _snapshot(state)
+                self.namespace, self.inputs = str(head["namespace"]), str(head["inputs"])
+            except BROKEN as error:
+                if isinstance(error, NeurodriverError):
+                    raise
+                said = " ".join(str(error).split())[:200]
+                raise StateError(f"{path}: damaged ({said})") from None
+        self.circuit = read_hdf5(path, models)
+        if self.circuit.digest != head.get("circuit_digest"):
+            raise StateError(f"{path}: damaged: the circuit differs from its digest")
+
+
+def _snapshot(state: Any) -> Snapshot:
+    head = state.attrs
+    groups = [_group(state["groups"][str(number)]) for number in range(len(state["groups"]))]
+    injected = {
+        told_name(name): InjectedRows(_column(at["uids"]), _column(at["rows"]))
+        for name, at in state["injected"].items()
+    }
+    numbers = int(head["step"]), float(head["dt"]), str(head["dtype"]), int(head["seed"])
+    return Snapshot(*numbers, tuple(groups), injected)
+
+
+def _group(at: Any) -> GroupState:
+    name = str(at.attrs["name"])
+    uids = _column(at["uids"]) if "uids" in at else _numbered(name, int(at.attrs["count"]))
+    states, rows = (
+        {told_name(n): _column(one) for n, one in at[kind].items()} for kind in ("states", "rows")
+    )
+    sub_units = {
+        told_name(n): Ragged(_column(one["values"]), _column(one["counts"]))
+        for n, one in at.get("sub_units", {}).items()
+    }
+    arrivals = {
+        told_name(n): Arrivals(_column(one["sums"]), _column(one["unit"]))
+        for n, one in at.get("arrivals", {}).items()
+    }
+    return GroupState(name, uids, states, sub_units, rows, arrivals)
+
+
+def _column(found: Any) -> NDArray[Any]:
+    out = found[()]
+    if out.dtype.kind == "S":
+        return np.strings.decode(out, "utf-8").astype(found.attrs["dtype"])
+    return np.asarray(out)
+
+
+def _digest(state: Any) -> str:
+    """Return the hash of all data sets of a group, with their names, and of its numbers."""
+    made = hashlib.sha256()
+    for name in ("version", "namespace", "inputs", "step", "dt", "dtype", "seed", "circuit_digest"):
+        made.update(f"{name}={state.attrs[name]};".encode())
+    for name, found in sorted(_data_sets(state), key=lambda one: one[0]):
+        values = np.ascontiguousarray(found[()])
+        made.update(f"{name}:{values.dtype.str}{values.shape};".encode())
+        made.update(values.tobytes())
+    return made.hexdigest()
+
+
+def _data_sets(group: Any) -> Iterator[tuple[str, Any]]:
+    for one in group.values():
+        if isinstance(one, h5py.Group):
+            yield f"{one.name}:{sorted(one.attrs.items())}", np.empty(0)
+            yield from _data_sets(one)
+        else:
+            yield one.name, one

@@ -1,0 +1,198 @@
+"""A run that is saved and goes on elsewhere has the bits of one that was never interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from test_live import COUNT, DT, data, drive, network, simulated
+
+import neurodriver as nd
+from neurodriver.errors import CircuitWarning
+
+WANTED = [("V", None), ("g", None), ("spike_state", None)]
+
+
+def whole(steps: int = 200, **options: Any) -> dict[str, Any]:
+    """What a run without interruption records."""
+    with simulated(network(), **options) as lpu:
+        lpu.run(steps)
+        return {name: data(lpu, name) for name, _ in WANTED}
+
+
+def assert_tail(recorder: nd.MemoryRecorder, expected: dict[str, Any], first: int) -> None:
+    """The recording has the rows and events of another one from a step on."""
+    for name in ("V", "g"):
+        assert np.array_equal(recorder.get(name), expected[name][first:])
+    later = expected["spike_state"]["time"] >= (first - 0.5) * DT
+    assert later.any()
+    for part in ("time", "index"):
+        assert np.array_equal(
+            recorder.get("spike_state")[part], expected["spike_state"][part][later]
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_checkpoint_goes_on_with_equal_bits(tmp_path: Path, dtype: str) -> None:
+    """Other threads, other plans; the restored LPU can be saved again."""
+    expected = whole(dtype=dtype)
+    with simulated(network(), dtype=dtype, threads=1) as lpu:
+        lpu.run(83)
+        lpu.save(tmp_path / "a.h5")
+    with nd.LPU.restore(tmp_path / "a.h5", drive(), [], threads=3) as lpu:
+        assert lpu.step == 83 and lpu.time == pytest.approx(83 * DT)
+        lpu.run(40)
+        lpu.save(tmp_path / "a.h5")
+    recorder = nd.MemoryRecorder(WANTED)
+    with nd.LPU.restore(tmp_path / "a.h5", drive(), [recorder], plans=False, threads=2) as lpu:
+        lpu.run(77)
+    assert_tail(recorder, expected, 123)
+
+
+def test_what_was_set_is_saved(tmp_path: Path) -> None:
+    """Parameters and states that were set go on in the restored run."""
+    gmax = np.linspace(4.0, 1.0, COUNT)
+    recorder = nd.MemoryRecorder(WANTED)
+    with simulated(network()) as lpu:
+        lpu.run(60)
+        lpu.set("gmax", gmax)
+        lpu.set("st", 2.5)
+        lpu["s1"].s = 0.5
+        lpu.save(tmp_path / "set.h5")
+        lpu.run(60)
+        expected = {name: data(lpu, name) for name, _ in WANTED}
+    with nd.LPU.restore(tmp_path / "set.h5", drive(), [recorder]) as lpu:
+        assert np.array_equal(lpu.get("gmax"), gmax) and set(lpu.get("st")) == {2.5}
+        lpu.run(60)
+    assert_tail(recorder, expected, 60)
+
+
+def test_a_reset_begins_again() -> None:
+    """After reset() the same bits come once more; what is kept stays."""
+    expected = whole(100)
+    with simulated(network()) as lpu:
+        lpu.set("gmax", 9.0)
+        lpu.run(70)
+        lpu.reset()
+        assert lpu.step == 0 and lpu.get("gmax").max() == 2.0
+        lpu.run(100)
+        assert np.array_equal(data(lpu, "V"), expected["V"])
+        assert np.array_equal(data(lpu, "g"), expected["g"])
+        lpu.set("gmax", 9.0)
+        lpu.reset(keep=["parameters"])
+        assert lpu.step == 0 and set(lpu.get("gmax")) == {9.0}
+        with pytest.raises(nd.NeurodriverError, match="'parameters', 'weights'"):
+            lpu.reset(keep=["wieghts"])
+
+
+def test_a_checkpoint_is_a_circuit_file(tmp_path: Path) -> None:
+    """What reads circuits reads the circuit of a checkpoint."""
+    with simulated(network()) as lpu:
+        lpu.run(5)
+        lpu.save(tmp_path / "c.h5")
+    assert nd.Circuit.from_file(tmp_path / "c.h5").digest == network().digest
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    """A changed byte, a circuit file, another version, other inputs."""
+    path = tmp_path / "c.h5"
+    with simulated(network()) as lpu:
+        lpu.run(50)
+        lpu.save(path)
+    good = path.read_bytes()
+    with pytest.warns(CircuitWarning, match="StepInput: I into 37 components; now they are: noth"):
+        nd.LPU.restore(path).close()
+    with pytest.raises(nd.NeurodriverError, match="dt: stay"):
+        nd.LPU.restore(path, dt=1e-3)
+    with h5py.File(path, "r+") as file:
+        file["state/groups/0/rows/V"][0, 3] += 1e-9
+    with pytest.raises(nd.NeurodriverError, match="differs from its digest"):
+        nd.LPU.restore(path, drive())
+    path.write_bytes(good)
+    with h5py.File(path, "r+") as file:
+        file["state"].attrs["version"] = 99
+    with pytest.raises(nd.NeurodriverError, match="version 99"):
+        nd.LPU.restore(path, drive())
+    network().save(path)
+    with pytest.raises(nd.NeurodriverError, match="no checkpoint"):
+        nd.LPU.restore(path, drive())
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(nd.NeurodriverError, match="not a whole HDF5 file"):
+        nd.LPU.restore(path, drive())
+    with pytest.raises(nd.NeurodriverError, match="no such file"):
+        nd.LPU.restore(tmp_path / "none.h5", drive())
+
+
+class Pressed(nd.Input):
+    """Nothing is injected, but Ctrl-C is pressed in some of the steps."""
+
+    per_step = True
+
+    def __init__(self, steps: set[int]) -> None:
+        super().__init__([("I", ["LeakyIAF/0"])])
+        self.steps = steps
+
+    def chunk(self, number: int, first: int, steps: int) -> nd.inputs.base.Chunk:
+        if first in self.steps:
+            self.steps.remove(first)
+            os.kill(os.getpid(), signal.SIGINT)
+        rows = np.full(steps, -1, np.int32)
+        return nd.inputs.base.Chunk(np.zeros((0, 1), self.dtype), rows)
+
+
+def test_an_interrupt_ends_at_a_step_and_the_run_goes_on() -> None:
+    """Ctrl-C closes the recordings after a whole step; the next run goes on from there."""
+    expected, recorder = (nd.MemoryRecorder([("V", None)]) for _ in range(2))
+    with nd.LPU(network(), DT, [*drive(), Pressed(set())], [expected]) as lpu:
+        lpu.run(100)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with nd.LPU(network(), DT, [*drive(), Pressed({0, 30, 31})], [recorder]) as lpu:
+            for ended in (1, 31, 32):
+                with pytest.raises(KeyboardInterrupt):
+                    lpu.run(100 - lpu.step)
+                assert lpu.step == ended == len(recorder.get("V"))
+            lpu.run(100 - lpu.step)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert np.array_equal(recorder.get("V"), expected.get("V"))
+
+
+ENDLESS = """
+import sys
+import test_live
+with test_live.simulated(test_live.network()) as lpu:
+    while True:
+        lpu.run(7)
+        lpu.save(sys.argv[1])
+        print(lpu.step, flush=True)
+"""
+
+
+@pytest.mark.parametrize("lines", [1, 2, 5, 9])
+def test_a_kill_leaves_a_whole_checkpoint(tmp_path: Path, lines: int) -> None:
+    """A process that saves all the time is killed; what is there goes on with equal bits."""
+    path = tmp_path / "killed.h5"
+    folder = str(Path(__file__).parent)
+    paths = os.pathsep.join([folder, str(Path(folder).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(path)], stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        seen = [int(process.stdout.readline()) for _ in range(lines)]
+        process.kill()
+    recorder = nd.MemoryRecorder(WANTED)
+    with nd.LPU.restore(path, drive(), [recorder]) as lpu:
+        first = lpu.step
+        assert first >= seen[-1]
+        lpu.run(60)
+    assert_tail(recorder, whole(first + 60), first)
