@@ -39,7 +39,7 @@ def make(
     phase = np.arange(steps)[:, None] / 50 + np.arange(max(neurons, cells)) / 7
     wave = -60 + 10 * np.sin(2 * np.pi * phase)
     step, index = np.nonzero((phase[1:, :neurons] // 1) > (phase[:-1, :neurons] // 1))
-    recorder = HDF5Recorder(path, [])
+    recorder = HDF5Recorder(path, [], overwrite=True)
     recorder.open(RecordingPlan(DT, None, 1, np.dtype("f8"), columns, {}))
     if not silent:
         rows = {"V": wave[:, :neurons], "g": (wave + 60)[:, :cells]}

@@ -211,6 +211,23 @@ def test_wrong(tmp_path: Path) -> None:
             lpu.run(steps=10)
 
 
+def test_an_existing_file_is_kept(tmp_path: Path) -> None:
+    """A file of an earlier run is refused when the LPU is made, and replaced on demand."""
+    path = tmp_path / "x.h5"
+
+    def run(**given: bool) -> None:
+        with LPU(circuit(), DT, RecordedInput(StepInput("I", UIDS, 1.0), path, **given)) as lpu:
+            lpu.run(steps=10)
+
+    run()
+    before = path.read_bytes(), path.stat().st_ino
+    with pytest.raises(RecordingError, match=r"x\.h5: there is .* already.*overwrite=True"):
+        run()
+    assert (path.read_bytes(), path.stat().st_ino) == before
+    run(overwrite=True)
+    assert path.stat().st_ino != before[1]
+
+
 # ---- replay --------------------------------------------------------------------------------
 
 
