@@ -49,9 +49,9 @@ class InputRecording:
         self.attributes: dict[str, Any] = dict(attributes or {})
         self._recorder = HDF5Recorder(filename, [], interval, overwrite)
 
-    def refuse(self) -> None:
+    def check(self) -> None:
         """Raise RecordingError if a file is there and must not be replaced."""
-        self._recorder.refuse()
+        self._recorder.check()
 
     def begin(
         self, targets: Sequence[Target], dt: float, dtype: np.dtype, steps: int | None
@@ -163,8 +163,11 @@ class RecordedInput(Input):
             self.per_step = True
 
     def attach(self, lpu: Any) -> None:
-        self.recording.refuse()
         self.source.attach(lpu)
+
+    def check(self) -> None:
+        self.recording.check()
+        self.source.check()
 
     def in_random_namespace(self, namespace: str) -> Input:
         source = self.source.in_random_namespace(namespace)

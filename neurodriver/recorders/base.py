@@ -188,6 +188,12 @@ class Recorder(ABC):
     def attach(self, lpu: Any) -> None:  # noqa: B027  (most recorders do not read the LPU)
         """Get to know the LPU; called before it is compiled."""
 
+    def check(self) -> None:  # noqa: B027  (most recorders can always begin)
+        """Raise RecordingError where a recording must not begin.
+
+        Called before the first recorder of a run opens, so that nothing has been written then.
+        """
+
     def open(self, plan: RecordingPlan) -> None:
         """Begin a recording."""
         if self._plan is not None:

@@ -26,7 +26,6 @@ import socket
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..errors import NeurodriverError, RecordingError
 from ..results.joint import open_recording
@@ -54,9 +53,9 @@ class HDF5Recorder(Recorder):
     record, sample_interval
         See `Recorder`.
     overwrite : bool
-        Whether a file of an earlier run may be replaced, when the recording opens. Otherwise a
-        file that is there raises RecordingError when the LPU is made; one of a run that ended
-        before its first step does not count.
+        Whether a file of an earlier run may be replaced when the recording begins. Otherwise a
+        file that is there raises RecordingError before any recorder of the run begins; one of a
+        run that ended before its first step does not count.
 
     Notes
     -----
@@ -86,16 +85,12 @@ class HDF5Recorder(Recorder):
             raise RecordingError(f"{self.path}: nothing recorded yet; run first")
         return Recording(self.path)
 
-    def attach(self, lpu: Any) -> None:
-        self.refuse()
-
-    def refuse(self) -> None:
-        """Raise RecordingError if a file is there and must not be replaced."""
+    def check(self) -> None:
         if not self.overwrite:
             refuse_existing(self.path)
 
     def _open(self, plan: RecordingPlan) -> None:
-        self.refuse()
+        self.check()
         with self._errors("create"):
             # Through links: the file behind one is replaced, not the link.
             self._target = Path(os.path.realpath(self.path))

@@ -181,6 +181,8 @@ class Simulation:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self.started:
             raise NeurodriverError("LPU: started already; an LPU records one run")
+        for one in (*(feed.recorder for _, feed in self._feeds), *self._inputs.inputs):
+            one.check()
         try:
             for member, feed in self._feeds:
                 self._failed = feed.recorder

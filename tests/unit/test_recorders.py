@@ -723,7 +723,7 @@ def test_an_existing_recording_is_kept(tmp_path: Path) -> None:
         with pytest.raises(RecordingError, match=r"run\.h5: there is a recording of 0.005 s.*-f"):
             again.open(make_plan(20))
         with pytest.raises(RecordingError, match="overwrite=True"):
-            again.attach(None)
+            again.check()
         assert not again.is_open
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.h5"]
     (tmp_path / "link.h5").symlink_to(path)
