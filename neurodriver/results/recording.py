@@ -18,6 +18,7 @@ from .events import Events, nonzero
 from .sampling import sample_times
 from .sources import FileSource, RecordingSource, StoredVariable
 from .spikes import SpikeEvents, TimeAxis
+from .tables import recording_html
 from .variable import Times, Variable, VariableLabels
 
 if TYPE_CHECKING:
@@ -151,6 +152,9 @@ class Recording:
         parts += [] if self.complete else ["incomplete"]
         lines = [f"Recording '{self.name}': {', '.join(parts)}"]
         return "\n".join([*lines, *(f"  {self[v]!r}" for v in self.variables)])
+
+    def _repr_html_(self) -> str:
+        return recording_html(self)
 
     def close(self) -> None:
         """Close the file; a recording in memory is left alone."""

@@ -24,6 +24,7 @@ from ..recorders.base import Recorder
 from ..version import __version__
 from .requests import places_in_row
 from .simulation import Attributes, Member, Simulation
+from .summary import lpu_html
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
 
@@ -264,6 +265,9 @@ class LPU:
         finally:
             self.finish()
         return self
+
+    def _repr_html_(self) -> str:
+        return lpu_html(self)
 
     def finish(self) -> None:
         """Write out and close the recordings."""

@@ -181,7 +181,9 @@ class Simulation:
         """Open the recorders for a run of ``steps`` steps (None: unknown length)."""
         if self.started:
             raise NeurodriverError("LPU: started already; an LPU records one run")
-        for one in (*(feed.recorder for _, feed in self._feeds), *self._inputs.inputs):
+        for _, feed in self._feeds:
+            feed.recorder.check()
+        for one in self._inputs.inputs:
             one.check()
         try:
             for member, feed in self._feeds:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
 
 ORDER = (
-    "version", "errors", "mpi", "settings", "adapters", "profiling", "native", "model",
+    "version", "errors", "html", "mpi", "settings", "adapters", "profiling", "native", "model",
     "components", "ports", "circuit", "io", "results", "recorders", "inputs", "circuits", "plan",
     "codegen", "backends", "run", "parallel", "plot", "experiment", "lazy", "neurodriver", "cli",
     "__main__", "compat",
