@@ -22,6 +22,7 @@ from ..inputs.base import Input
 from ..plan.program import Program
 from ..recorders.base import Recorder
 from ..version import __version__
+from .progress import Progress, end_progress, step_progress
 from .requests import places_in_row
 from .simulation import Attributes, Member, Simulation
 from .summary import lpu_html
@@ -244,7 +245,7 @@ class LPU:
         self,
         steps: int | None = None,
         duration: float | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: bool | Progress | None = None,
     ) -> LPU:
         """Run from here and close the recordings.
 
@@ -254,15 +255,18 @@ class LPU:
             Number of steps; or give
         duration : float
             seconds, rounded to whole steps.
-        progress : callable, optional
-            Gets the number of steps that each call into compiled code has done.
+        progress : bool or callable, optional
+            True shows a bar. A callable gets the number of steps that each call into compiled
+            code has done.
         """
         steps = whole_steps(steps, duration, self.dt)
+        shown = step_progress(progress, steps, self.dt)
         try:
             if not self.simulation.started:
                 self.start(steps)
-            self.advance(steps, progress)
+            self.advance(steps, shown)
         finally:
+            end_progress(shown, progress)
             self.finish()
         return self
 
