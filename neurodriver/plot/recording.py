@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def plot_recording(
     title : str, optional
         Text above the figure.
     between : (start, stop), optional
-        Both ends of the time window together, s.
+        Old form of ``start`` and ``stop``.
     start, stop : float, optional
         Time window, s; by default everything.
 
@@ -154,6 +155,11 @@ def _ends(
         return start, stop
     if start is not None or stop is not None:
         raise NeurodriverError("give start and stop, or between=(start, stop), not both")
+    warnings.warn(
+        f"between={between} is start={between[0]}, stop={between[1]} now",
+        DeprecationWarning,
+        stacklevel=3,
+    )
     return between
 
 

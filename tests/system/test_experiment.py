@@ -170,7 +170,7 @@ mode = 1
 class = "RampInput"
 variable = "I"
 uids = { model = "LeakyIAF", match = "n[02]" }
-start_time = 0.0
+start = 0.0
 duration = 0.01
 start_value = 0.0
 stop_value = [1.0, 2.0]
