@@ -27,6 +27,9 @@ EXTRAS["test"] = [
     "mpmath",
     "ruff",
     "mypy",
+    "nbclient",
+    "nbformat",
+    "ipykernel",
     "openmpi",  # mpiexec without a system package
     *NVRTC,
     *EXTRAS["mpi"],

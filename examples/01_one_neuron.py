@@ -7,7 +7,9 @@ import neurodriver as nd
 
 circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")
 current = nd.StepInput("I", ["neuron"], 10.0, start=0.02, stop=0.08)  # uA/cm^2, from 20 to 80 ms
-recorder = nd.HDF5Recorder("out/one_neuron.h5", [("V", None), ("spike_state", None)])
+recorder = nd.HDF5Recorder(
+    "out/one_neuron.h5", [("V", None), ("spike_state", None)], overwrite=True
+)
 with nd.LPU(circuit, dt=1e-4, inputs=[current], recorders=[recorder]) as lpu:
     lpu.run(duration=0.1)
 nd.plot_recording("out/one_neuron.h5", "out/one_neuron.png", title="LeakyIAF, 10 uA/cm$^2$")

@@ -2,7 +2,7 @@
 
     python examples/02_moving_edge.py stimulus out/moving_edge.h5
     neurodriver run data/circuits/optic_lobe_extent3.gexf.gz --dt 5e-3 --duration ... \
-        --input out/moving_edge.h5 --input-mode repeat -r V:T4a/0/0,... -o out/optic_lobe.h5
+        --input out/moving_edge.h5 --input-mode repeat -r V:T4a/0/0,... -f -o out/optic_lobe.h5
     python examples/02_moving_edge.py report out/optic_lobe.h5 out/optic_lobe.png
 
 The stimulus is the light on the photoreceptors R1 to R8 of 37 columns. The report compares the

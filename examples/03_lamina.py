@@ -95,7 +95,7 @@ def main() -> None:
 
     # (3) run and record
     uids = np.concatenate([*monopolar.values(), seen])
-    recorder = nd.HDF5Recorder(given.output, [("V", uids)], sample_interval=SAMPLE)
+    recorder = nd.HDF5Recorder(given.output, [("V", uids)], SAMPLE, overwrite=True)
     begin = time.perf_counter()
     with nd.LPU(circuit, DT, inputs, [recorder]) as lpu:
         ready = time.perf_counter() - begin

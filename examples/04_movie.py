@@ -15,7 +15,7 @@ circuit = nd.Circuit.from_arrays([(shipped()["LeakyIAF"], count, leaky, None)])
 uids = [f"LeakyIAF/{i}" for i in range(count)]
 currents = np.linspace(3, 6, count) * np.ones((1, count))  # uA/cm^2, one row for all steps
 inputs = [nd.ArrayInput({"I": (uids, currents)}, mode=1)]
-recorder = nd.HDF5Recorder("out/movie.h5", [("V", None), ("spike_state", None)])
+recorder = nd.HDF5Recorder("out/movie.h5", [("V", None), ("spike_state", None)], overwrite=True)
 with nd.LPU(circuit, dt, inputs, [recorder]) as lpu:
     lpu.run(duration=0.2)
 

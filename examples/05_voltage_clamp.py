@@ -19,7 +19,7 @@ class VoltageClamp(nd.UserInput):
 
 circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")
 noise = nd.NoiseInput("I", ["neuron"], mean=0.5, sigma=0.5, tau=5e-3, seed=1)
-clamp = nd.RecordedInput(VoltageClamp([("I", ["neuron"])]), "out/clamp_current.h5")
+clamp = nd.RecordedInput(VoltageClamp([("I", ["neuron"])]), "out/clamp_current.h5", overwrite=True)
 recorder = nd.MemoryRecorder([("V", None)])
 with nd.LPU(circuit, dt=1e-4, inputs=[noise, clamp], recorders=[recorder]) as lpu:
     lpu.run(duration=0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     __all__ = ["Manager", "Pattern", "Profile", "Selector", "load_experiment"]
     __all__ += adapters.__all__
 else:
-    __all__ = ["__getattr__"]
+    __all__ = ["__dir__", "__getattr__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -35,3 +36,8 @@ def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module 'neurodriver' has no attribute {name!r}")
     return getattr(import_module(f"neurodriver.{LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the names of the package, also those that have not been imported yet."""
+    return sorted({*vars(sys.modules["neurodriver"]), *LATER})

@@ -17,6 +17,7 @@ from ..model.component import NDComponent
 from ..model.kinds import CircuitKinds, VariableKind
 from ..profiling.phases import phased
 from .builders import BUILDERS
+from .summary import circuit_html, circuit_text
 
 if TYPE_CHECKING:
     from .projections import Projection
@@ -412,6 +413,8 @@ class Circuit:
         the empty one. None stands for the id that a Manager gives the LPU.
         """
         return replace(self, random_namespace=_checked_namespace(namespace, self.name))
+
+    __repr__, _repr_html_ = circuit_text, circuit_html
 
     def __str__(self) -> str:
         counts = ", ".join(f"{g.count:,} {g.name}" for g in self.groups)

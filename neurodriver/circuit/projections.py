@@ -18,6 +18,7 @@ from .distributions import Distribution, Law, Value, faults_of, law_of
 from .drawing import Rows
 from .numbers import whole
 from .rules import Ends, Lattice, Rule
+from .summary import projection_html
 from .wiring import misfits, numbers_of
 
 Components = range | tuple[int, int] | str | type[NDComponent]
@@ -62,6 +63,8 @@ class Projection:
         """Name, or what stands for it."""
         ends = (_said(end) for end in (self.source, self.target))
         return self.name or f"{' -> '.join(ends)}, {self.access}"
+
+    _repr_html_ = projection_html
 
 
 class Drawn(Connections):

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import NeurodriverError
 from ..profiling.phases import OFF, Off, Profile
 from ..profiling.trace import check, write
+from ..run.progress import StepBar
 
 if TYPE_CHECKING:
     from ..mpi import World
@@ -60,30 +61,23 @@ class Pace:
     """A bar on a terminal while steps of ``dt`` seconds are done, then how fast they were."""
 
     def __init__(self, steps: int, dt: float) -> None:
-        self.steps, self.dt, self.done = steps, dt, 0
+        self.steps, self.dt = steps, dt
         self.begin = time.perf_counter()
-        self.bar: Any = None
+        self.bar: StepBar | None = None
 
     def start(self, shown: bool = True) -> None:
         """Begin to count."""
         if shown and sys.stderr.isatty():
-            from tqdm import tqdm
-
-            shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} steps{postfix} [{elapsed}<{remaining}]"
-            self.bar = tqdm(total=self.steps, bar_format=shape, unit_scale=True)
+            self.bar = StepBar(self.steps, self.dt)
         self.begin = time.perf_counter()
 
     def __call__(self, done: int) -> None:
         """Take the number of steps that were done."""
-        self.done += done
         if self.bar is not None:
-            simulated, spent = self.done * self.dt, time.perf_counter() - self.begin
-            text = f"{simulated:.3g} s, {simulated / spent:.2g} x real time"
-            self.bar.set_postfix_str(text, False)
-            self.bar.update(done)
+            self.bar(done)
 
     def close(self) -> None:
-        """Remove the bar."""
+        """Close the bar."""
         if self.bar is not None:
             self.bar.close()
 

@@ -36,6 +36,8 @@ LONGEST_RUN = 2**53
               help="What to record; by default all potentials and events.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path),
               help="HDF5 file to write.")  # fmt: skip
+@click.option("-f", "--force", is_flag=True,
+              help="Replace a recording that is there already.")  # fmt: skip
 @click.option("--sample-interval", type=click.IntRange(1), default=1, show_default=True,
               help="Steps per recorded row.")  # fmt: skip
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64",
@@ -60,12 +62,12 @@ def command(**given: Any) -> int:
     """Simulate the circuit or the experiment (.toml, .yaml) in FILE and record it to HDF5.
 
     A circuit needs --dt, --duration and -o. An experiment tells all of that itself; -o replaces
-    its output, --backend, --device and --executor what it says of these.
+    its output, --backend, --device and --executor what it says of these; -f its 'overwrite'.
     """
     if experiments.is_experiment(given["file"]):
         replaced = ("output", "backend", "device", "executor")
-        options.refuse_options([*replaced, "profile", "trace"])
-        keys = {name: given[name] for name in replaced}
+        options.refuse_options([*replaced, "profile", "trace", "force"])
+        keys = {name: given[name] for name in replaced} | {"overwrite": given["force"] or None}
         return experiments.run(given["file"], keys, given["profile"], given["trace"])
     options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
@@ -80,7 +82,7 @@ def _run_circuit(given: dict[str, Any]) -> None:
     """Simulate one circuit."""
     from ..inputs.file import file_input
     from ..plan.injection import make_slots
-    from ..recorders.hdf5 import HDF5Recorder
+    from ..recorders.hdf5 import HDF5Recorder, refuse_existing
     from ..run.lpu import LPU, command_line
 
     begin = time.perf_counter()
@@ -89,11 +91,14 @@ def _run_circuit(given: dict[str, Any]) -> None:
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
         raise NeurodriverError(f"{output}: the recording would overwrite an input; name another -o")
+    if not given["force"]:
+        refuse_existing(output)
     steps = _steps(given["duration"], given["dt"], given["sample_interval"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
     mode = 1 if given["input_mode"] == "repeat" else 0
     inputs = [file_input(path, circuit, mode) for path in given["inputs"]]
-    recorder = HDF5Recorder(output, _requests(circuit, given["record"]), given["sample_interval"])
+    requests = _requests(circuit, given["record"])
+    recorder = HDF5Recorder(output, requests, given["sample_interval"], given["force"])
     words = click.get_current_context().obj or sys.argv
     try:
         lpu = LPU(

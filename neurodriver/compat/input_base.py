@@ -76,7 +76,11 @@ class BaseInputProcessor(UserInput):
         self.metadata: dict[str, Any] = {}
         self.dtypes: dict[str, np.dtype] = {}
         self.sim_dt = 0.0
-        self._recording = None if input_file is None else InputRecording(input_file, input_interval)
+        self._recording = (
+            None
+            if input_file is None
+            else InputRecording(input_file, input_interval, overwrite=True)
+        )
         self._running = False
         self.add_variables(var_list)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from ..inputs.base import Input
 from ..model.library import models as known_models
 from ..recorders.base import Recorder
 from ..run import lpu as native
+from ..run.progress import Progress
 from ..run.simulation import Simulation
 from . import graphs, views
 
@@ -239,7 +240,7 @@ time_sync, control_inteface
         self,
         steps: int | None = None,
         duration: float | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: bool | Progress | None = None,
     ) -> LPU:
         """Run ``pre_run``, the steps and ``post_run``; arguments as for `neurodriver.LPU.run`."""
         count = native.whole_steps(steps, duration, self.dt)
@@ -250,11 +251,12 @@ time_sync, control_inteface
         self.pre_run()
         begin = time.perf_counter()
         try:
-            with tqdm(total=count, desc=self.id, disable=None) as bar:
+            hidden = False if progress is True else None  # None: shown on a terminal
+            with tqdm(total=count, desc=self.id, disable=hidden) as bar:
 
                 def told(done: int) -> None:
                     bar.update(done)
-                    if progress is not None:
+                    if callable(progress):
                         progress(done)
 
                 if stepped:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..parallel import manager
+from ..run.progress import Progress
 from .ports import RoutingTable
 
 
@@ -80,9 +81,7 @@ class Manager(manager.Manager):
         """Construct the LPUs; ``info`` has no effect."""
         super().spawn()
 
-    def start(
-        self, steps: float = float("inf"), progress: Callable[[int], None] | None = None
-    ) -> None:
+    def start(self, steps: float = float("inf"), progress: bool | Progress | None = None) -> None:
         """Run in the background; arguments as for `neurodriver.Manager.start`."""
         super().start(steps, progress)
         self.start_time = time.time()

@@ -165,7 +165,7 @@ class FileOutputProcessor(_OldNames, HDF5Recorder):
         sample_interval: int = 1,
         cache_length: int = 1000,
     ) -> None:
-        super().__init__(filename, _requests(var_list), sample_interval)
+        super().__init__(filename, _requests(var_list), sample_interval, overwrite=True)
         self.filename, self.cache_length = filename, cache_length
 
 

@@ -148,14 +148,17 @@ def make_input(
 
 
 def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF5Recorder]:
-    """Return the recorder of an LPU, none where it records nothing."""
+    """Return the recorder of an LPU, none where it records nothing.
+
+    It may replace a file: `neurodriver.experiment.run` has refused those that it must not.
+    """
     section, file = experiment.section.lpu[lpu], experiment.recording_of(lpu)
     if file is None:
         return []
     known = {v for g in circuit.groups for v in g.model.updates}
     if section.record is None:
         every = [(variable, None) for variable in circuit.usual_variables]
-        return [HDF5Recorder(file, every, section.sample_interval)]
+        return [HDF5Recorder(file, every, section.sample_interval, overwrite=True)]
     requests: list[tuple[str, Sequence[str] | None]] = []
     for variable, what in section.record.items():
         path: KeyPath = ("lpu", lpu, "record", variable)
@@ -168,7 +171,7 @@ def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF
             elif what is not None:
                 _there(circuit, what)
         requests.append((variable, what))
-    return [HDF5Recorder(file, requests, section.sample_interval)]
+    return [HDF5Recorder(file, requests, section.sample_interval, overwrite=True)]
 
 
 def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[str]:

@@ -63,7 +63,8 @@ def load_experiment(
     command : sequence of str, optional
         What started it, for its recordings; by default that of this process.
     **replaced
-        ``backend``, ``device``, ``executor`` instead of what the file says; None leaves that.
+        ``backend``, ``device``, ``executor``, ``overwrite`` instead of what the file says; None
+        leaves that.
 
     Raises
     ------

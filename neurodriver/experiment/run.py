@@ -10,6 +10,7 @@ from ..errors import ExperimentError, LPUExecutionError, NeurodriverError
 from ..mpi import World, world
 from ..parallel.manager import Manager
 from ..profiling.phases import phased
+from ..recorders.hdf5 import refuse_existing
 from ..results.joint import write_master
 from ..run.lpu import command_line
 from ..version import __version__
@@ -94,6 +95,7 @@ def run(
     NeurodriverError.
     """
     here = world()
+    agreed(lambda: _refuse_existing(experiment), here)
     man = agreed(lambda: make_manager(experiment, here), here)
     spawn(man, experiment, here)
     try:
@@ -105,6 +107,14 @@ def run(
     man.start(steps=experiment.steps, progress=progress)
     man.wait()
     return experiment.output
+
+
+def _refuse_existing(experiment: Contents) -> None:
+    """Refuse to begin where recordings of an earlier run are and must not be replaced."""
+    if experiment.section.overwrite:
+        return
+    for path in (experiment.output, *experiment.recordings.values()):
+        refuse_existing(path)
 
 
 def _write_master(experiment: Contents, here: World) -> None:

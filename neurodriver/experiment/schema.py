@@ -117,6 +117,7 @@ class ExperimentSection(Section):
     device: Annotated[int, Field(ge=0)] | None = None
     executor: Literal["resident", "stepwise"] | None = None
     output: str | None = None
+    overwrite: bool = False
     models: list[str] = []
     lpu: Annotated[dict[Name, LPUSection], Field(min_length=1)]
     pattern: list[PatternSection] = []
@@ -198,6 +199,7 @@ def _told(error: Any, faults: FaultsOfFile) -> None:
 
 
 _WANTED = {
+    "bool_type": "must be true or false",
     "string_type": "must be a text",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",

@@ -150,6 +150,9 @@ class Input(ABC):
         """Return the bytes that one step of values may take."""
         return sum(len(uids) for _, uids in self.targets) * self.dtype.itemsize
 
+    def check(self) -> None:  # noqa: B027  (most inputs can always begin)
+        """Raise an error where a run must not begin; nothing has been written then."""
+
     def begin_run(self, steps: int | None) -> None:  # noqa: B027  (most inputs have nothing to do)
         """Begin a run of ``steps`` steps, or of unknown length; the LPU is built by now."""
 

@@ -36,6 +36,8 @@ class InputRecording:
         Steps per row.
     attributes : mapping, optional
         Further attributes of ``metadata``.
+    overwrite : bool
+        Whether a file of an earlier run may be replaced; see `HDF5Recorder`.
     """
 
     def __init__(
@@ -43,10 +45,16 @@ class InputRecording:
         filename: str | os.PathLike[str],
         interval: int = 1,
         attributes: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
     ) -> None:
         self.attributes: dict[str, Any] = dict(attributes or {})
-        self._recorder = HDF5Recorder(filename, [], interval)
+        self._recorder = HDF5Recorder(filename, [], interval, overwrite)
         self._plan: RecordingPlan | None = None  # once the recording has begun
+
+    def check(self) -> None:
+        """Raise RecordingError if a file is there and must not be replaced."""
+        if self._plan is None:
+            self._recorder.check()
 
     def begin(
         self,
@@ -136,12 +144,13 @@ class RecordedInput(Input):
     source : Input
         Any input.
     filename : path
-        HDF5 file; one of an earlier run is replaced when the run begins. `InputRecording` says
-        its layout. `FileInput` can inject it again.
+        HDF5 file. `InputRecording` says its layout. `FileInput` can inject it again.
     interval : int
         Steps per row: rows are taken at the steps 0, interval, 2 * interval ...
     attributes : mapping, optional
         Further attributes of the file's ``metadata``.
+    overwrite : bool
+        Whether a file of an earlier run may be replaced when the run begins; see `HDF5Recorder`.
 
     Examples
     --------
@@ -155,13 +164,14 @@ class RecordedInput(Input):
         filename: str | os.PathLike[str],
         interval: int = 1,
         attributes: Mapping[str, str | int | float] | None = None,
+        overwrite: bool = False,
     ) -> None:
         if not isinstance(source, Input):
             raise InputError(f"RecordedInput: an Input is needed, got {source!r:.60}")
         self.source = source
         self.targets = source.targets
         try:
-            self.recording = InputRecording(filename, interval, attributes)
+            self.recording = InputRecording(filename, interval, attributes, overwrite)
         except NeurodriverError as error:
             raise InputError(f"RecordedInput: interval is wrong: {error}") from None
         if source.per_step:
@@ -169,6 +179,10 @@ class RecordedInput(Input):
 
     def attach(self, lpu: Any) -> None:
         self.source.attach(lpu)
+
+    def check(self) -> None:
+        self.recording.check()
+        self.source.check()
 
     def in_random_namespace(self, namespace: str) -> Input:
         source = self.source.in_random_namespace(namespace)

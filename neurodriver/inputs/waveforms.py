@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError
+from ..errors import CircuitWarning, InputError
 from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
 
 Array = NDArray[np.float64]
@@ -56,40 +57,47 @@ class StepInput(Input):
 class RampInput(Input):
     """Injects a value that goes linearly from one to another and stays there.
 
-    ``start_value`` up to ``start_time``, ``stop_value`` from ``start_time + duration`` on.
+    ``start_value`` up to ``start``, ``stop_value`` from ``stop`` on.
 
     Parameters
     ----------
     variable : str
     uids : sequence of str
-    start_time, duration : float
+    start, duration : float
         Seconds.
     start_value, stop_value : float or (n,) array
         In the unit of the variable.
+    stop : float
+        Seconds; instead of ``duration``.
+    start_time : float
+        Old name of ``start``.
     """
 
     def __init__(
         self,
         variable: str,
         uids: Sequence[str],
-        start_time: float,
-        duration: float,
-        start_value: ArrayLike,
-        stop_value: ArrayLike,
+        start: float | None = None,
+        duration: float | None = None,
+        start_value: ArrayLike = 0.0,
+        stop_value: ArrayLike | None = None,
+        *,
+        stop: float | None = None,
+        start_time: float | None = None,
     ) -> None:
         super().__init__([(variable, uids)])
         name = f"RampInput '{variable}'"
-        if not 0 < duration < np.inf:
-            raise InputError(f"{name}: duration must be positive seconds, got {duration}")
-        if not np.isfinite(start_time):
-            raise InputError(f"{name}: start_time must be finite seconds, got {start_time}")
-        self.start_time, self.duration = float(start_time), float(duration)
+        if start_time is not None:
+            start = _renamed_time(start, start_time, name)
+        if stop_value is None:
+            raise InputError(f"{name}: stop_value is missing, the value at the end of the ramp")
+        self.start, self.duration = _start_and_duration(start, stop, duration, name)
         self.start_value = values_for(start_value, self.targets[0][1], name)
         self.stop_value = values_for(stop_value, self.targets[0][1], name)
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
         time = np.arange(first, first + steps) * self.dt
-        part = np.clip((time - self.start_time) / self.duration, 0.0, 1.0)[:, None]
+        part = np.clip((time - self.start) / self.duration, 0.0, 1.0)[:, None]
         values = self.start_value + part * (self.stop_value - self.start_value)
         values = np.where(part < 1, values, self.stop_value)  # exactly
         return Chunk(values.astype(self.dtype), np.arange(steps, dtype=np.int32))
@@ -221,6 +229,31 @@ class PulseInput(Input):
         # of equal pulses, how many are active says all
         numbers = near if self._period is None else np.zeros_like(near)
         return numbers, starts[near], stops[near]
+
+
+def _renamed_time(start: float | None, start_time: float, name: str) -> float:
+    """Return the start of a ramp that was given by its old name."""
+    if start is not None:
+        raise InputError(f"{name}: start_time is the old name of start; give start alone")
+    text = f"{name}: start_time is called start now; {start_time} s is taken as start"
+    warnings.warn(text, CircuitWarning, stacklevel=3)
+    return start_time
+
+
+def _start_and_duration(
+    start: float | None, stop: float | None, duration: float | None, name: str
+) -> tuple[float, float]:
+    """Return start and length of a ramp, s, from its start and one of two others."""
+    begin = 0.0 if start is None else start
+    if (stop is None) == (duration is None):
+        raise InputError(f"{name}: give either stop or duration, in seconds")
+    length = duration if stop is None else stop - begin
+    if not np.isfinite(begin):
+        raise InputError(f"{name}: start must be finite seconds, got {begin}")
+    if length is None or not 0 < length < np.inf:
+        what = "duration must be positive" if stop is None else f"stop must be after {begin},"
+        raise InputError(f"{name}: {what} seconds, got {duration if stop is None else stop}")
+    return float(begin), float(length)
 
 
 def _times(times: ArrayLike, what: str, name: str) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .. import settings
@@ -11,6 +10,7 @@ from ..errors import CircuitError, LPUExecutionError, NeurodriverError
 from ..mpi import World, world
 from ..profiling.phases import phased
 from ..run.lpu import LPU
+from ..run.progress import Progress, check_progress
 from . import leader
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
 from .job_plan import JobPlan, Order
@@ -182,17 +182,16 @@ class Manager:
             self._world.engaged = not error.told
             raise self._failure(error.told) from error
 
-    def start(
-        self, steps: float = float("inf"), progress: Callable[[int], None] | None = None
-    ) -> None:
+    def start(self, steps: float = float("inf"), progress: bool | Progress | None = None) -> None:
         """Run in the background; returns at once.
 
         Parameters
         ----------
         steps : int
             Number of steps; by default until ``stop``.
-        progress : callable, optional
-            Told the number of steps done by each call into compiled code.
+        progress : bool or callable, optional
+            True shows a bar, on rank 0 alone. A callable gets the number of steps that each call
+            into compiled code has done.
         """
         if self._job is None:
             self.spawn()
@@ -202,9 +201,11 @@ class Manager:
         if steps != float("inf") and (steps != int(steps) or steps < 0):
             message = f"steps must be a whole number, got {steps!r}"
             raise NeurodriverError(f"Manager.start: {message}")
+        check_progress(progress)
         count = None if steps == float("inf") else int(steps)
         leader.send_steps(self._world, count)
-        self._run = Run(self._job, count, progress)
+        shown = None if progress is True and self._world.rank else progress
+        self._run = Run(self._job, count, shown)
 
     def stop(self) -> None:
         """End the run on all ranks at the next call into compiled code; recordings are closed."""

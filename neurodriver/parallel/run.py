@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from contextvars import copy_context
 
 from ..errors import lines_of
+from ..run.progress import Progress, end_progress, step_progress
 from ..run.simulation import Simulation
 from .exchange import Left
 from .job import Error, Job
@@ -18,12 +18,11 @@ _WATCH_SECONDS = 0.02
 class Run:
     """Advances a job in the background, by some steps or until ``stop`` is called.
 
-    ``progress`` gets the number of steps that each call into compiled code has done; ``seconds`` is
-    the time that the steps took.
+    ``progress`` is that of `Manager.start`; ``seconds`` is the time that the steps took.
     """
 
     def __init__(
-        self, job: Job, steps: int | None, progress: Callable[[int], None] | None = None
+        self, job: Job, steps: int | None, progress: bool | Progress | None = None
     ) -> None:
         self.job = job
         self._stopping = threading.Event()
@@ -59,12 +58,13 @@ class Run:
     def _advance(self, simulation: Simulation) -> None:
         simulation.watch = self._watch
         begin = time.perf_counter()
+        shown = step_progress(self._progress, self._steps, simulation.dt)
         try:
             simulation.start(self._steps)
             begin = time.perf_counter()
             while self._steps is None:
-                simulation.advance(1 << 20, self._progress)
-            simulation.advance(self._steps, self._progress)
+                simulation.advance(1 << 20, shown)
+            simulation.advance(self._steps, shown)
             self.seconds = time.perf_counter() - begin
             simulation.end()
         except Left:
@@ -75,6 +75,7 @@ class Run:
             simulation.leave()
         finally:
             self.seconds = self.seconds or time.perf_counter() - begin
+            end_progress(shown, self._progress)
             try:
                 simulation.close()
             except Exception as error:

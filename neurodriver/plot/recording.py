@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,11 @@ def plot_recording(
     uids: Sequence[str] | None = None,
     title: str | None = None,
     between: tuple[float, float] | None = None,
+    *,
+    start: float | None = None,
+    stop: float | None = None,
 ) -> Path:
-    """Draw a recording: one panel per variable over a common time axis.
+    """Draw a recording into a file: one panel per variable over a common time axis.
 
     Up to twelve columns are drawn as traces, more as a heat map, events as a raster.
 
@@ -42,6 +46,8 @@ def plot_recording(
     title : str, optional
         Text above the figure.
     between : (start, stop), optional
+        Old form of ``start`` and ``stop``.
+    start, stop : float, optional
         Time window, s; by default everything.
 
     Returns
@@ -55,13 +61,37 @@ def plot_recording(
         Without matplotlib, for a variable or uid that was not recorded, and when the file
         cannot be written.
     """
-    with _opened(recording) as opened, matplotlib().rc_context(STYLE):
-        window = _window(opened, between)
-        parts = _parts(opened, variables, uids, between)
-        figure = _draw(parts, window, title)
-        with writing(figure_path):
-            figure.savefig(figure_path, dpi=150)
+    ends = _ends(between, start, stop)
+    draw_recording(recording, figure_path, variables, uids, title, *ends)
     return Path(figure_path)
+
+
+def draw_recording(
+    recording: str | os.PathLike[str] | Recording,
+    figure_path: str | os.PathLike[str] | None = None,
+    variables: Sequence[str] | None = None,
+    uids: Sequence[str] | None = None,
+    title: str | None = None,
+    start: float | None = None,
+    stop: float | None = None,
+) -> Any:
+    """Draw a recording; return the figure of matplotlib, which a notebook shows.
+
+    Parameters
+    ----------
+    recording, variables, uids, title, start, stop
+        As those of `plot_recording`.
+    figure_path : path, optional
+        Where to write the figure, too.
+    """
+    with _opened(recording) as opened, matplotlib().rc_context(STYLE):
+        window = _window(opened, start, stop)
+        parts = _parts(opened, variables, uids, None if start is None and stop is None else window)
+        figure = _draw(parts, window, title)
+        if figure_path is not None:
+            with writing(figure_path):
+                figure.savefig(figure_path, dpi=150)
+    return figure
 
 
 def plot_movie(
@@ -73,12 +103,15 @@ def plot_movie(
     between: tuple[float, float] | None = None,
     interval: float | None = None,
     fps: float = 10.0,
+    *,
+    start: float | None = None,
+    stop: float | None = None,
 ) -> Path:
     """Draw a recording as a movie: lines and rasters that grow, many columns as an image.
 
     Parameters
     ----------
-    recording, variables, uids, title, between
+    recording, variables, uids, title, between, start, stop
         As those of `plot_recording`.
     movie_path : path
         Its ending chooses the kind: ``.gif``, or with ffmpeg ``.mp4``, ``.webm``, ``.avi``.
@@ -93,8 +126,9 @@ def plot_movie(
         ``movie_path``.
     """
     with _opened(recording) as opened:
-        begin, end = _window(opened, between)
-        parts = _parts(opened, variables, uids, between)
+        ends = _ends(between, start, stop)
+        begin, end = _window(opened, *ends)
+        parts = _parts(opened, variables, uids, None if ends == (None, None) else (begin, end))
         movie = Movie(len(parts), 1, (8.0, 0.8 + 2.1 * len(parts)), title=title)
         for part in parts:
             rows = isinstance(part, Variable)
@@ -113,9 +147,26 @@ def _opened(
     return open_recording(recording)
 
 
-def _window(recording: Recording, between: tuple[float, float] | None) -> tuple[float, float]:
+def _ends(
+    between: tuple[float, float] | None, start: float | None, stop: float | None
+) -> tuple[float | None, float | None]:
+    """Return the ends of the time window from one of both spellings."""
+    if between is None:
+        return start, stop
+    if start is not None or stop is not None:
+        raise NeurodriverError("give start and stop, or between=(start, stop), not both")
+    warnings.warn(
+        f"between={between} is start={between[0]}, stop={between[1]} now",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return between
+
+
+def _window(recording: Recording, start: float | None, stop: float | None) -> tuple[float, float]:
     """Return begin and end of what is shown, s."""
-    begin, end = (0.0, max(recording.duration, recording.dt)) if between is None else between
+    begin = 0.0 if start is None else start
+    end = max(recording.duration, recording.dt) if stop is None else stop
     if not (np.isfinite([begin, end]).all() and begin < end):
         raise NeurodriverError(f"a time window from {begin:g} to {end:g} s is empty")
     return begin, end
@@ -135,7 +186,7 @@ def _parts(
         for uid in wanted:
             if uid not in recorded:
                 among = f"{', '.join(held)}{near(uid, recorded)}"
-                raise NeurodriverError(f"{recording.path}: no column '{uid}' in {among}")
+                raise NeurodriverError(f"{recording.name}: no column '{uid}' in {among}")
         held = {v: [uid for uid in wanted if uid in set(u)] for v, u in held.items()}
     parts: list[Any] = []
     for variable, chosen in held.items():
@@ -147,7 +198,7 @@ def _parts(
         part = part if uids is None else part[chosen]
         parts.append(part if between is None else part.between(*between))
     if not parts:
-        raise NeurodriverError(f"{recording.path}: nothing to draw; no variable has a column")
+        raise NeurodriverError(f"{recording.name}: nothing to draw; no variable has a column")
     return parts
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -41,13 +43,29 @@ def matplotlib() -> Any:
 def new_figure(width: float, height: float, title: str | None = None, fontsize: float = 12) -> Any:
     """Return an empty figure of some inches, which no window shows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _figure_class()(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     if title:
         figure.suptitle(title, fontsize=fontsize, fontweight="bold")
     return figure
+
+
+@cache
+def _figure_class() -> type[Any]:
+    """Return the class of figures that notebooks show, also where pyplot is not loaded."""
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        """A figure that draws itself where an output shows pictures."""
+
+        def _repr_png_(self) -> bytes:
+            with matplotlib().rc_context(STYLE):
+                picture = io.BytesIO()
+                self.savefig(picture, format="png", dpi=100)
+            return picture.getvalue()
+
+    return NotebookFigure
 
 
 @contextlib.contextmanager

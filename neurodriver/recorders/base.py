@@ -19,7 +19,7 @@ step k has the time ``k * dt`` and the index of its column.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
+from ..results.sampling import sample_times
 
 Request = tuple[str, tuple[str, ...] | None]
 """A variable and the uids of it; None means all components that are not hidden."""
@@ -111,12 +112,8 @@ class Block:
     step: int  # steps completed when the block was taken
 
 
-def sample_times(
-    first_row: int, rows: int, interval: int, dt: float, from_start: bool = False
-) -> npt.NDArray[np.float64]:
-    """Return the times of consecutive rows under the sampling rule, (rows,) float64, s."""
-    steps = np.arange(first_row, first_row + rows, dtype=np.int64) * interval
-    return np.asarray((steps if from_start else steps + interval - 1) * dt, dtype=np.float64)
+def settled() -> None:
+    """Wait for nothing: no block is on its way to the recorder."""
 
 
 def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
@@ -184,6 +181,8 @@ class Recorder(ABC):
         self.sample_interval = int(sample_interval)
         self._plan: RecordingPlan | None = None
         self._progress = Progress()
+        self.settle: Callable[[], None] = settled
+        """Waits until the blocks of all steps done have been appended; set by who appends them."""
 
     @property
     def plan(self) -> RecordingPlan:
@@ -199,6 +198,12 @@ class Recorder(ABC):
 
     def attach(self, lpu: Any) -> None:  # noqa: B027  (most recorders do not read the LPU)
         """Get to know the LPU; called before it is compiled."""
+
+    def check(self) -> None:  # noqa: B027  (most recorders can always begin)
+        """Raise RecordingError where a recording must not begin.
+
+        Called before the first recorder of a run opens, so that nothing has been written then.
+        """
 
     def open(self, plan: RecordingPlan) -> None:
         """Begin a recording."""

@@ -27,7 +27,9 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..errors import RecordingError
+from ..errors import NeurodriverError, RecordingError
+from ..results.joint import open_recording
+from ..results.recording import Recording
 from .base import Block, Progress, Recorder, RecordingPlan
 from .preallocated import ROWS, Counts, PreallocatedFile
 
@@ -47,9 +49,13 @@ class HDF5Recorder(Recorder):
     Parameters
     ----------
     filename : path
-        The file; one of an earlier run is replaced when the recording opens.
+        The file.
     record, sample_interval
         See `Recorder`.
+    overwrite : bool
+        Whether a file of an earlier run may be replaced when the recording begins. Otherwise a
+        file that is there raises RecordingError before any recorder of the run begins; one of a
+        run that ended before its first step does not count.
 
     Notes
     -----
@@ -62,14 +68,29 @@ class HDF5Recorder(Recorder):
         filename: str | os.PathLike[str],
         record: Iterable[tuple[str, Sequence[str] | None]],
         sample_interval: int = 1,
+        overwrite: bool = False,
     ) -> None:
         super().__init__(record, sample_interval)
         self.path = Path(filename)
+        self.overwrite = overwrite
         self._target = self.path
         self._file = PreallocatedFile()
         self._valid: Counts = {}
 
+    @property
+    def recording(self) -> Recording:
+        """The file as a `Recording`; during the run, too. Each use opens the file anew."""
+        self.settle()
+        if not self._file.extents:
+            raise RecordingError(f"{self.path}: nothing recorded yet; run first")
+        return Recording(self.path)
+
+    def check(self) -> None:
+        if not self.overwrite:
+            refuse_existing(self.path)
+
     def _open(self, plan: RecordingPlan) -> None:
+        self.check()
         with self._errors("create"):
             # Through links: the file behind one is replaced, not the link.
             self._target = Path(os.path.realpath(self.path))
@@ -168,6 +189,35 @@ class HDF5Recorder(Recorder):
             raise RecordingError(
                 f"{self.path}: cannot {what} the recording: {reason}; {advice}"
             ) from error
+
+
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """Refuse a file name where there is a file of an earlier run.
+
+    Parameters
+    ----------
+    path : path
+        Where a recording shall be written. A recording of no step is not missed by anybody.
+
+    Raises
+    ------
+    RecordingError
+        If anything else is there.
+    """
+    if not os.path.isfile(path):
+        return  # what is no file cannot be replaced; who writes it says so
+    what = "a file"
+    with contextlib.suppress(NeurodriverError, OSError, ValueError, KeyError):
+        with open_recording(path) as found:
+            if found.complete and not found.duration:
+                return
+            what = f"a recording of {found.duration:g} s"
+            if not found.complete:
+                what += ", whose run goes on or was killed,"
+    raise RecordingError(
+        f"{path}: there is {what} already; choose another file name, or let it be replaced: "
+        "overwrite=True, on the command line -f"
+    )
 
 
 def _first_capacity(plan: RecordingPlan) -> Counts:

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
-from .base import Block, Progress, Recorder, RecordingPlan
+from ..results.recording import Recording
+from .base import Block, Columns, Progress, Recorder, RecordingPlan
+from .memory_source import MemorySource, MemoryVariable
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +29,12 @@ class MemoryRecorder(Recorder):
     output : dict
         Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
         (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events.
+
+    Examples
+    --------
+    >>> recorder = MemoryRecorder([("V", None), ("spike_state", None)])  # doctest: +SKIP
+    >>> LPU(circuit, 1e-4, recorders=[recorder]).run(duration=1.0)  # doctest: +SKIP
+    >>> recorder.recording.V["n0"], recorder.recording.spikes()  # doctest: +SKIP
     """
 
     copies = False
@@ -39,6 +47,38 @@ class MemoryRecorder(Recorder):
         self._closed_plan: RecordingPlan | None = None
         self._whole: dict[str, Array] = {}
         self._parts: dict[str, list[Any]] = {}
+        self._stored = 0, 0  # rows and steps of all blocks taken so far
+
+    @property
+    def recording(self) -> Recording:
+        """What has been recorded so far, as a `Recording`; during the run, too.
+
+        Its arrays are read-only views of the recorder's where these are whole. They stay as they
+        are when the run goes on. In a run of unknown length rows are joined at each use.
+        """
+        self.settle()
+        plan = self._closed_plan or self._plan
+        if plan is None:
+            raise RecordingError("MemoryRecorder: nothing recorded yet; run first")
+        (rows, step), variables = self._stored, {}
+        for columns in plan.columns:
+            data = self._data_so_far(columns, rows, step * plan.dt)
+            variables[columns.variable] = MemoryVariable(columns, data, plan.time, step)
+        attributes = plan.attributes | plan.sampling
+        return Recording(MemorySource(variables, attributes, self._closed_plan is not None))
+
+    def _data_so_far(self, columns: Columns, rows: int, end: float) -> Any:
+        """Return the rows, or the times and the indices of events before ``end``, s."""
+        name = columns.variable
+        if self._closed_plan is not None:
+            return self.output[name]["data"]
+        if columns.events:
+            time, index = _joined_events(list(self._parts[name]))
+            count = np.searchsorted(time, end - 0.5 * self.plan.dt)
+            return {"time": time[:count], "index": index[:count]}
+        if name in self._whole:
+            return self._whole[name][:rows]
+        return _joined_rows(list(self._parts[name]), columns, self.plan)[:rows]
 
     def get(self, variable: str) -> Any:
         """Return the data of one variable: an array (rows, n), or the dict of events.
@@ -74,7 +114,7 @@ class MemoryRecorder(Recorder):
         return self.output[variable]
 
     def _open(self, plan: RecordingPlan) -> None:
-        self.output, self._closed_plan = {}, None
+        self.output, self._closed_plan, self._stored = {}, None, (0, 0)
         self._parts = {c.variable: [] for c in plan.columns}
         self._whole = {}
         if plan.rows is not None:  # pages of np.empty take memory only when they are written
@@ -121,6 +161,7 @@ class MemoryRecorder(Recorder):
                 place[...] = values
         for variable, events in block.events.items():
             self._parts[variable].append(events)
+        self._stored = self._progress.rows + rows, block.step
 
     def _close(self) -> None:
         plan = self.plan
@@ -128,12 +169,25 @@ class MemoryRecorder(Recorder):
             name, parts = columns.variable, self._parts.pop(columns.variable)
             data: Any
             if columns.events:
-                times, indices = ([part[i] for part in parts] for i in (0, 1))
-                time = np.concatenate([np.empty(0), *times])
-                data = {"time": time, "index": np.concatenate([np.empty(0, np.int32), *indices])}
+                time, index = _joined_events(parts)
+                data = {"time": time, "index": index}
             elif name in self._whole:
                 data = self._whole.pop(name)[: self._progress.rows]
             else:
-                data = np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
+                data = _joined_rows(parts, columns, plan)
             self.output[name] = {"data": data, "uids": columns.uids.tolist()}
         self._closed_plan = plan
+
+
+def _joined_rows(parts: list[Array], columns: Columns, plan: RecordingPlan) -> Array:
+    """Return the rows of all blocks."""
+    return np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
+
+
+def _joined_events(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return times and indices of all blocks."""
+    times, indices = ([part[i] for part in parts] for i in (0, 1))
+    return (
+        np.concatenate([np.empty(0), *times]),
+        np.concatenate([np.empty(0, np.int32), *indices]),
+    )

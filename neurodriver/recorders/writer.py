@@ -9,9 +9,11 @@ from collections.abc import Iterable
 
 from ..errors import RecordingError
 from ..profiling.phases import OFF, Off, Profile
-from .base import Block, Recorder
+from .base import Block, Recorder, settled
 
 _END = None
+
+_Item = tuple[Recorder, Block] | threading.Event | None
 
 
 class Writer:
@@ -37,13 +39,15 @@ class Writer:
         self.blocked_seconds = 0.0
         self._profile = profile
         self.failed: Recorder | None = None
-        self._queue: queue.Queue[tuple[Recorder, Block] | None] = queue.Queue(max(1, depth))
+        self._queue: queue.Queue[_Item] = queue.Queue(max(1, depth))
         self._failure: BaseException | None = None
         self._raised = False
         self._closed = False
         # A daemon: a script that ends without close() must not hang at its exit.
         self._thread = threading.Thread(target=self._run, name="neurodriver-writer", daemon=True)
         self._thread.start()
+        for recorder in self.recorders:
+            recorder.settle = self.flush
 
     def put(self, recorder: Recorder, block: Block) -> None:
         """Hand a block over; its arrays must not be changed afterwards."""
@@ -66,6 +70,15 @@ class Writer:
                 self.blocked_seconds += time.perf_counter() - began
             self._raise_failure()
 
+    def flush(self) -> None:
+        """Wait until the blocks that were put before have been appended."""
+        if self._closed or threading.current_thread() is self._thread:
+            return
+        reached = threading.Event()
+        self._queue.put(reached)
+        while not reached.wait(0.1) and self._thread.is_alive():
+            pass
+
     def close(self) -> None:
         """Write what waits, close all recorders, end the thread; raise what went wrong."""
         if self._closed:
@@ -73,6 +86,8 @@ class Writer:
         self._closed = True
         self._queue.put(_END)
         self._thread.join()
+        for recorder in self.recorders:
+            recorder.settle = settled
         self._close(per_step=True)
         if not self._raised:
             self._raise_failure()
@@ -92,6 +107,9 @@ class Writer:
         """Body of the thread; keeps taking blocks after a failure, so that no ``put`` hangs."""
         last: dict[Recorder, Block] = {}
         while (item := self._queue.get()) is not _END:
+            if isinstance(item, threading.Event):
+                item.set()
+                continue
             twice = last.get(item[0]) is item[1]  # an interrupted `put` may be tried again
             last[item[0]] = item[1]
             if self._failure is None and not twice:

@@ -17,7 +17,8 @@ Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 class Events(ColumnChoice):
     """A variable recorded as events; read when it is asked for.
 
-    ``events["n0"]`` are the times of one component, ``events[["n0", "n1"]]`` the events of some.
+    ``events["n0"]`` are the times of one component, ``events[["n0", "n1"]]`` the events of some,
+    ``events["exc"]`` those of a population.
     """
 
     unit = "s"  # of the times
@@ -47,7 +48,7 @@ class Events(ColumnChoice):
 
     def __getitem__(self, key: str | Sequence[str]) -> Any:
         part = self._changed(_columns=self._labels.columns(key, self._columns))
-        return part.time if isinstance(key, str) else part
+        return part.time if isinstance(key, str) and self._labels.is_uid(key) else part
 
     def times(self, first: int, last: int) -> npt.NDArray[np.float64]:
         """Return the times of the events from a first to before a last one, s."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
         without dimension, with the annotation ``unit``.
     """
     neo, quantities = needed("neo"), needed("quantities")
-    block = neo.Block(name=recording.path.stem, file_origin=str(recording.path))
+    block = neo.Block(name=Path(recording.name).stem, file_origin=recording.name)
     block.annotate(**_attributes(recording))
     segment = neo.Segment(name="run")
     block.segments.append(segment)
@@ -165,7 +166,7 @@ def _dimension(coordinates: dict[str, Any], kind: str, variable: str, values: An
 
 
 def _attributes(recording: Recording) -> dict[str, Any]:
-    return {**recording.attributes, "source": str(recording.path)}
+    return {**recording.attributes, "source": recording.name}
 
 
 def _unit(quantities: Any, text: str) -> tuple[Any, dict[str, str]]:

@@ -13,6 +13,7 @@ from ..errors import RecordingError, near, quoted
 from ..model.kinds import SPIKES
 from .events import Events
 from .recording import Recording
+from .sources import StoredVariable
 from .variable import Variable
 
 
@@ -116,17 +117,17 @@ class JointRecording(Recording):
     def _read_header(self) -> None:
         recordings: dict[str, Recording] = {}
         missing = []
-        for name in self._root:
-            linked = isinstance(self._root.get(name, getlink=True), h5py.ExternalLink)
-            if not linked and self._root.get(name, getclass=True) is not h5py.Group:
+        for name in self._source.root:
+            linked = isinstance(self._source.root.get(name, getlink=True), h5py.ExternalLink)
+            if not linked and self._source.root.get(name, getclass=True) is not h5py.Group:
                 continue
             try:
-                recordings[name] = Recording(self.path, group=name, dt=self._overrides["dt"])
+                recordings[name] = Recording(self.name, group=name, dt=self._overrides["dt"])
             except RecordingError:
                 missing.append(name)
         self.lpus, self.missing = recordings, tuple(missing)
         if not recordings:
-            files = [self._root.get(name, getlink=True) for name in missing]
+            files = [self._source.root.get(name, getlink=True) for name in missing]
             names = ", ".join(getattr(link, "filename", "?") for link in files)
             raise RecordingError(
                 f"{self.path}: none of the recordings that it links is there: {names}; "
@@ -134,7 +135,7 @@ class JointRecording(Recording):
             )
         pairs = ((name, v) for name, one in recordings.items() for v in one.variables)
         self.variables = tuple(f"{name}/{variable}" for name, variable in pairs)
-        self.attributes = self._metadata()
+        self.attributes = dict(self._source.attributes)
         self.dt = min(one.dt for one in recordings.values())
         self.sample_interval = min(one.sample_interval for one in recordings.values())
 
@@ -151,7 +152,7 @@ class JointRecording(Recording):
         return name in self.lpus or name in self.variables
 
     def __repr__(self) -> str:
-        if not self._file:
+        if not self.is_open:
             return f"JointRecording '{self.path}' (closed)"
         parts = [f"{len(self.lpus)} LPUs, {self.duration:g} s, dt {self.dt:g} s"]
         parts += [] if self.complete else ["incomplete"]
@@ -177,6 +178,12 @@ class JointRecording(Recording):
     def duration(self) -> float:
         """Time simulated, s; that of the LPU which came furthest."""
         return max(one.duration for one in self.lpus.values())
+
+    @property
+    def populations(self) -> dict[str, list[str]]:
+        """``<LPU>/<population>`` -> uids of its recorded components."""
+        parts = ((k, one.populations) for k, one in self.lpus.items())
+        return {f"{k}/{name}": uids for k, found in parts for name, uids in found.items()}
 
     def as_events(self, variable: str = SPIKES) -> Events:
         one, name = self._part(variable)
@@ -211,9 +218,9 @@ class JointRecording(Recording):
             raise RecordingError(f"{self.path}: '{lpu}' is an LPU; name '{lpu}/<variable>'")
         return self.lpus[lpu], name
 
-    def _group(self, variable: str) -> Any:
+    def _stored(self, variable: str) -> StoredVariable:
         one, name = self._part(variable)
-        return one._group(name)
+        return one._stored(name)
 
 
 def _holds_links(path: str | os.PathLike[str]) -> bool:

@@ -1,21 +1,24 @@
-"""A recording in an HDF5 file -> variables by name and uid, times in seconds, spikes."""
+"""A recording -> variables by name and uid, times in seconds, spikes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import h5py
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
 from ..model.kinds import SPIKES
-from ..recorders.base import sample_times
 from . import export
 from .events import Events, nonzero
+from .sampling import sample_times
+from .sources import FileSource, RecordingSource, StoredVariable
+from .spikes import SpikeEvents, TimeAxis
+from .tables import recording_html
 from .variable import Times, Variable, VariableLabels
 
 if TYPE_CHECKING:
@@ -25,16 +28,16 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """A recording opened for reading; a context manager.
+    """A recording of a file or of a recorder; a context manager.
 
-    ``recording["V"]`` is a `Variable`, ``recording["spike_state"]`` mostly `Events`; nothing is
-    read before it is asked for. Of a run that was killed, only the valid rows and events are
-    shown.
+    ``recording.V`` and ``recording["V"]`` are a `Variable`, ``recording.spike_state`` mostly
+    `Events`; nothing is read before it is asked for. Of a run that was killed or still goes on,
+    only the valid rows and events are shown.
 
     Parameters
     ----------
-    path : path
-        The file.
+    source : path or RecordingSource
+        The file, or what a recorder holds.
     group : str
         Where in the file the recording is; links to other files are followed.
     dt : float, optional
@@ -46,6 +49,10 @@ class Recording:
 
     Attributes
     ----------
+    path : Path or None
+        The file; None if the recording is in memory.
+    name : str
+        What messages call the recording: the file, or the recorder.
     variables : tuple of str
         What was recorded.
     attributes : dict
@@ -58,70 +65,70 @@ class Recording:
     Examples
     --------
     >>> with neurodriver.open("run.h5") as recording:  # doctest: +SKIP
-    ...     potential = recording["V"]["n0"].between(0.1, 0.2)[:]  # (rows,), mV
+    ...     potential = recording.V["n0"].between(0.1, 0.2)[:]  # (rows,), mV
     ...     spikes = recording.spikes()["n0"]  # s
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        source: str | os.PathLike[str] | RecordingSource,
         *,
         group: str = "/",
         dt: float | None = None,
         sample_interval: int | None = None,
         start_time: float | None = None,
     ) -> None:
-        self.path = Path(path)
-        if not self.path.is_file():
-            raise RecordingError(f"{self.path}: no such file")
-        try:
-            # No lock: it fails on some network file systems, and valid data never change.
-            self._file: Any = h5py.File(self.path, "r", locking=False)
-        except OSError as error:
-            raise RecordingError(f"{self.path}: cannot be read as HDF5: {error}") from error
+        self._source: Any = (
+            FileSource(source, group) if isinstance(source, str | os.PathLike) else source
+        )
+        self.path: Path | None = self._source.path
+        self.name: str = self._source.name
         self._overrides = {"dt": dt, "sample_interval": sample_interval}
         self._start = start_time
         try:
-            self._root = _at(self._file, group, self.path)
             self._read_header()
         except BaseException:
-            self._file.close()
+            self._source.close()
             raise
 
     def _read_header(self) -> None:
-        groups = {k: g for k, g in _members(self._root) if isinstance(g, h5py.Group)}
-        self.variables: tuple[str, ...] = tuple(k for k, g in groups.items() if "data" in g)
+        self.variables: tuple[str, ...] = tuple(self._source.variables)
         if not self.variables:
-            several = [k for k, g in groups.items() if "metadata" in g]
+            several = getattr(self._source, "several", None)
             if several:
                 raise RecordingError(
-                    f"{self.path}: holds several recordings; choose one with group=: "
+                    f"{self.name}: holds several recordings; choose one with group=: "
                     f"{', '.join(several)}"
                 )
-            raise RecordingError(f"{self.path}: holds no variable (a group with 'data' and 'uids')")
-        self.attributes = self._metadata()
+            raise RecordingError(f"{self.name}: holds no variable (a group with 'data' and 'uids')")
+        self.attributes: dict[str, Any] = dict(self._source.attributes)
         self.attributes |= {k: v for k, v in self._overrides.items() if v is not None}
         if "dt" not in self.attributes:
             raise RecordingError(
-                f"{self.path}: attribute 'dt' of 'metadata' is missing; "
+                f"{self.name}: attribute 'dt' of 'metadata' is missing; "
                 "tell the time step: neurodriver.open(path, dt=...)"
             )
         self.dt = float(self.attributes["dt"])
         self.sample_interval = int(self.attributes.get("sample_interval", 1))
         if not (self.dt > 0 and self.sample_interval > 0):
             raise RecordingError(
-                f"{self.path}: dt and sample_interval have to be positive, "
+                f"{self.name}: dt and sample_interval have to be positive, "
                 f"got {self.dt:g} s and {self.sample_interval}"
             )
-
-    def _metadata(self) -> dict[str, Any]:
-        if "metadata" not in self._root:
-            return {}
-        return {k: _plain(v) for k, v in self._root["metadata"].attrs.items()}
 
     def __getitem__(self, variable: str) -> Variable | Events:
         events = self.is_events(variable)
         return self.as_events(variable) if events else self.data(variable)
+
+    def __getattr__(self, name: str) -> Any:
+        held = () if name.startswith("_") or "variables" not in vars(self) else tuple(self)
+        if name not in held:
+            kind = type(self).__name__
+            raise AttributeError(f"{kind} has no variable or attribute {name!r}{near(name, held)}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in self if name.isidentifier())})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.variables)
@@ -139,63 +146,90 @@ class Recording:
         self.close()
 
     def __repr__(self) -> str:
-        if not self._file:
-            return f"Recording '{self.path}' (closed)"
+        if not self.is_open:
+            return f"{type(self).__name__} '{self.name}' (closed)"
         parts = [f"{self.duration:g} s, dt {self.dt:g} s"]
         parts += [] if self.complete else ["incomplete"]
-        lines = [f"Recording '{self.path}': {', '.join(parts)}"]
+        lines = [f"Recording '{self.name}': {', '.join(parts)}"]
         return "\n".join([*lines, *(f"  {self[v]!r}" for v in self.variables)])
 
+    def _repr_html_(self) -> str:
+        return recording_html(self)
+
     def close(self) -> None:
-        """Close the file, and the one behind a link."""
-        if self._file and self._root:
-            self._root.file.close()
-        self._file.close()
+        """Close the file; a recording in memory is left alone."""
+        self._source.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether values can be read."""
+        return bool(self._source.is_open)
 
     @property
     def complete(self) -> bool:
-        """False if the run was killed or is still going on."""
-        group = self._root[self.variables[0]]
-        counted = "valid_rows" in group or "valid_events" in group
-        return not counted or bool(self._root["metadata"][()])
+        """False if the run was killed or still goes on."""
+        return bool(self._source.complete)
 
     @property
     def duration(self) -> float:
         """Time simulated, s; the last thing recorded ends it."""
         ends = [0.0]
         for variable in self.variables:
-            group = self._group(variable)
-            if "valid_steps" in group:
-                ends.append(int(group["valid_steps"][()]) * self.dt)
+            steps = self._stored(variable).steps
+            if steps is not None:
+                ends.append(steps * self.dt)
                 continue
             part = self[variable]
             last = part.times(len(part) - 1, len(part)) if len(part) else ()
             ends += [float(time) + self.dt for time in last]
         return max(ends)
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Variable -> unit; empty where the recording does not say."""
+        return {variable: self.unit(variable) for variable in self.variables}
+
+    @property
+    def populations(self) -> dict[str, list[str]]:
+        """Population -> uids of its recorded components.
+
+        ``recording["V"].populations`` has the columns of each one.
+        """
+        found: dict[str, dict[str, None]] = {}
+        for variable in self.variables:
+            labels = self._labels(variable)
+            for name, columns in labels.members.items():
+                members = found.setdefault(name, {})
+                members.update(dict.fromkeys(labels.uids[i] for i in columns))
+        return {name: list(members) for name, members in found.items()}
+
     def is_events(self, variable: str) -> bool:
-        """Tell whether a variable is stored as events instead of rows."""
-        return isinstance(self.dataset(variable), h5py.Group)
+        """Return whether a variable is stored as events instead of rows."""
+        return self._stored(variable).events
 
     def uids(self, variable: str) -> list[str]:
         """Return the uids of the columns of a variable."""
-        group = self._group(variable)
-        if "uids" not in group:
-            raise RecordingError(f"{self.path}: '{variable}/uids' is missing")
-        return [u.decode() if isinstance(u, bytes) else str(u) for u in group["uids"][()].tolist()]
+        return self._stored(variable).uids()
 
     def unit(self, variable: str) -> str:
-        """Return the unit of a variable, empty if the file does not tell."""
-        return str(_plain(self.dataset(variable).attrs.get("units", "")))
+        """Return the unit of a variable, empty if the recording does not say."""
+        return self._stored(variable).unit
 
-    def time(self, variable: str) -> npt.NDArray[np.float64]:
-        """Return the times of the rows of a variable, (rows,) float64, s.
+    @property
+    def time(self) -> TimeAxis:
+        """Times of the rows, (rows,) float64, s; ``recording.time("V")`` are those of a variable.
+
+        It is that of the first variable stored as rows, and empty if there is none.
 
         Files of older programs hold no times. There, row j of an output is step
         ``(j + 1) * s - 1`` and row j of a recorded input (no ``start_time``) step ``j * s``, with
         sample interval s; that is when the values were taken, whatever ``start_time`` says.
         """
-        return self.data(variable).time
+        rows = (variable for variable in self.variables if not self.is_events(variable))
+        first = next(rows, None)
+        axis = (np.empty(0) if first is None else self.data(first).time).view(TimeAxis)
+        axis._recording = self
+        return axis
 
     def data(self, variable: str, uids: str | Sequence[str] | None = None) -> Variable:
         """Return the rows of a variable; they are read when they are sliced.
@@ -205,37 +239,38 @@ class Recording:
         variable : str
             A variable stored as rows.
         uids : str or sequence of str, optional
-            The columns, in the order wanted; all by default.
+            The components or populations, in the order wanted; all by default.
         """
-        dataset = self.dataset(variable)
-        if isinstance(dataset, h5py.Group):
-            raise RecordingError(f"{self.path}: '{variable}' is stored as events; use spikes()")
+        stored = self._stored(variable)
+        if stored.events:
+            raise RecordingError(f"{self.name}: '{variable}' is stored as events; use spikes()")
+        dataset = stored.data
         if dataset.ndim != 2:
             raise RecordingError(
-                f"{self.path}: '{variable}/data' has {dataset.ndim} axes, 2 are needed: rows, uids"
+                f"{self.name}: '{variable}/data' has {dataset.ndim} axes, 2 are needed: rows, uids"
             )
-        group, labels = self._group(variable), self._labels(variable)
+        labels = self._labels(variable)
         width, named = dataset.shape[1], len(labels.uids)
         if width != named:
-            raise RecordingError(f"{self.path}: '{variable}' has {width} columns and {named} uids")
-        rows = int(group["valid_rows"][()]) if "valid_rows" in group else dataset.shape[0]
+            raise RecordingError(f"{self.name}: '{variable}' has {width} columns and {named} uids")
+        rows = dataset.shape[0] if stored.count is None else stored.count
         columns = None if uids is None else labels.columns(uids)
         if columns is not None and np.array_equal(columns, np.arange(width)):
             columns = None  # all of them: no need to pick
-        return Variable(dataset, labels, self._times(group), rows, columns)
+        return Variable(dataset, labels, self._times(stored), rows, columns)
 
     def as_events(self, variable: str = SPIKES) -> Events:
         """Return a variable as events; what is stored as rows is searched for values not zero."""
-        data, group = self.dataset(variable), self._group(variable)
-        labels = self._labels(variable)
-        if not isinstance(data, h5py.Group):  # older files, and recorded inputs
+        stored, labels = self._stored(variable), self._labels(variable)
+        if not stored.events:  # older files, and recorded inputs
             rows = self.data(variable)
             time, index = nonzero(rows, rows.times)
             return Events(time, index, labels, len(time))
+        data = stored.data
         missing = [part for part in ("time", "index") if part not in data]
         if missing:
-            raise RecordingError(f"{self.path}: '{variable}/data/{missing[0]}' is missing")
-        count = int(group["valid_events"][()]) if "valid_events" in group else len(data["time"])
+            raise RecordingError(f"{self.name}: '{variable}/data/{missing[0]}' is missing")
+        count = len(data["time"]) if stored.count is None else stored.count
         return Events(data["time"], data["index"], labels, count)
 
     def events(
@@ -244,14 +279,10 @@ class Recording:
         """Return the events of a variable: times (m,) float64 s, and columns (m,) int32."""
         return self.as_events(variable).read()
 
-    def spikes(
-        self, uids: str | Sequence[str] | None = None, variable: str = SPIKES
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the times of the events of each uid, s, ascending; empty arrays included."""
-        events = self.as_events(variable)
-        if uids is not None:
-            events = events[[uids] if isinstance(uids, str) else list(uids)]
-        return events.trains()
+    @property
+    def spikes(self) -> SpikeEvents:
+        """The events of ``spike_state``; ``recording.spikes()`` is a dict of uid -> times, s."""
+        return SpikeEvents(self)
 
     def to_xarray(self, variables: str | Sequence[str] | None = None) -> xarray.Dataset:
         """Return variables as an `xarray.Dataset`; see `neurodriver.results.export`."""
@@ -265,28 +296,52 @@ class Recording:
         """Return variables as a `neo.Block`; see `neurodriver.results.export`."""
         return export.to_neo(self, variables)
 
-    def _group(self, variable: str) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the recording; return the figure, which a notebook shows.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the figure, too.
+        **options
+            ``variables``, ``uids``, ``title``, ``start``, ``stop``: see
+            `neurodriver.plot_recording`.
+        """
+        # Figures are loaded when the first one is drawn; `plot` is above this folder.
+        return import_module("neurodriver.plot.recording").draw_recording(self, path, **options)
+
+    def _stored(self, variable: str) -> StoredVariable:
         if variable not in self.variables:
             raise RecordingError(
-                f"{self.path}: no variable '{variable}'{near(variable, self.variables)}; "
+                f"{self.name}: no variable '{variable}'{near(variable, self.variables)}; "
                 f"recorded: {', '.join(self.variables)}"
             )
-        return self._root[variable]
+        if not self.is_open:
+            raise RecordingError(f"{self.name}: the recording is closed; open it again")
+        stored: StoredVariable = self._source.variable(variable)
+        return stored
 
     def dataset(self, variable: str) -> Any:
-        """Return the object of h5py that holds a variable: a data set, or a group of events."""
-        return self._group(variable)["data"]
+        """Return what holds a variable: a data set or array, or a group or mapping of events."""
+        return self._stored(variable).data
 
     def _labels(self, variable: str) -> VariableLabels:
-        step = self.dt * (1 if self.is_events(variable) else self.sample_interval)
-        uids = tuple(self.uids(variable))
-        return VariableLabels(str(self.path), variable, self.unit(variable), uids, step)
+        stored = self._stored(variable)
+        step = self.dt * (1 if stored.events else self.sample_interval)
+        uids, population = tuple(stored.uids()), stored.population()
+        if population is not None and len(population) != len(uids):
+            raise RecordingError(
+                f"{self.name}: '{variable}' has {len(uids)} uids and {len(population)} entries of "
+                "'population'"
+            )
+        members = {} if population is None else members_of(population)
+        return VariableLabels(self.name, variable, stored.unit, uids, step, members)
 
-    def _times(self, group: Any) -> Times:
+    def _times(self, stored: StoredVariable) -> Times:
         """Return the function that gives the times of rows."""
         step, start = self.sample_interval * self.dt, self._start
-        if start is None and "time" in group:
-            return lambda low, high: np.asarray(group["time"][low:high], np.float64)
+        if start is None and (times := stored.times) is not None:
+            return times
         if start is None and "start_time" in self.attributes:
             s, dt = self.sample_interval, self.dt
             return lambda low, high: sample_times(low, high - low, s, dt)
@@ -294,31 +349,10 @@ class Recording:
         return lambda low, high: begin + np.arange(low, high, dtype=np.float64) * step
 
 
-def _at(file: Any, group: str, path: Path) -> Any:
-    """Return the group of a file that holds the recording."""
-    try:
-        root = file[group]
-    except (KeyError, OSError) as error:
-        raise RecordingError(
-            f"{path}: nothing at '{group}'{near(group, file)}; "
-            f"there is: {', '.join(file) or 'nothing'}"
-        ) from error
-    if not isinstance(root, h5py.Group):
-        raise RecordingError(f"{path}: '{group}' is no group")
-    return root
-
-
-def _members(group: Any) -> Iterator[tuple[str, Any]]:
-    """Go through a group; links that lead nowhere are passed over."""
-    for name in group:
-        try:
-            yield name, group[name]
-        except (KeyError, OSError):
-            continue
-
-
-def _plain(value: Any) -> Any:
-    """Return an attribute as a Python value."""
-    if isinstance(value, bytes):
-        return value.decode()
-    return value.item() if isinstance(value, np.generic) else value
+def members_of(population: Sequence[str]) -> Mapping[str, npt.NDArray[np.intp]]:
+    """Return the columns of each population, ascending; '' stands for none."""
+    names, number = np.unique(np.asarray(population, dtype=np.str_), return_inverse=True)
+    order = np.argsort(number, kind="stable")
+    parts = np.split(order, np.searchsorted(number[order], np.arange(1, len(names))))
+    found = sorted(zip(names.tolist(), parts, strict=True), key=lambda pair: int(pair[1][0]))
+    return {name: columns for name, columns in found if name}

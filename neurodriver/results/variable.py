@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bisect
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -33,25 +33,34 @@ def slabs(first: int, last: int, row_bytes: int, width: int = 1) -> Iterator[sli
 class VariableLabels:
     """What describes a variable besides its values."""
 
-    source: str  # the file, for messages
+    source: str  # the file or the recorder, for messages
     name: str
     unit: str
     uids: tuple[str, ...]  # of each column of the data set
     dt: float  # time between two rows (of events: resolution of their times), s
+    members: Mapping[str, npt.NDArray[np.intp]] = field(default_factory=dict)
+    """Population -> its columns, ascending."""
 
     def columns(
         self, uids: str | Sequence[str], among: npt.NDArray[np.intp] | None = None
     ) -> npt.NDArray[np.intp]:
-        """Return the column of each uid; ``among`` are the columns that may be asked for."""
+        """Return the column of each uid, and those of each population.
+
+        A name that is a uid and a population means the uid. ``among`` are the columns that may be
+        asked for; of a population only these are returned.
+        """
         names = {uid: i for i, uid in enumerate(self.uids)}
         wanted = [uids] if isinstance(uids, str) else [str(uid) for uid in uids]
-        unknown = [uid for uid in wanted if uid not in names]
+        unknown = [uid for uid in wanted if uid not in names and uid not in self.members]
         if unknown:
             raise RecordingError(
                 f"{self.source}: no column '{unknown[0]}' in '{self.name}'"
-                f"{near(unknown[0], names)}; it holds {len(names)} uids, {len(unknown)} of "
-                f"{len(wanted)} asked for are missing"
+                f"{near(unknown[0], [*names, *self.members])}; it holds {len(names)} uids"
+                f"{self._of_populations()}, {len(unknown)} of {len(wanted)} asked for are missing"
             )
+        if any(uid not in names for uid in wanted):
+            parts = [self._members_among(uid, names, among) for uid in wanted]
+            return np.concatenate(parts)
         columns = np.array([names[uid] for uid in wanted], dtype=np.intp)
         if among is not None and not (held := np.isin(columns, among)).all():
             raise RecordingError(
@@ -59,6 +68,25 @@ class VariableLabels:
                 f"uids chosen of '{self.name}'"
             )
         return columns
+
+    def is_uid(self, name: str) -> bool:
+        """Return whether a name does not stand for a population."""
+        return name not in self.members or name in self.uids
+
+    def _members_among(
+        self, name: str, names: Mapping[str, int], among: npt.NDArray[np.intp] | None
+    ) -> npt.NDArray[np.intp]:
+        """Return the column of a uid, or those of a population that may be asked for."""
+        if name in names:
+            return self.columns(name, among)
+        columns = self.members[name]
+        return columns if among is None else among[np.isin(among, columns)]
+
+    def _of_populations(self) -> str:
+        """Return the first populations, as messages name them."""
+        names = list(self.members)
+        some = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+        return f" of the populations {some}" if names else ""
 
 
 class ColumnChoice:
@@ -78,6 +106,15 @@ class ColumnChoice:
         names = self._labels.uids
         return list(names) if self._columns is None else [names[i] for i in self._columns]
 
+    @property
+    def populations(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Population -> numbers of its columns, in the order of ``uids``."""
+        members = self._labels.members
+        if self._columns is None:
+            return dict(members)
+        found = {k: np.flatnonzero(np.isin(self._columns, v)) for k, v in members.items()}
+        return {name: columns for name, columns in found.items() if columns.size}
+
     def _some_uids(self) -> str:
         """Return the number of uids and the first of them, as `repr` shows them."""
         uids = self.uids
@@ -94,8 +131,8 @@ class Variable(ColumnChoice):
     """A recorded variable: values that are read when they are sliced, uids, times and unit.
 
     ``variable[a:b]`` are rows, ``variable[a:b, 0]`` some of a column, ``variable["n0"]`` is the
-    variable of one component, with one axis, and ``variable[["n0", "n1"]]`` that of some. NumPy and
-    matplotlib take it for an array.
+    variable of one component, with one axis, and ``variable[["n0", "n1"]]`` that of some.
+    ``variable["exc"]`` are the columns of a population. NumPy and matplotlib take it for an array.
 
     Examples
     --------
@@ -174,8 +211,10 @@ class Variable(ColumnChoice):
     def __getitem__(self, key: Any) -> Any:
         names = isinstance(key, (list, tuple, np.ndarray)) and len(key) > 0
         if isinstance(key, str) or (names and all(isinstance(item, str) for item in key)):
-            single = isinstance(key, str)
-            columns = self._labels.columns(key if single else list(key), self._columns)
+            single = isinstance(key, str) and self._labels.is_uid(key)
+            columns = self._labels.columns(
+                key if isinstance(key, str) else list(key), self._columns
+            )
             return self._changed(_columns=columns, _single=single)
         if self._single:
             key = (*key, 0) if isinstance(key, tuple) else (key, 0)

@@ -23,7 +23,9 @@ from ..recorders.base import Recorder
 from ..version import __version__
 from .checkpoints import Checkpoints
 from .live_values import LiveValues
+from .progress import Progress, end_progress, step_progress
 from .simulation import Attributes, Member, Simulation
+from .summary import lpu_html
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
 
@@ -199,7 +201,7 @@ class LPU(LiveValues, Checkpoints):
         self,
         steps: int | None = None,
         duration: float | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: bool | Progress | None = None,
     ) -> LPU:
         """Run from here and close the recordings.
 
@@ -209,17 +211,23 @@ class LPU(LiveValues, Checkpoints):
             Number of steps; or give
         duration : float
             seconds, rounded to whole steps.
-        progress : callable, optional
-            Gets the number of steps that each call into compiled code has done.
+        progress : bool or callable, optional
+            True shows a bar. A callable gets the number of steps that each call into compiled
+            code has done.
         """
         steps = whole_steps(steps, duration, self.dt)
+        shown = step_progress(progress, steps, self.dt)
         try:
             if not self.simulation.started:
                 self.start(steps)
-            self.advance(steps, progress)
+            self.advance(steps, shown)
         finally:
+            end_progress(shown, progress)
             self.finish()
         return self
+
+    def _repr_html_(self) -> str:
+        return lpu_html(self)
 
     def finish(self) -> None:
         """Write out and close the recordings."""

@@ -186,6 +186,11 @@ class Simulation:
         if self.started:
             raise NeurodriverError("LPU: started already; finish() ends a run")
         self.check_whole()
+        for _, feed in self.feeds:
+            if feed.plan is None:
+                feed.recorder.check()
+        for one in self._inputs.inputs:
+            one.check()
         try:
             for member, feed in self.feeds:
                 self._failed = feed.recorder

@@ -76,7 +76,7 @@ def in_file(rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):
             path = Path(folder, "ours.h5")
-            recorder = nd.HDF5Recorder(path, [("V", None)])
+            recorder = nd.HDF5Recorder(path, [("V", None)], overwrite=True)
             with nd.LPU(lif, DT, [nd.StepInput("I", lif.uids, 3.0)], [recorder]) as lpu:
                 begin = time.perf_counter()
                 lpu.run(steps=steps)
@@ -178,7 +178,7 @@ def sampled(table: Table) -> Row:
             with table.lpu(made, DT, lif_ampa.current(made)) as lpu:
                 lpu.advance(steps // 4)
                 without.append(one_run(lpu, steps, finish=True))
-            recorder = nd.HDF5Recorder(path, [("V", None)], interval)
+            recorder = nd.HDF5Recorder(path, [("V", None)], interval, overwrite=True)
             with table.lpu(made, DT, lif_ampa.current(made), [recorder]) as lpu:
                 lpu.start(steps // 4 + steps)
                 lpu.advance(steps // 4)
@@ -201,7 +201,7 @@ def full_rate(table: Table) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "ours.h5")
         for _ in range(table.rounds + 1):
-            recorder = nd.HDF5Recorder(path, [("V", None)])
+            recorder = nd.HDF5Recorder(path, [("V", None)], overwrite=True)
             with table.lpu(lif, DT, [nd.StepInput("I", lif.uids, 3.0)], [recorder]) as lpu:
                 lpu.start(steps)
                 ours.append(one_run(lpu, steps, finish=True).wall * steps)

@@ -77,7 +77,7 @@ CURRENTS: dict[str, Make] = {
     "user": lambda _: [Wave(0)],
     "user, last values repeated": lambda _: [Wave(1)],
     "recorded": lambda folder: [
-        nd.RecordedInput(nd.StepInput("I", INTO, LEVEL), folder / "own.h5", 3)
+        nd.RecordedInput(nd.StepInput("I", INTO, LEVEL), folder / "own.h5", 3, overwrite=True)
     ],
     "several": lambda _: [
         nd.StepInput("I", INTO, LEVEL, 2e-3),

@@ -65,7 +65,7 @@ def values(path: Path) -> Values:
 
 def run(path: Path) -> Values:
     """Run an experiment in this process and return all rows."""
-    return values(nd.load_experiment(path).run())
+    return values(nd.load_experiment(path, overwrite=True).run())
 
 
 def test_two_eyes(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_two_eyes(tmp_path: Path) -> None:
     expected = run(path)
     for variable in ("x", "I"):
         assert_independent(expected[f"left/{variable}"], expected[f"right/{variable}"])
-    mpiexec(2, ["-m", "neurodriver", "run", str(path)], 120)
+    mpiexec(2, ["-m", "neurodriver", "run", "-f", str(path)], 120)
     found = values(tmp_path / "eyes.h5")
     assert found.keys() == expected.keys() == {"left/x", "left/I", "right/x", "right/I"}
     for name, rows in expected.items():

@@ -78,7 +78,8 @@ def test_wiring_matters(tmp_path: Path) -> None:
     """Without the pattern, or with another delay, the right LPU does something else."""
     found = []
     for text in (WHOLE, WHOLE.replace("delay = 2e-4", "delay = 4e-4"), HEAD + LEFT + RIGHT):
-        found.append(values(nd.load_experiment(write(tmp_path, text)).run())["right/V"])
+        experiment = nd.load_experiment(write(tmp_path, text), overwrite=True)
+        found.append(values(experiment.run())["right/V"])
     for other in found[1:]:
         assert np.abs(found[0] - other).max() > 1e-6
 
@@ -134,7 +135,7 @@ def test_every_form_of_a_pattern(tmp_path: Path, form: str) -> None:
     )
     sys.modules.pop("mine", None)
     text = HEAD + LEFT + RIGHT + "[[pattern]]\n" + PATTERNS[form]
-    found = values(nd.load_experiment(write(tmp_path, text)).run())
+    found = values(nd.load_experiment(write(tmp_path, text), overwrite=True).run())
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, name)
 
@@ -169,7 +170,7 @@ mode = 1
 class = "RampInput"
 variable = "I"
 uids = { model = "LeakyIAF", match = "n[02]" }
-start_time = 0.0
+start = 0.0
 duration = 0.01
 start_value = 0.0
 stop_value = [1.0, 2.0]
@@ -306,13 +307,33 @@ def test_run_and_check(tmp_path: Path, capsys: Capture) -> None:
     assert "--duration" in capsys.readouterr().err
 
 
-def test_runs_replace_each_other(tmp_path: Path) -> None:
-    """A second run leaves nothing of the first, also not of LPUs that it does not record."""
+def test_a_run_replaces_another_one_only_on_demand(tmp_path: Path, capsys: Capture) -> None:
+    """Nothing is touched by default; on demand, nothing of the first run is left.
+
+    Also not of LPUs that the second run does not record.
+    """
     output = nd.load_experiment(write(tmp_path)).run()
+    files = {path: path.read_bytes() for path in tmp_path.glob("*.h5")}
+    assert len(files) == 3
     text = WHOLE.replace('record = { V = "all", g = ["s1", "s0"] }', "record = {}")
-    nd.load_experiment(write(tmp_path, text)).run()
+    path = write(tmp_path, text)
+    with pytest.raises(nd.NeurodriverError, match=r"a recording of 0.03 s already.*overwrite=True"):
+        nd.load_experiment(path).run()
+    assert main(["run", str(path)]) == 1 and "-f" in capsys.readouterr().err
+    assert main(["check", str(path)]) == 0
+    output.unlink()  # what an LPU recorded counts on its own
+    assert main(["run", str(path)]) == 1
+    assert f"{tmp_path / 'experiment.left.h5'}: there is" in capsys.readouterr().err
+    output.write_bytes(files[output])
+    assert {p: p.read_bytes() for p in tmp_path.glob("*.h5")} == files
+    assert main(["run", str(path), "-f"]) == 0
     with nd.open(output) as recording:
         assert list(recording.lpus) == ["left"] and not recording.missing
+    said = text.replace("dt = 1e-4", "dt = 1e-4\noverwrite = true")
+    assert said != text
+    nd.load_experiment(write(tmp_path, said)).run()
+    with pytest.raises(nd.NeurodriverError, match="line 2: overwrite: must be true or false"):
+        nd.load_experiment(write(tmp_path, said.replace("= true", '= "yes"')))
 
 
 FAULTS: dict[str, tuple[str, str, str]] = {

@@ -155,7 +155,7 @@ def blocks_of(case: Case) -> Iterator[Block]:
 def simulate(path: Path, case: Case, ledger: Ledger) -> None:
     """The run that will be killed."""
     hdf5.EVENTS_LEAST, hdf5.EVENTS_MOST, hdf5.UNKNOWN_BYTES = 300, 300, 1
-    recorder = Watched(path, [], case.interval)
+    recorder = Watched(path, [], case.interval, overwrite=True)
     recorder.ledger = ledger
     ledger.put[-2] = time.monotonic()
     ledger.stage = OPENING

@@ -135,11 +135,11 @@ def test_uids_survive(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "out.h5") as file:
         assert file["V/uids"][()].tolist() == [uid.encode() for uid in NAMES]
     wanted = [word for uid in NAMES for word in ("-r", f"V:{uid}")]
-    assert run(path, *wanted) == 0
+    assert run(path, "-f", *wanted) == 0
     with Recording(tmp_path / "out.h5") as recording:
         assert recording.uids("V") == NAMES
     given = write_input(tmp_path / "in.h5", I=(NAMES, np.ones((5, len(NAMES)))))
-    assert run(path, "-i", given) == 0
+    assert run(path, "-f", "-i", given) == 0
 
 
 def start(circuit: Path, *more: str, cwd: Path | None = None) -> subprocess.Popen[str]:

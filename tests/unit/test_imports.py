@@ -18,7 +18,7 @@ H5PY = {
     "recorders/hdf5.py",
     "recorders/preallocated.py",
     "results/joint.py",
-    "results/recording.py",
+    "results/sources.py",
     "plot/recording.py",
     "inputs/file.py",
     "compat/legacy/inputs.py",

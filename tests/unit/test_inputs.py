@@ -27,7 +27,7 @@ from neurodriver import (
     StepInput,
     UserInput,
 )
-from neurodriver.errors import InputError
+from neurodriver.errors import CircuitWarning, InputError
 
 DT = 1e-4
 
@@ -68,6 +68,12 @@ def test_ramp_values() -> None:
     assert (got[7:] == [0.3, 4.1]).all()
     down = values(RampInput("I", ["a"], 0.0, 2e-4, 3.0, -3.0), 4)
     np.testing.assert_allclose(down[:, 0], [3.0, 0.0, -3.0, -3.0])
+    said = {"start_value": 0.1, "stop_value": [0.3, 4.1]}
+    by_stop = RampInput("I", ["a", "b"], start=2e-4, stop=6e-4, **said)
+    np.testing.assert_allclose(values(by_stop, 9), got, rtol=1e-12)
+    with pytest.warns(CircuitWarning, match=r"start_time is called start now; 0.0002 s is taken"):
+        old = RampInput("I", ["a", "b"], start_time=2e-4, duration=4e-4, **said)
+    np.testing.assert_array_equal(values(old, 9), got)
 
 
 @pytest.mark.parametrize("kind", [float, np.float32, int, bool])
@@ -230,7 +236,12 @@ def test_user_input() -> None:
         (lambda: StepInput("I", ["a"], float("nan")), "finite, got nan"),
         (lambda: StepInput("I", ["a"], 1.0, float("nan")), "start and stop must be seconds"),
         (lambda: RampInput("I", ["a"], 0.0, 0.0, 1.0, 2.0), "duration must be positive"),
-        (lambda: RampInput("I", ["a"], float("inf"), 1.0, 1.0, 2.0), "start_time"),
+        (lambda: RampInput("I", ["a"], float("inf"), 1.0, 1.0, 2.0), "start must be finite"),
+        (lambda: RampInput("I", ["a"], 0.0, 1.0, 1.0), "stop_value is missing"),
+        (lambda: RampInput("I", ["a"], 0.5, None, 1.0, 2.0), "either stop or duration"),
+        (lambda: RampInput("I", ["a"], 0.5, 1.0, 1.0, 2.0, stop=2.0), "either stop or duration"),
+        (lambda: RampInput("I", ["a"], 0.5, None, 1.0, 2.0, stop=0.5), "stop must be after 0.5, s"),
+        (lambda: RampInput("I", ["a"], 0.5, 1.0, 1.0, 2.0, start_time=0.5), "give start alone"),
         (lambda: RampInput("I", ["a"], 0.0, 1.0, [1.0, 2.0], 2.0), "a number or 1 of them"),
         (lambda: ArrayInput({"I": (["a"], np.ones(3))}), r"\(steps, 1\)"),
         (lambda: ArrayInput({"I": (["a"], [["x"]])}), "data must be numbers"),

@@ -39,7 +39,7 @@ def make(
     phase = np.arange(steps)[:, None] / 50 + np.arange(max(neurons, cells)) / 7
     wave = -60 + 10 * np.sin(2 * np.pi * phase)
     step, index = np.nonzero((phase[1:, :neurons] // 1) > (phase[:-1, :neurons] // 1))
-    recorder = HDF5Recorder(path, [])
+    recorder = HDF5Recorder(path, [], overwrite=True)
     recorder.open(RecordingPlan(DT, None, 1, np.dtype("f8"), columns, {}))
     if not silent:
         rows = {"V": wave[:, :neurons], "g": (wave + 60)[:, :cells]}
@@ -203,7 +203,7 @@ def test_lines_and_marks_are_the_values(tmp_path: Path) -> None:
 def test_a_time_window(tmp_path: Path) -> None:
     """Only rows and events of the window are drawn, and the axis shows it."""
     path = make(tmp_path / "run.h5")
-    figure = drawn(path, uids=["n3", "n1"], between=(0.1, 0.2))
+    figure = drawn(path, uids=["n3", "n1"], start=0.1, stop=0.2)
     traces, raster = figure.axes
     assert traces.get_xlim() == (100, 200)
     np.testing.assert_allclose(traces.lines[0].get_xdata(), np.arange(100.0, 200.0))
@@ -215,7 +215,20 @@ def test_a_time_window(tmp_path: Path) -> None:
     np.testing.assert_allclose(raster.lines[0].get_xdata(), inside * 1e3)
     for window in ((0.2, 0.2), (0.3, 0.2), (0, float("inf"))):
         with pytest.raises(NeurodriverError, match="time window"):
-            plot_recording(path, tmp_path / "x.png", between=window)
+            plot_recording(path, tmp_path / "x.png", start=window[0], stop=window[1])
+    late = drawn(path, uids=["n3"], start=0.1).axes[0]  # until the end
+    np.testing.assert_array_equal(late.lines[0].get_xdata()[:100], traces.lines[0].get_xdata())
+
+
+def test_the_old_form_of_a_time_window(tmp_path: Path) -> None:
+    """``between`` gives the same figure, and says what it is called now."""
+    path = make(tmp_path / "run.h5")
+    new = plot_recording(path, tmp_path / "new.png", start=0.1, stop=0.2).read_bytes()
+    with pytest.warns(DeprecationWarning, match=r"between=\(0.1, 0.2\) is start=0.1, stop=0.2 now"):
+        old = plot_recording(path, tmp_path / "old.png", between=(0.1, 0.2)).read_bytes()
+    assert old == new
+    with pytest.raises(NeurodriverError, match="not both"):
+        plot_recording(path, tmp_path / "x.png", between=(0.1, 0.2), start=0.1)
 
 
 def test_spikes_of_an_old_file_are_a_raster(tmp_path: Path) -> None:
@@ -244,7 +257,7 @@ def test_the_command_draws_figures_and_movies(
     from PIL import Image
 
     path = make(tmp_path / "run.h5")
-    said = ["plot", str(path), "-v", "V", "-u", "n2", "--from", "0.1", "--to", "0.2"]
+    said = ["plot", str(path), "-v", "V", "-u", "n2", "--start", "0.1", "--stop", "0.2"]
     assert main([*said, "-o", str(tmp_path / "a.svg")]) == 0
     text = (tmp_path / "a.svg").read_text()
     assert "n2" in text and "n3" not in text and "180" in text and "spike" not in text
@@ -256,3 +269,10 @@ def test_the_command_draws_figures_and_movies(
     assert main(said) == 2 and "--movie" in capsys.readouterr().err
     assert main([*said[:-1], "0.05", "-o", "x.png"]) == 1
     assert "from 0.1 to 0.05 s is empty" in capsys.readouterr().err
+    old = [{"--start": "--from", "--stop": "--to"}.get(word, word) for word in said]
+    assert main([*old, "-o", str(tmp_path / "old.svg")]) == 0
+    said_then = capsys.readouterr().err
+    assert "--from is called --start now" in said_then and "--to is called --stop" in said_then
+    assert "180" in (tmp_path / "old.svg").read_text()
+    assert main([*said, "--to", "0.3", "-o", "x.png"]) == 2
+    assert "give --stop alone" in capsys.readouterr().err

@@ -211,6 +211,30 @@ def test_wrong(tmp_path: Path) -> None:
             lpu.run(steps=10)
 
 
+def test_an_existing_file_is_kept(tmp_path: Path) -> None:
+    """A file of an earlier run is refused before any file changes, and replaced on demand."""
+    path, beside = tmp_path / "x.h5", tmp_path / "beside.h5"
+    beside.write_text("precious")
+
+    def run(**given: bool) -> None:
+        recorders = [] if given else [HDF5Recorder(beside, [("V", None)], overwrite=path.exists())]
+        one = RecordedInput(StepInput("I", UIDS, 1.0), path, **given)
+        with LPU(circuit(), DT, one, recorders) as lpu:
+            lpu.run(steps=10)
+
+    with pytest.raises(RecordingError, match=r"beside\.h5: there is a file already"):
+        run()
+    assert not path.exists() and beside.read_text() == "precious"
+    sample(path)
+    before = path.read_bytes(), path.stat().st_ino
+    with pytest.raises(RecordingError, match=r"x\.h5: there is .* already.*overwrite=True"):
+        run()
+    assert (path.read_bytes(), path.stat().st_ino) == before
+    assert beside.read_text() == "precious"
+    run(overwrite=True)
+    assert path.stat().st_ino != before[1]
+
+
 # ---- replay --------------------------------------------------------------------------------
 
 

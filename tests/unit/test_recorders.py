@@ -120,7 +120,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Record
     def build(interval: int = 1) -> Recorder:
         if request.param == "memory":
             return MemoryRecorder(REQUESTS, interval)
-        return HDF5Recorder(tmp_path / "run.h5", REQUESTS, interval)
+        return HDF5Recorder(tmp_path / "run.h5", REQUESTS, interval, overwrite=True)
 
     return build
 
@@ -300,7 +300,7 @@ def test_any_cut_gives_the_same_recording(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "cut.h5"
     plan = make_plan(planned, interval)
-    for recorder in (MemoryRecorder(REQUESTS), HDF5Recorder(path, REQUESTS)):
+    for recorder in (MemoryRecorder(REQUESTS), HDF5Recorder(path, REQUESTS, overwrite=True)):
         record(recorder, plan, cuts)
         check(read(recorder), plan, cuts[-1] if cuts else 0)
 
@@ -452,7 +452,7 @@ def test_a_run_replaces_the_file_of_the_last_one(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     record(HDF5Recorder(path, REQUESTS), make_plan(500), [500])
     with h5py.File(path, "r") as old:  # an open reader keeps what it has
-        record(HDF5Recorder(path, REQUESTS), make_plan(20), [20])
+        record(HDF5Recorder(path, REQUESTS, overwrite=True), make_plan(20), [20])
         assert old["V/data"].shape == (500, 7)
         assert old["V/data"][499, 0] == 499 * 16
     check(read(HDF5Recorder(path, [])), make_plan(20), 20)
@@ -477,7 +477,7 @@ def test_a_failed_start_leaves_the_old_file(
 
     monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(RecordingError, match=r"run\.h5: cannot create.*denied; choose a folder"):
-        HDF5Recorder(path, REQUESTS).open(make_plan(10))
+        HDF5Recorder(path, REQUESTS, overwrite=True).open(make_plan(10))
     assert path.read_text() == "precious" and os.listdir(tmp_path) == ["run.h5"]
 
 
@@ -546,7 +546,7 @@ def test_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_recorders_of_one_file_are_noticed(tmp_path: Path) -> None:
     plan = make_plan(10)
-    one, two = (HDF5Recorder(tmp_path / "run.h5", REQUESTS) for _ in range(2))
+    one, two = (HDF5Recorder(tmp_path / "run.h5", REQUESTS, overwrite=True) for _ in range(2))
     one.open(plan)
     two.open(plan)
     (block,) = blocks(plan, [10])
@@ -708,3 +708,52 @@ def test_only_the_hdf5_recorder_imports_h5py() -> None:
             if any(m.split(".")[0] == "h5py" for m in modules):
                 importing.add(path.name)
     assert importing == {"preallocated.py"}
+
+
+# ---- files that are there --------------------------------------------------------------------
+
+
+def test_an_existing_recording_is_kept(tmp_path: Path) -> None:
+    """Neither a new run nor the same recorder replaces a recording without being asked to."""
+    path = tmp_path / "run.h5"
+    recorder = HDF5Recorder(path, REQUESTS)
+    record(recorder, make_plan(50), [50])
+    before = path.read_bytes()
+    for again in (recorder, HDF5Recorder(path, REQUESTS), HDF5Recorder(str(path), [])):
+        with pytest.raises(RecordingError, match=r"run\.h5: there is a recording of 0.005 s.*-f"):
+            again.open(make_plan(20))
+        with pytest.raises(RecordingError, match="overwrite=True"):
+            again.check()
+        assert not again.is_open
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.h5"]
+    (tmp_path / "link.h5").symlink_to(path)
+    with pytest.raises(RecordingError, match=r"link\.h5: there is a recording"):
+        HDF5Recorder(tmp_path / "link.h5", []).open(make_plan(20))
+
+
+def test_what_is_no_recording_is_kept_too(tmp_path: Path) -> None:
+    """Also a text, an HDF5 file of others, and what a killed run left."""
+    (tmp_path / "text").write_text("precious")
+    (tmp_path / "empty").write_text("")
+    with h5py.File(tmp_path / "other", "w") as file:
+        file["V/data"] = np.zeros((0, 3))
+    living = HDF5Recorder(tmp_path / "living", REQUESTS)
+    living.open(make_plan(30))
+    cases = {"text": "a file", "empty": "a file", "other": "a file"}
+    cases["living"] = "a recording of 0 s, whose run goes on or was killed,"
+    for name, what in cases.items():
+        with pytest.raises(RecordingError, match=f"{name}: there is {what} already"):
+            HDF5Recorder(tmp_path / name, REQUESTS).open(make_plan(10))
+    assert (tmp_path / "text").read_text() == "precious"
+    for block in blocks(make_plan(30), [10, 30]):
+        living.append(block)
+    living.close()
+    check(read(living), make_plan(30), 30)
+
+
+def test_a_recording_without_a_step_is_replaced(tmp_path: Path) -> None:
+    """A run that failed before its first step does not make the next one fail."""
+    recorder = HDF5Recorder(tmp_path / "run.h5", REQUESTS)
+    record(recorder, make_plan(20), [])
+    record(recorder, make_plan(20), [20])
+    check(read(recorder), make_plan(20), 20)

@@ -1,0 +1,223 @@
+"""Where a `Recording` reads from: the groups of an HDF5 file, or the arrays of a recorder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import h5py
+import numpy as np
+
+from ..errors import RecordingError, near
+from .variable import Times
+
+
+class StoredVariable(Protocol):
+    """A variable as a source holds it; only what is asked for is read."""
+
+    @property
+    def data(self) -> Any:
+        """Rows (rows, n) that can be sliced; of events a mapping of ``time`` and ``index``."""
+
+    @property
+    def events(self) -> bool:
+        """Whether it is stored as events."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the values; empty if the source does not say."""
+
+    @property
+    def count(self) -> int | None:
+        """Number of valid rows or events; None if all are valid."""
+
+    @property
+    def steps(self) -> int | None:
+        """Steps that were searched for events; None if the source does not say."""
+
+    @property
+    def times(self) -> Times | None:
+        """Function that gives the times of rows; None if the source holds none."""
+
+    def uids(self) -> list[str]:
+        """Return the component of each column."""
+
+    def population(self) -> list[str] | None:
+        """Return the population of each column, '' where it is in none; None without any."""
+
+
+class RecordingSource(Protocol):
+    """What a `Recording` shows.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    path : Path or None
+        The file, if it is one.
+    attributes : mapping
+        ``dt``, ``sample_interval``, ``start_time``, and where the recording comes from.
+    variables : sequence of str
+    """
+
+    name: str
+    path: Path | None
+    attributes: Mapping[str, Any]
+    variables: Sequence[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether values can be read."""
+
+    @property
+    def complete(self) -> bool:
+        """False if the run was killed or still goes on."""
+
+    def variable(self, name: str) -> StoredVariable:
+        """Return one of ``variables``."""
+
+    def close(self) -> None:
+        """Release what the source holds."""
+
+
+class FileVariable:
+    """A group of an HDF5 file."""
+
+    def __init__(self, group: Any, where: str) -> None:
+        self._group, self._where = group, where
+
+    @property
+    def data(self) -> Any:
+        """Data set of rows, or the group of events."""
+        return self._group["data"]
+
+    @property
+    def events(self) -> bool:
+        """Whether it is stored as events."""
+        return isinstance(self.data, h5py.Group)
+
+    @property
+    def unit(self) -> str:
+        """Unit of the values."""
+        return str(plain(self.data.attrs.get("units", "")))
+
+    @property
+    def count(self) -> int | None:
+        """Number of valid rows or events."""
+        return self._number("valid_events" if self.events else "valid_rows")
+
+    @property
+    def steps(self) -> int | None:
+        """Steps that were searched for events."""
+        return self._number("valid_steps")
+
+    def _number(self, name: str) -> int | None:
+        return int(self._group[name][()]) if name in self._group else None
+
+    @property
+    def times(self) -> Times | None:
+        """Function that gives the times of rows."""
+        if "time" not in self._group:
+            return None
+        return lambda low, high: np.asarray(self._group["time"][low:high], np.float64)
+
+    def uids(self) -> list[str]:
+        """Return the component of each column."""
+        if "uids" not in self._group:
+            raise RecordingError(f"{self._where}/uids' is missing")
+        return self._texts("uids")
+
+    def population(self) -> list[str] | None:
+        """Return the population of each column."""
+        return self._texts("population") if "population" in self._group else None
+
+    def _texts(self, name: str) -> list[str]:
+        values = self._group[name][()].tolist()
+        return [v.decode() if isinstance(v, bytes) else str(v) for v in values]
+
+
+class FileSource:
+    """An HDF5 file, opened for reading.
+
+    Parameters
+    ----------
+    path : path
+    group : str
+        Where in the file the recording is; links to other files are followed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], group: str = "/") -> None:
+        self.path = Path(path)
+        self.name = str(self.path)
+        if not self.path.is_file():
+            raise RecordingError(f"{self.path}: no such file")
+        try:
+            # No lock: it fails on some network file systems, and valid data never change.
+            self.file: Any = h5py.File(self.path, "r", locking=False)
+        except OSError as error:
+            raise RecordingError(f"{self.path}: cannot be read as HDF5: {error}") from error
+        try:
+            self.root = _at(self.file, group, self.path)
+            groups = {k: g for k, g in _members(self.root) if isinstance(g, h5py.Group)}
+            self.variables: Sequence[str] = tuple(k for k, g in groups.items() if "data" in g)
+            self.several = [k for k, g in groups.items() if "metadata" in g]
+            metadata = self.root.get("metadata")
+            told = {} if metadata is None else dict(metadata.attrs)
+            self.attributes: Mapping[str, Any] = {k: plain(v) for k, v in told.items()}
+        except BaseException:
+            self.file.close()
+            raise
+
+    @property
+    def is_open(self) -> bool:
+        """Whether values can be read."""
+        return bool(self.file)
+
+    @property
+    def complete(self) -> bool:
+        """False if the run was killed or still goes on."""
+        group = self.root[self.variables[0]]
+        counted = "valid_rows" in group or "valid_events" in group
+        return not counted or bool(self.root["metadata"][()])
+
+    def variable(self, name: str) -> FileVariable:
+        """Return one of ``variables``."""
+        return FileVariable(self.root[name], f"{self.name}: '{name}")
+
+    def close(self) -> None:
+        """Close the file, and the one behind a link."""
+        if self.file and self.root:
+            self.root.file.close()
+        self.file.close()
+
+
+def _at(file: Any, group: str, path: Path) -> Any:
+    """Return the group of a file that holds the recording."""
+    try:
+        root = file[group]
+    except (KeyError, OSError) as error:
+        raise RecordingError(
+            f"{path}: nothing at '{group}'{near(group, file)}; "
+            f"there is: {', '.join(file) or 'nothing'}"
+        ) from error
+    if not isinstance(root, h5py.Group):
+        raise RecordingError(f"{path}: '{group}' is no group")
+    return root
+
+
+def _members(group: Any) -> Iterator[tuple[str, Any]]:
+    """Go through a group; links that lead nowhere are passed over."""
+    for name in group:
+        try:
+            yield name, group[name]
+        except (KeyError, OSError):
+            continue
+
+
+def plain(value: Any) -> Any:
+    """Return an attribute as a Python value."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.item() if isinstance(value, np.generic) else value
