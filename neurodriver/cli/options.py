@@ -30,6 +30,23 @@ def positive(unit: str) -> Callable[[click.Context, click.Parameter, float | Non
     return check
 
 
+UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Return a time such as 60s, 5min or 2h in seconds."""
+    if value is None:
+        return None
+    number = value.rstrip("abcdefghijklmnopqrstuvwxyz")
+    try:
+        time = float(number) * UNITS[value[len(number) :] or "s"]
+    except (ValueError, KeyError):
+        time = 0.0
+    if not 0 < time < float("inf"):
+        raise click.BadParameter(f"must be a time such as 60s, 5min or 2h, got {value!r}")
+    return time
+
+
 def refuse_options(allowed: Iterable[str]) -> None:
     """Refuse options that an experiment file tells itself."""
     context = click.get_current_context()

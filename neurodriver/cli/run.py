@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from ..model.loading import load_models
 from ..plan.target import TARGETS
 from . import experiments, options
 from .reports import Pace, check_trace, profiled, tell
+
+if TYPE_CHECKING:
+    from ..run.lpu import LPU
 
 LONGEST_RUN = 2**53
 """Steps whose times are exact."""
@@ -38,6 +41,10 @@ LONGEST_RUN = 2**53
               help="HDF5 file to write.")  # fmt: skip
 @click.option("-f", "--force", is_flag=True,
               help="Replace a recording that is there already.")  # fmt: skip
+@click.option("--checkpoint", "every", callback=options.seconds, metavar="TIME",
+              help="Save a checkpoint beside OUTPUT each TIME: 60s, 5min, 2h.")  # fmt: skip
+@click.option("--resume", is_flag=True,
+              help="Go on from the checkpoint beside OUTPUT, and with the recording.")  # fmt: skip
 @click.option("--sample-interval", type=click.IntRange(1), default=1, show_default=True,
               help="Steps per recorded row.")  # fmt: skip
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64",
@@ -91,14 +98,16 @@ def _run_circuit(given: dict[str, Any]) -> None:
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
         raise NeurodriverError(f"{output}: the recording would overwrite an input; name another -o")
-    if not given["force"]:
+    saved = output.with_suffix(".checkpoint.h5")
+    if not given["force"] and not given["resume"]:
         refuse_existing(output)
     steps = _steps(given["duration"], given["dt"], given["sample_interval"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
     mode = 1 if given["input_mode"] == "repeat" else 0
     inputs = [file_input(path, circuit, mode) for path in given["inputs"]]
     requests = _requests(circuit, given["record"])
-    recorder = HDF5Recorder(output, requests, given["sample_interval"], given["force"])
+    replace = given["force"] or given["resume"]
+    recorder = HDF5Recorder(output, requests, given["sample_interval"], replace)
     words = click.get_current_context().obj or sys.argv
     try:
         lpu = LPU(
@@ -120,18 +129,33 @@ def _run_circuit(given: dict[str, Any]) -> None:
             make_slots(circuit, one.targets, str(path))
         raise
     with lpu:
+        if given["resume"]:
+            _resume(lpu, saved, steps)
         ready = time.perf_counter() - begin
         click.echo(f"{circuit}; {steps:,} steps of {given['dt']:g} s; ready in {ready:.2f} s")
-        pace = Pace(steps, given["dt"])
+        pace = Pace(steps - lpu.step, given["dt"])
         pace.start()
+        keep = {"checkpoint": saved, "every": given["every"]} if given["every"] else {}
         try:
-            lpu.run(steps, progress=pace)
+            lpu.run(steps - lpu.step, progress=pace, **keep)
         except KeyboardInterrupt:
             message = f"interrupted after {lpu.step:,} of {steps:,} steps"
             raise NeurodriverError(f"{message}; the recording holds them") from None
         finally:
             pace.close()
     pace.tell(output)
+
+
+def _resume(lpu: LPU, saved: Path, steps: int) -> None:
+    """Go on from a checkpoint, if there is one yet."""
+    if not saved.exists():
+        click.echo(f"{saved}: no checkpoint yet; the run begins at step 0")
+        return
+    lpu.resume(saved)
+    if lpu.step > steps:
+        asked = f"--duration asks for {steps:,}"
+        raise NeurodriverError(f"{saved}: {lpu.step:,} steps are done; {asked}")
+    click.echo(f"{saved}: goes on at step {lpu.step:,}")
 
 
 def _steps(duration: float, dt: float, interval: int) -> int:

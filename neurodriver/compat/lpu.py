@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -241,8 +242,13 @@ time_sync, control_inteface
         steps: int | None = None,
         duration: float | None = None,
         progress: bool | Progress | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        every: float = 60.0,
     ) -> LPU:
         """Run ``pre_run``, the steps and ``post_run``; arguments as for `neurodriver.LPU.run`."""
+        if checkpoint is not None:
+            raise NeurodriverError("LPU.run: classes of old scripts have no checkpoints")
         count = native.whole_steps(steps, duration, self.dt)
         self._planned = count
         stepped = any(

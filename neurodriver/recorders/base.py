@@ -161,6 +161,8 @@ class Recorder(ABC):
         appended in another thread.
     copies : bool
         Whether appending rows copies them, and so takes time of a core.
+    outlives : bool
+        Whether another process can go on with the recording.
     lenient : bool
         Whether uids that do not update their variable are left out, with a warning; and whether
         ``uids`` None takes hidden components, too, and may mean nothing.
@@ -168,6 +170,7 @@ class Recorder(ABC):
 
     per_step = False
     copies = True
+    outlives = False
     lenient = False
 
     def __init__(

@@ -63,6 +63,8 @@ class HDF5Recorder(Recorder):
     For recordings of many gigabytes, two recorders with a file each spare that.
     """
 
+    outlives = True
+
     def __init__(
         self,
         filename: str | os.PathLike[str],

@@ -25,6 +25,7 @@ class Checkpoints:
     circuit: Circuit
     first_circuit: Circuit
     inputs: list[Input]
+    recorders: list[Recorder]
     simulation: Simulation
     random_namespace: str
     managed: bool
@@ -59,6 +60,8 @@ class Checkpoints:
         """
         if self.managed:
             raise StateError("an LPU of a Manager is saved by Manager.save")
+        for recorder in self.recorders:  # no recording is behind the checkpoint
+            recorder.settle()
         snapshot, circuit = snapshot_of(self.simulation), self.current_circuit()
         write_checkpoint(
             Path(path), circuit, snapshot, self.random_namespace, injected_by(self.inputs)
@@ -106,6 +109,26 @@ class Checkpoints:
         compare_inputs(str(path), saved.inputs, injected_by(lpu.inputs))
         go_on_from(lpu.simulation, state)
         return lpu
+
+    def resume(self, path: str | Path) -> None:
+        """Go on from a checkpoint of the same circuit, before the first step.
+
+        Recordings in files go on, too: what they hold of later steps is forgotten. Other recorders
+        begin here.
+
+        Raises
+        ------
+        NeurodriverError
+            For a checkpoint of another circuit, dt, dtype or seed, or a recording that ends before.
+        """
+        saved = Checkpoint(Path(path), [group.model for group in self.circuit.groups])
+        if saved.circuit.digest != self.circuit.digest:
+            raise StateError(f"{path}: was saved of another circuit than {self.circuit.name}")
+        compare_inputs(str(path), saved.inputs, injected_by(self.inputs))
+        go_on_from(self.simulation, saved.snapshot)
+        for _, feed in self.simulation.feeds:
+            if feed.recorder.outlives:
+                feed.go_on()
 
     def reset(self, keep: Sequence[str] = ()) -> None:
         """Go back to step 0: states as the circuit declares them, nothing on its way.

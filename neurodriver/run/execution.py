@@ -153,6 +153,11 @@ class RecorderFeed:
             else:
                 self.probes.append(Probe(*head, recorder.sample_interval, None, 0))
 
+    def go_on(self) -> None:
+        """Take up a recording that another process began at step 0."""
+        run = self._dt, None, self.recorder.sample_interval, self._dtype
+        self.plan = RecordingPlan(*run, tuple(self.columns), {})
+
     def open(self, step: int, steps: int | None, attributes: dict[str, str | int | float]) -> None:
         """Begin the recording for so many steps from a step, or go on with that of the last run."""
         recorder = self.recorder
@@ -162,7 +167,7 @@ class RecorderFeed:
             recorder.open(self.plan)
             return
         every = None if steps is None else step + steps - self.plan.first_step
-        self.plan = replace(self.plan, steps=every)
+        self.plan = replace(self.plan, steps=every, attributes=attributes)
         recorder.reopen(self.plan, step)
 
     @property

@@ -24,6 +24,7 @@ from ..version import __version__
 from .checkpoints import Checkpoints
 from .live_values import LiveValues
 from .progress import Progress, end_progress, step_progress
+from .saving import advance_saving
 from .simulation import Attributes, Member, Simulation
 from .summary import lpu_html
 
@@ -202,8 +203,13 @@ class LPU(LiveValues, Checkpoints):
         steps: int | None = None,
         duration: float | None = None,
         progress: bool | Progress | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        every: float = 60.0,
     ) -> LPU:
-        """Run from here and close the recordings.
+        """Run from here and close the recordings; the next run goes on with them.
+
+        Ctrl-C ends the run after a whole step.
 
         Parameters
         ----------
@@ -214,13 +220,20 @@ class LPU(LiveValues, Checkpoints):
         progress : bool or callable, optional
             True shows a bar. A callable gets the number of steps that each call into compiled
             code has done.
+        checkpoint : path, optional
+            File that is saved during the run and at its end; see `save` and `resume`.
+        every : float
+            Seconds of real time from one to the next.
         """
         steps = whole_steps(steps, duration, self.dt)
         shown = step_progress(progress, steps, self.dt)
         try:
             if not self.simulation.started:
                 self.start(steps)
-            self.advance(steps, shown)
+            if checkpoint is None:
+                self.advance(steps, shown)
+            else:
+                advance_saving(self, steps, shown, Path(checkpoint), every)
         finally:
             end_progress(shown, progress)
             self.finish()

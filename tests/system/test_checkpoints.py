@@ -196,3 +196,54 @@ def test_a_kill_leaves_a_whole_checkpoint(tmp_path: Path, lines: int) -> None:
         assert first >= seen[-1]
         lpu.run(60)
     assert_tail(recorder, whole(first + 60), first)
+
+
+def command(*given: object) -> subprocess.Popen[str]:
+    """Start ``neurodriver run`` on a circuit."""
+    words = [sys.executable, "-m", "neurodriver", "run", *map(str, given)]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(words, **pipes)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_killed_command_is_resumed_without_a_seam(tmp_path: Path, seed: int) -> None:
+    """The recording of a run that is killed several times is that of a run without interruption."""
+    network().save(tmp_path / "c.h5")
+    with h5py.File(tmp_path / "i.h5", "w") as file:
+        file["I/uids"] = np.array([f"LeakyIAF/{i}".encode() for i in range(COUNT)])
+        file["I/data"] = np.full((1, COUNT), 400.0)
+    steps = 1_500_000
+    line = [tmp_path / "c.h5", "--dt", DT, "--duration", steps * DT, "-i", tmp_path / "i.h5"]
+    line += ["--input-mode", "repeat", "--sample-interval", 500, "--threads", 1]
+    with command(*line, "-o", tmp_path / "whole.h5") as process:
+        assert process.wait() == 0
+    rng = np.random.default_rng(seed)
+    line += ["-o", tmp_path / "parts.h5", "--checkpoint", "0.05s", "--resume"]
+    kills, said = 0, ""
+    for _ in range(40):
+        with command(*line) as process:
+            try:
+                said, _ = process.communicate(timeout=rng.uniform(0.3, 1.6) + 0.2 * kills)
+                break
+            except subprocess.TimeoutExpired:
+                process.kill()
+                kills += 1
+    assert kills and process.returncode == 0, said
+    with (
+        nd.open_recording(tmp_path / "whole.h5") as a,
+        nd.open_recording(tmp_path / "parts.h5") as b,
+    ):
+        assert b.complete and np.array_equal(a["V"][:], b["V"][:]) and np.ptp(a["V"][:]) > 0
+        assert np.array_equal(a.time("V"), b.time("V"))
+        for x, y in zip(a.events(), b.events(), strict=True):
+            assert np.array_equal(x, y) and len(x) > 1000
+    with command(*line) as process:  # nothing is left to do
+        said, _ = process.communicate()
+        assert process.returncode == 0 and "goes on at step 1,500,000" in said
+    line[line.index("--duration") + 1] = 1.0
+    with command(*line) as process:
+        said, _ = process.communicate()
+        assert process.returncode != 0 and "asks for 10,000" in said
+    with command(*line[:-2], "60x") as process:
+        said, _ = process.communicate()
+        assert process.returncode != 0 and "60s, 5min or 2h" in said
