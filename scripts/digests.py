@@ -144,6 +144,9 @@ def main() -> int:
     parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="compare two files")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--executor", choices=("resident", "stepwise"), help="on a GPU")
+    parser.add_argument("--resume", nargs="+", metavar="WHERE", default=(),
+                        help="LPUs that go on from the state of the one before, each on cpu, "
+                        "cuda or cuda:stepwise; cases of several LPUs run as they are")  # fmt: skip
     parser.add_argument("--threads", type=int, help="of the CPU; by the circuit's size if left out")
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the work")
     parser.add_argument("--list", action="store_true", help="print the names of all cases")
@@ -158,6 +161,9 @@ def main() -> int:
     if arguments.output is None:
         parser.error("give -o FILE, --compare or --list")
     given = {name: getattr(arguments, name) for name in ("backend", "executor", "threads")}
+    names = "backend", "executor"
+    resumed = [dict(zip(names, w.split(":"), strict=False)) for w in arguments.resume]
+    given["resumed"] = resumed
     begin = time.perf_counter()
     found = taken(some, given, arguments.jobs, arguments.verbose)
     told = {"version": neurodriver.__version__, **given}

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -242,13 +241,12 @@ time_sync, control_inteface
         steps: int | None = None,
         duration: float | None = None,
         progress: bool | Progress | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-        every: float = 60.0,
+        **more: Any,
     ) -> LPU:
         """Run ``pre_run``, the steps and ``post_run``; arguments as for `neurodriver.LPU.run`."""
-        if checkpoint is not None:
-            raise NeurodriverError("LPU.run: classes of old scripts have no checkpoints")
+        if more:
+            names = ", ".join(more)
+            raise NeurodriverError(f"LPU.run: {names}: not for LPUs of old scripts")
         count = native.whole_steps(steps, duration, self.dt)
         self._planned = count
         stepped = any(

@@ -27,20 +27,26 @@ def go_on_from(simulation: Simulation, snapshot: Snapshot) -> None:
 
 def leave(simulation: Simulation) -> None:
     """Give a simulation's memory back; its inputs and recorders stay for another one."""
+    _check_finished(simulation)
+    simulation.backend.close()
+
+
+def _check_finished(simulation: Simulation) -> None:
     if simulation.started:
         raise NeurodriverError("LPU: call finish() before a change that compiles anew")
-    simulation.backend.close()
 
 
 def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulation:
     """Return a simulation of another form of the circuit, which goes on from the state of this one.
 
-    Recordings go on, too.
+    Recordings go on, too. Both are in memory for a moment: where the other one cannot be made, this
+    one is as it was.
     """
+    _check_finished(simulation)
     state, plans = snapshot_of(simulation), {f.recorder: f.plan for _, f in simulation.feeds}
-    leave(simulation)
     other = make()
     go_on_from(other, state)
+    leave(simulation)
     for _, feed in other.feeds:
         feed.plan = plans.get(feed.recorder)
     return other

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..circuit.circuit import Circuit
+from ..errors import NeurodriverError
+from ..inputs.base import Input
 from ..plan.program import Program
+from ..recorders import HDF5Recorder, MemoryRecorder
+from ..recorders.base import Recorder
+from ..results.recording import Recording
 from ..state.snapshot import StateError
 from .going_on import replaced
 from .live import Components
@@ -24,6 +30,9 @@ class LiveValues:
     circuit: Circuit
     simulation: Simulation
     scope: str | None
+    inputs: list[Input]
+    recorders: list[Recorder]
+    random_namespace: str
     managed: bool
 
     @property
@@ -73,6 +82,34 @@ class LiveValues:
         numbers = having(self.program, self.scope, name)
         return Components(lambda: self.simulation, numbers, self._compile_with, f"'{name}'")
 
+    @property
+    def recording(self) -> Recording:
+        """What the first recorder has recorded, during the run, too."""
+        for recorder in self.recorders:
+            if isinstance(recorder, MemoryRecorder | HDF5Recorder):
+                return recorder.recording
+        raise NeurodriverError("LPU: nothing is recorded; give recorders, or run(record=...)")
+
+    def change(self, record: Sequence[Any] | None, inputs: Sequence[Input] | Input | None) -> None:
+        """Take other recorders or inputs from here on, as `LPU.run` does; None: keep them."""
+        before = self.inputs, self.recorders
+        if inputs is not None:
+            listed = [inputs] if isinstance(inputs, Input) else inputs
+            self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
+        if record is not None:
+            self.recorders = recorders_of(record)
+        try:
+            for source in self.inputs:
+                if source not in before[0]:
+                    source.attach(self)
+            for recorder in self.recorders:
+                if recorder not in before[1]:
+                    recorder.attach(self)
+            self._compile_anew(self.current_circuit())
+        except BaseException:
+            self.inputs, self.recorders = before
+            raise
+
     def _compile_with(self, group: int, name: str, column: np.ndarray) -> None:
         """Compile the circuit anew with another column of a parameter, and go on from here."""
         self._compile_anew(with_parameter(self.current_circuit(), group, name, column))
@@ -89,3 +126,12 @@ class LiveValues:
             )
         self.circuit = circuit
         self.simulation = replaced(self.simulation, lambda: self.simulated(circuit))
+
+
+def recorders_of(record: Sequence[Any]) -> list[Recorder]:
+    """Return recorders as they are, and one in memory for all names."""
+    given = [record] if isinstance(record, str | Recorder) else list(record)
+    names = [one if not isinstance(one, str) else (one, None) for one in given]
+    requests = [one for one in names if not isinstance(one, Recorder)]
+    recorders = [one for one in names if isinstance(one, Recorder)]
+    return [*([MemoryRecorder(requests)] if requests else []), *recorders]

@@ -204,6 +204,8 @@ class LPU(LiveValues, Checkpoints):
         duration: float | None = None,
         progress: bool | Progress | None = None,
         *,
+        record: Sequence[Any] | None = None,
+        inputs: Sequence[Input] | Input | None = None,
         checkpoint: str | Path | None = None,
         every: float = 60.0,
     ) -> LPU:
@@ -220,12 +222,19 @@ class LPU(LiveValues, Checkpoints):
         progress : bool or callable, optional
             True shows a bar. A callable gets the number of steps that each call into compiled
             code has done.
+        record : sequence of recorders, names or (name, uids), optional
+            What to record from here on, in place of what was recorded before; names go to a
+            `MemoryRecorder`. By default the recordings go on.
+        inputs : sequence of Input, optional
+            What to inject from here on, in place of the inputs before.
         checkpoint : path, optional
             File that is saved during the run and at its end; see `save` and `resume`.
         every : float
             Seconds of real time from one to the next.
         """
         steps = whole_steps(steps, duration, self.dt)
+        if record is not None or inputs is not None:
+            self.change(record, inputs)
         shown = step_progress(progress, steps, self.dt)
         try:
             if not self.simulation.started:

@@ -180,3 +180,40 @@ def test_components_are_found_by_what_users_have() -> None:
             lpu["SynapseAMPA"].gmx  # noqa: B018
         with pytest.raises(nd.NeurodriverError, match="LeakyIAF have no 'gmax'"):
             lpu[["s7", "LeakyIAF/3"]].get("gmax")
+
+
+def test_recorders_and_inputs_change_between_runs() -> None:
+    """A new recording begins at its step; the run itself does not change."""
+    with simulated(network()) as lpu:
+        lpu.run(200)
+        whole = {name: data(lpu, name) for name in ("V", "g")}
+    with simulated(network()) as lpu:
+        first = lpu.recorders[0]
+        lpu.run(50)
+        lpu.run(61, record=["g", ("V", ["LeakyIAF/2", "LeakyIAF/0"]), "s"])
+        assert first.get("V").shape == (50, COUNT)  # type: ignore[attr-defined]
+        g, v = lpu.recording.g, lpu.recording.V
+        assert np.array_equal(g[:], whole["g"][50:111]) and np.ptp(g[:]) > 0
+        assert np.array_equal(v[:], whole["V"][50:111, [2, 0]])
+        assert np.allclose(g.time, np.arange(50, 111) * DT)
+        assert np.array_equal(lpu.recording.s[:] * lpu.get("gmax"), g[:])
+        lpu.run(20)  # the recording goes on
+        assert np.array_equal(lpu.recording.g[:], whole["g"][50:131])
+        lpu.run(10, inputs=[nd.StepInput("I", ["LeakyIAF/5"], 900.0)])
+        now = lpu.recording.V[:]
+        assert not np.array_equal(now[-5:], whole["V"][136:141, [2, 0]])
+        with pytest.raises(nd.NeurodriverError, match="'gg'"):
+            lpu.run(10, record=["gg"])
+
+
+def test_a_failed_change_leaves_the_simulation_as_it_is() -> None:
+    """After a recorder that does not fit, the run goes on with the old ones."""
+    with simulated(network()) as lpu:
+        lpu.run(200)
+        whole = data(lpu, "V")
+    with simulated(network()) as lpu:
+        lpu.run(100)
+        with pytest.raises(nd.NeurodriverError, match="no_such"):
+            lpu.run(100, record=["no_such"])
+        lpu.run(100)
+        assert np.array_equal(data(lpu, "V"), whole)

@@ -43,7 +43,7 @@ from neurodriver import (
     UserInput,
     Weighted,
 )
-from neurodriver.errors import CircuitError, CircuitWarning, InputError, RequestError
+from neurodriver.errors import CircuitError, CircuitWarning, InputError
 
 ROUNDING = 1e-13
 """Relative. The same few operations in NumPy, maybe in another order."""
@@ -576,15 +576,12 @@ def test_faulty_targets_of_inputs() -> None:
 
 
 def test_what_a_message_can_say_of_receptors_and_states() -> None:
-    """Each variable once, and how a receptor is reached; how a state is recorded."""
+    """Each variable once, and how a receptor is reached; how a state begins."""
     circuit = alone("LeakyIAFShiu", {})
     with pytest.raises(InputError) as caught:
         started(circuit, inputs=StepInput("kick", ["n"], 1.0))
     said = "LeakyIAFShiu accesses spike_state; into a receptor by a SpikeSource and an edge"
     assert f"'kick' cannot be injected into 'n': {said}" in str(caught.value)
-    with pytest.raises(RequestError) as found:
-        started(circuit, record=[("s", None)])
-    assert "'s'; to record this state of LeakyIAFShiu, name it in 'updates'" in str(found.value)
     with pytest.raises(CircuitError, match=r"no parameter 'V'; the first value .* is 'initV'"):
         Circuit.from_arrays([(model("LeakyIAFShiu"), 2, {"V": -50.0}, None)])
 

@@ -238,10 +238,11 @@ def _free(circuit: Circuit, slots: Slots, sums: _Sums, recorded: Recorded) -> Fl
 
 
 def _recorded(circuit: Circuit, recorded: Recorded) -> Flags:
-    """Return the components whose conductance is recorded."""
+    """Return the components whose conductance, or a state, is recorded."""
     out = np.zeros(circuit.count, dtype=bool)
     for scope, variable, uids in recorded.requests:
-        if not _conducts(circuit, variable):
+        state = any(variable in group.model.states for group in circuit.groups)
+        if not state and not _conducts(circuit, variable):
             continue
         if uids is None:
             out |= circuit.members(scope)
