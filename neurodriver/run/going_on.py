@@ -14,14 +14,14 @@ from .simulation import Simulation
 def snapshot_of(simulation: Simulation) -> Snapshot:
     """Return the state of a simulation at its step."""
     simulation.check_whole()
-    return take(simulation.backend, simulation.step, simulation.targets)
+    return take(simulation.backend, simulation.step, simulation.targets, simulation.late)
 
 
 def go_on_from(simulation: Simulation, snapshot: Snapshot) -> None:
     """Let a simulation take over a state, before its first step."""
     if simulation.started or simulation.step:
         raise NeurodriverError("LPU: a run that has begun cannot go on from another state")
-    put(simulation.backend, snapshot, simulation.targets)
+    simulation.late = put(simulation.backend, snapshot, simulation.targets)
     simulation.step = snapshot.step
 
 

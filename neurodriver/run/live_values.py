@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..circuit.circuit import Circuit
+from ..circuit.validate import checked
 from ..errors import NeurodriverError
 from ..inputs.base import Input
 from ..plan.program import Program
@@ -18,6 +19,7 @@ from ..results.recording import Recording
 from ..state.snapshot import StateError
 from .going_on import replaced
 from .live import Components
+from .live_connections import ConnectionsByName
 from .named import having, numbered, with_parameter, with_parameters
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ class LiveValues:
     """Reads and sets variables, states and parameters by component and name."""
 
     circuit: Circuit
+    first_circuit: Circuit
     simulation: Simulation
     scope: str | None
     inputs: list[Input]
@@ -83,6 +86,22 @@ class LiveValues:
         return Components(lambda: self.simulation, numbers, self._compile_with, f"'{name}'")
 
     @property
+    def connections(self) -> ConnectionsByName:
+        """Connections by name, whose weights can be read and set.
+
+        Examples
+        --------
+        >>> w = lpu.connections["exc -> inh"].get("weight")  # doctest: +SKIP
+        >>> lpu.connections["exc -> inh"].set("weight", 0.9 * w)  # doctest: +SKIP
+        """
+        now = self.current_circuit()
+        return ConnectionsByName(now, self.first_circuit, self._compile_checked)
+
+    def _compile_checked(self, circuit: Circuit) -> None:
+        """Compile another form of the circuit, if it keeps the rules of circuits."""
+        self._compile_anew(checked(circuit, strict=False))
+
+    @property
     def recording(self) -> Recording:
         """What the first recorder has recorded, during the run, too."""
         for recorder in self.recorders:
@@ -124,8 +143,8 @@ class LiveValues:
                 "an LPU of a Manager cannot be compiled anew; give the parameter one value for "
                 "each component before the run"
             )
-        self.circuit = circuit
         self.simulation = replaced(self.simulation, lambda: self.simulated(circuit))
+        self.circuit = circuit
 
 
 def recorders_of(record: Sequence[Any]) -> list[Recorder]:

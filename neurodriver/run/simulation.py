@@ -29,6 +29,7 @@ from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder
 from ..recorders.writer import Writer
+from ..state.late import LateArrivals
 from .execution import InputFeed, RecorderFeed
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary
@@ -114,6 +115,8 @@ class Simulation:
         choice: Choice | None = None,
     ) -> None:
         self.dt, self.step = dt, 0
+        self.late: list[LateArrivals] = []
+        """Spikes that were on their way and have no slot yet."""
         self.changed: set[Key] = set()
         """Parameters that have been set."""
         self.profile = current()
@@ -255,8 +258,9 @@ class Simulation:
     def _call(self, steps: int) -> int:
         self.check_whole()
         first = self.step
-        if self._stepwise:
+        if self._stepwise or self.late:
             steps = 1
+        self.late = [rest for one in self.late if (rest := one.enter(self.backend, first))]
         self._inside = True
         with self.profile.phase("stage inputs"):
             self._inputs.stage(self.backend, first, steps)

@@ -27,6 +27,7 @@ from ..plan.program import Program
 from ..plan.spikes.fanout import from_senders
 from ..plan.spikes.weights import MOST_SPIKES
 from ..plan.sums.gather import Edges
+from .snapshot import StateError
 
 Sums = NDArray[np.int64]
 
@@ -49,7 +50,7 @@ class PendingSpikes:
     number : int
         Of the group.
     access : Access
-        Its plan has the form ``fanout``.
+        One of `delivered_accesses`. A plan without slots sums by target what comes from outside.
     step : int
     """
 
@@ -58,23 +59,25 @@ class PendingSpikes:
         self.number, self.access = number, access
         self.owner = ReceptorOwner(number, access.name)
         self.gather = self.program.gathers[number, access.name]
-        limits = self.gather.limits
-        self.depth, self.width = limits["depth"], limits["ahead"]
-        group = self.program.circuit.groups[number]
+        group, limits = self.program.circuit.groups[number], self.gather.limits
         self.places = self.program.layout.positions.get(number, np.arange(group.count))
+        self.has_slots = self.gather.form == "fanout"
+        self.depth = limits["depth"] if self.has_slots else 0
+        self.width = limits["ahead"] if self.has_slots else int(self.places.max(initial=0)) + 1
 
     def unit(self) -> NDArray[np.float64]:
         """Return the unit of each component's weights, (n,)."""
         key = Key(self.owner, Kind.WEIGHT, "unit")
         value = np.asarray(self.program.arrays[key].value, dtype=np.float64)
-        out = np.broadcast_to(value, self.width) if value.ndim == 0 else value
-        return np.ascontiguousarray(out[self.places])
+        if value.ndim == 0:
+            return np.full(len(self.places), float(value))
+        return np.ascontiguousarray(value[self.places])
 
     def sums(self) -> Sums:
         """Return all that is pending, (steps, n); row d is read at step k + d."""
         sums = self.in_slots()
         self.add_undelivered(sums)
-        if self.backend.live.lists_spikes(self.gather):
+        if self.has_slots and self.backend.live.lists_spikes(self.gather):
             self._add_listed(sums)
         used = np.flatnonzero(sums.any(axis=1))
         return sums[: int(used[-1]) + 1 if len(used) else 1]
@@ -83,6 +86,8 @@ class PendingSpikes:
 
     def in_slots(self) -> Sums:
         """Return what the slots hold, (steps, n)."""
+        if not self.has_slots:
+            return np.zeros((self._longest(), len(self.places)), np.int64)
         slots = self.backend.array(self._key("slots")).astype(np.int64)
         if "calendar" in self.gather.blanks and not self.program.target.threads:
             self._add_calendar(slots)
@@ -93,26 +98,53 @@ class PendingSpikes:
         out[: self.depth] = rows[(self.step + ahead) % self.depth]
         return out
 
-    def fill(self, sums: Sums) -> None:
+    def fill(self, sums: Sums) -> Sums:
         """Write slots such that ``sums`` are pending; the rows of spikes have been written before.
 
-        Raises
-        ------
-        ValueError
-            Where something would arrive later than slots reach.
+        Returns
+        -------
+        late : (steps, n) int64
+            What has no slot yet: row d is read at step k + depth + d.
         """
         whole = np.zeros((max(len(sums), self.depth, self._longest()), len(self.places)), np.int64)
         undelivered = np.zeros_like(whole)
         self.add_undelivered(undelivered)
         whole[: len(sums)] = sums
         whole -= undelivered
-        if whole[self.depth :].any():
-            raise ValueError("a spike arrives later than slots reach")
+        self._check_size(whole)
+        used = np.flatnonzero(whole[self.depth :].any(axis=1))
+        late = whole[self.depth : self.depth + int(used[-1]) + 1 if len(used) else self.depth]
+        if not self.has_slots:
+            return late
         slots = np.zeros((self.depth, self.width), np.int64)
         rows = (self.step + np.arange(self.depth)) % self.depth
         slots[rows[:, None], self.places[None, :]] = whole[: self.depth]
         blank = self.gather.blanks["slots"]
         self.backend.live.write(self._key("slots"), slots.reshape(-1).astype(blank.dtype))
+        if "dirty" in self.gather.blanks:
+            size = self.gather.blanks["dirty"].size
+            self.backend.live.write(self._key("dirty"), np.ones(size, np.uint8))
+        return late
+
+    def _check_size(self, sums: Sums) -> None:
+        """Raise StateError where sums that were sent with other weights are too large for slots."""
+        most = np.iinfo(self.gather.blanks["slots"].dtype).max // 2 if self.has_slots else np.inf
+        if np.abs(sums).max(initial=0) > most:
+            name = self.program.circuit.groups[self.number].name
+            raise StateError(
+                f"the weights into {self.access.name} of {name} are so small that spikes on their "
+                f"way with the weights before cannot be counted; run the longest delay with "
+                f"weights of 0 first"
+            )
+
+    def add_to_slots(self, sums: Sums, first: int) -> None:
+        """Add what is read at step ``first`` and the following ones; their slots reach so far."""
+        slots = self.backend.array(self._key("slots")).copy()
+        rows = (first + np.arange(len(sums))) % self.depth
+        slots.reshape(self.depth, self.width)[rows[:, None], self.places[None, :]] += sums.astype(
+            slots.dtype
+        )
+        self.backend.live.write(self._key("slots"), slots)
         if "dirty" in self.gather.blanks:
             size = self.gather.blanks["dirty"].size
             self.backend.live.write(self._key("dirty"), np.ones(size, np.uint8))
@@ -122,6 +154,8 @@ class PendingSpikes:
 
     def _longest(self) -> int:
         """Return how many steps ahead anything may arrive, and one more."""
+        if not self.has_slots:
+            return self.program.layout.rings[self.access.variable].depth + 1
         lag = int(self.gather.arrays["block"][:, 0].max(initial=0))
         return lag + int(self.gather.arrays["code"].max(initial=0)) // self.width + 2
 
@@ -145,7 +179,7 @@ class PendingSpikes:
     def add_undelivered(self, sums: Sums) -> None:
         """Add what spikes in rows of the ring will bring by themselves when the run goes on."""
         if self.program.target.threads:
-            if self.gather.outside is not None:
+            if self.gather.outside is not None or not self.has_slots:
                 self._add_outside(sums)
             return
         ring = self.program.layout.rings[self.access.variable]
@@ -171,7 +205,7 @@ class PendingSpikes:
         edges = outside_edges(self.program, self.number, self.access)
         if not len(edges.target):
             return
-        unit = np.zeros(self.width)
+        unit = np.ones(self.width)
         unit[self.places] = self.unit()
         back = np.broadcast_to(edges.back, edges.element.shape)
         weight = np.broadcast_to(edges.data["weight"], edges.element.shape)
@@ -260,8 +294,8 @@ def outside_edges(program: Program, number: int, access: Access) -> Edges:
 
 
 def delivered_accesses(program: Program, number: int) -> Iterator[Access]:
-    """Yield the accesses of a group whose spikes are delivered by source."""
+    """Yield the accesses of a group whose spikes are delivered by source, on some backend."""
     for access in program.circuit.groups[number].model.accesses:
         gather = program.gathers.get((number, access.name))
-        if gather is not None and gather.form == "fanout":
+        if gather is not None and gather.integer and (number, access.name) in program.spread:
             yield access

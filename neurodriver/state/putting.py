@@ -11,6 +11,7 @@ from ..backends.base import Backend
 from ..errors import Faults, near, quoted
 from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
+from .late import LateArrivals
 from .pending import PendingSpikes, delivered_accesses
 from .snapshot import GroupState, InjectedRows, Snapshot, StateError
 from .taking import (
@@ -24,8 +25,10 @@ from .taking import (
 )
 
 
-def put(backend: Backend, snapshot: Snapshot, targets: Targets) -> None:
+def put(backend: Backend, snapshot: Snapshot, targets: Targets) -> list[LateArrivals]:
     """Let a backend go on from a snapshot; it has been published and not been run.
+
+    Returns what has to enter the backend's slots later on.
 
     Parameters
     ----------
@@ -43,13 +46,20 @@ def put(backend: Backend, snapshot: Snapshot, targets: Targets) -> None:
     check_readable(program)
     _check_numbers(program, snapshot)
     found = _matched(program, snapshot)
+    late: list[LateArrivals] = []
     for number, state in found.items():
         _put_states(backend, number, state)
     _put_rows(backend, snapshot, found, targets)
     for number, state in found.items():
+        outputs = program.circuit.groups[number].model.outputs
+        if any(v not in state.rows for v in outputs if _published(program, number, v)):
+            backend.live.recompute(number, snapshot.step)
         for access in delivered_accesses(program, number):
             pending = PendingSpikes(backend, number, access, snapshot.step)
-            pending.fill(state.arrivals[access.name].in_units(pending.unit()))
+            rows = pending.fill(state.arrivals[access.name].in_units(pending.unit()))
+            if len(rows):
+                late.append(LateArrivals(number, access, snapshot.step + pending.depth, rows))
+    return late
 
 
 def _check_numbers(program: Program, snapshot: Snapshot) -> None:
@@ -91,16 +101,30 @@ def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
         }
         for kind, names_ in wanted.items():
             lacking = names_ - held[kind]
-            if kind == "variable":
-                lacking -= set(state.states)
+            if kind == "variable":  # what follows from states
+                lacking -= {*state.states, *group.model.outputs}
             faults.add_each(
                 (f"the {kind} {quoted(name)} of {group.name} was not saved" for name in lacking),
                 len(lacking),
             )
+        more = held["access"] - wanted["access"]
+        faults.add_each(
+            (
+                f"spikes are on their way to {quoted(name)} of {group.name} by their sources; make "
+                f"the LPU with the same 'plans' as the one that was saved"
+                for name in more
+            ),
+            len(more),
+        )
         out[number] = state
     if faults.count:
         raise StateError(faults.report())
     return out
+
+
+def _published(program: Program, number: int, variable: str) -> bool:
+    ring = program.layout.rings.get(variable)
+    return ring is not None and str(number) in ring.segments
 
 
 class _Index:
@@ -156,6 +180,8 @@ def _put_rows(
                 continue
             elements = program.layout.elements(number, variable)
             saved = state.rows.get(variable)
+            if saved is None and variable not in state.states:
+                continue
             if saved is None:  # nobody kept them, as a kernel read its own states alone
                 saved = state.states[variable][None, :]
             most = min(len(saved), ring.depth)

@@ -12,6 +12,7 @@ from ..backends.base import Backend
 from ..errors import quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
 from ..plan.program import Program
+from .late import LateArrivals
 from .pending import PendingSpikes, delivered_accesses
 from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot, StateError
 
@@ -21,7 +22,9 @@ Targets = Sequence[tuple[str, Sequence[str]]]
 FIRST_SUB_UNIT = "first sub-unit"
 
 
-def take(backend: Backend, step: int, targets: Targets) -> Snapshot:
+def take(
+    backend: Backend, step: int, targets: Targets, late: Sequence[LateArrivals] = ()
+) -> Snapshot:
     """Return the state of a simulation.
 
     Parameters
@@ -31,6 +34,8 @@ def take(backend: Backend, step: int, targets: Targets) -> Snapshot:
         Steps done.
     targets : sequence of (variable, uids)
         What inputs inject, as the program knows it.
+    late : sequence of LateArrivals
+        What `put` returned and has not entered yet.
 
     Raises
     ------
@@ -40,7 +45,7 @@ def take(backend: Backend, step: int, targets: Targets) -> Snapshot:
     program = backend.program
     check_readable(program)
     groups = [
-        _group(backend, number, step)
+        _group(backend, number, step, [one for one in late if one.number == number])
         for number in range(len(program.circuit.groups))
         if not _empty(program, number)
     ]
@@ -118,7 +123,7 @@ def is_ragged(program: Program, number: int, row: Array) -> bool:
     return row.key.kind is Kind.SUB_UNIT or row.key == Key(owner, Kind.RANDOM, "clock")
 
 
-def _group(backend: Backend, number: int, step: int) -> GroupState:
+def _group(backend: Backend, number: int, step: int, late: Sequence[LateArrivals]) -> GroupState:
     program = backend.program
     group, places = program.circuit.groups[number], storage(program, number)
     states: dict[str, NDArray[Any]] = {}
@@ -140,8 +145,20 @@ def _group(backend: Backend, number: int, step: int) -> GroupState:
     arrivals = {}
     for access in delivered_accesses(program, number):
         pending = PendingSpikes(backend, number, access, step)
-        arrivals[access.name] = Arrivals(pending.sums(), pending.unit())
+        sums = pending.sums()
+        for one in late:
+            if one.access.name == access.name:
+                sums = _together(sums, one.sums, one.first - step)
+        arrivals[access.name] = Arrivals(sums, pending.unit())
     return GroupState(group.name, group.full_uids, states, sub_units, rows, arrivals)
+
+
+def _together(sums: NDArray[np.int64], more: NDArray[np.int64], ahead: int) -> NDArray[np.int64]:
+    """Return sums of arrivals with others that begin some steps ahead."""
+    out = np.zeros((max(len(sums), ahead + len(more)), sums.shape[1]), np.int64)
+    out[: len(sums)] = sums
+    out[ahead : ahead + len(more)] += more
+    return out
 
 
 def _rows(

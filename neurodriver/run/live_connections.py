@@ -1,0 +1,148 @@
+"""Weights of a simulation between calls: read and set, connection by connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..circuit.circuit import Circuit, Connections
+from ..circuit.projections import Drawn
+from ..errors import NeurodriverError, near
+
+Changed = Callable[[Circuit], None]
+"""Compiles another form of the circuit, which goes on from the state at hand."""
+
+
+class LiveConnections:
+    """The connections of one projection, or of one variable into one access.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    number : int
+        Which of its connections.
+    name : str
+    changed : callable
+    """
+
+    def __init__(self, circuit: Circuit, number: int, name: str, changed: Changed) -> None:
+        self._circuit, self._number, self.name, self._changed = circuit, number, name, changed
+        self._links = circuit.connections[number]
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def __repr__(self) -> str:
+        return f"'{self.name}': {len(self):,} connections"
+
+    @property
+    def sources(self) -> NDArray[np.str_]:
+        """Uids of the presynaptic components, (m,)."""
+        uids: NDArray[np.str_] = self._circuit.uids[self._links.expanded().source]
+        return uids
+
+    @property
+    def targets(self) -> NDArray[np.str_]:
+        """Uids of the postsynaptic components, (m,)."""
+        uids: NDArray[np.str_] = self._circuit.uids[self._links.expanded().target]
+        return uids
+
+    @property
+    def delays(self) -> NDArray[np.float64]:
+        """Latencies in seconds, (m,)."""
+        links = self._links.expanded()
+        return np.broadcast_to(np.asarray(links.delay, np.float64), (len(links),))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numbers that each connection has; ``weight`` for most."""
+        return tuple(self._links.expanded().data)
+
+    def get(self, name: str = "weight") -> NDArray[np.float64]:
+        """Return a number of each connection, (m,)."""
+        links = self._links.expanded()
+        if name not in links.data:
+            known = ", ".join(links.data) or "nothing"
+            raise NeurodriverError(f"'{self.name}': no '{name}'; connections have: {known}")
+        return np.broadcast_to(np.asarray(links.data[name], np.float64), (len(links),))
+
+    def set(self, name: str, values: ArrayLike) -> None:
+        """Set a number of each connection; the circuit is compiled anew and goes on.
+
+        Weighted spikes that are on their way keep the weights with which they were sent.
+
+        Parameters
+        ----------
+        name : str
+            ``weight`` for most.
+        values : float or (m,) array
+            Finite.
+
+        Raises
+        ------
+        NeurodriverError
+            For values that the access refuses. Nothing has been changed then.
+        """
+        before = self.get(name)
+        try:
+            numbers = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty((0, 0))
+        if numbers.shape not in ((), before.shape):
+            want = f"a number or {len(before):,} of them"
+            raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
+        links = self._links.expanded()
+        data = {**links.data, name: np.broadcast_to(numbers, before.shape).copy()}
+        own = Connections(links.variable, links.access, links.source, links.target, links.delay)
+        sets = list(self._circuit.connections)
+        sets[self._number] = replace(own, data=data)
+        self._changed(self._circuit.with_parts(self._circuit.groups, sets))
+
+
+class ConnectionsByName(Mapping[str, LiveConnections]):
+    """All connections of an LPU by name: that of a projection, or ``variable -> access``.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    first : Circuit
+        The same before any change: the names are those that it gives.
+    changed : callable
+    """
+
+    def __init__(self, circuit: Circuit, first: Circuit, changed: Changed) -> None:
+        self._circuit, self._changed = circuit, changed
+        self._numbers: dict[str, int] = {}
+        for number, links in enumerate(first.connections):
+            plain = name = _name(links)
+            times = 2
+            while name in self._numbers:
+                name, times = f"{plain} ({times})", times + 1
+            self._numbers[name] = number
+
+    def __getitem__(self, name: str) -> LiveConnections:
+        if name not in self._numbers:
+            raise NeurodriverError(f"no connections are called '{name}'{near(name, self)}")
+        return LiveConnections(self._circuit, self._numbers[name], name, self._changed)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(self[name]) for name in self)
+
+
+def _name(links: Any) -> str:
+    if isinstance(links, Drawn):
+        return links.projection.label
+    return f"{links.variable} -> {links.access or 'port'}"

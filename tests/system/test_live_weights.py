@@ -1,0 +1,142 @@
+"""Weights are read and set between calls; what is on its way keeps the weight it was sent with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.model.library import shipped
+
+DT, COUNT = 1e-4, 60
+MODELS = shipped()
+
+
+def spiking(weight: Any, delay: Any = 1.5e-3, drawn: bool = False) -> nd.Circuit:
+    """Neurons that spike on their own, each with weighted connections to others."""
+    rng = np.random.default_rng(1)
+    model = MODELS["LeakyIAFExpCurrent"]
+    params = {
+        "resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0,
+        "time_constant": 10.0, "capacitance": 250.0, "tau_exc": 0.5, "tau_inh": 0.5,
+        "initV": rng.uniform(-65.0, -51.0, COUNT),
+    }  # fmt: skip
+    groups = [(model, COUNT, params, None)]
+    if drawn:
+        every = range(COUNT)
+        rule = nd.FixedInDegree(10)
+        links: Any = nd.Projection("spike_state", "exc", every, every, rule, weight, delay, "loop")
+    else:
+        source, target = (rng.integers(0, COUNT, 600).astype(np.int32) for _ in range(2))
+        links = nd.Connections(
+            "spike_state", "exc", source, target, np.asarray(delay), {"weight": np.asarray(weight)}
+        )
+    return nd.Circuit.from_arrays(groups, [links])
+
+
+def run(circuit: nd.Circuit, *parts: Any, **options: Any) -> tuple[Any, nd.LPU]:
+    """Potentials of a run in parts: numbers of steps, and what is called between them."""
+    recorder = nd.MemoryRecorder([("V", None)])
+    drive = nd.StepInput("I", [f"LeakyIAFExpCurrent/{i}" for i in range(COUNT)], 600.0)
+    with nd.LPU(circuit, DT, drive, recorder, **options) as lpu:
+        for part in parts:
+            if isinstance(part, int):
+                lpu.run(part)
+            else:
+                part(lpu)
+    return recorder.get("V"), lpu
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_weights_set_before_the_first_step(drawn: bool, dtype: str) -> None:
+    """Setting all weights first is the same as building the circuit with them."""
+    name = "loop" if drawn else "spike_state -> exc"
+    expected, _ = run(spiking(3.25, drawn=drawn), 600, dtype=dtype)
+    other, _ = run(spiking(0.5, drawn=drawn), 600, dtype=dtype)
+    assert not np.array_equal(other, expected)
+    values, lpu = run(
+        spiking(0.5, drawn=drawn),
+        lambda lpu: lpu.connections[name].set("weight", 3.25),
+        600,
+        dtype=dtype,
+    )
+    assert np.array_equal(values, expected)
+    assert len(lpu.connections[name]) == 600 and set(lpu.connections[name].get()) == {3.25}
+
+
+def test_what_is_there_changes_nothing() -> None:
+    """Setting the weights that are there, in the middle of the run, changes no bit."""
+    rng = np.random.default_rng(2)
+    circuit = spiking(rng.uniform(0.0, 2.0, 600), rng.integers(1, 30, 600) * DT)
+    expected, _ = run(circuit, 600)
+
+    def same(lpu: nd.LPU) -> None:
+        one = lpu.connections["spike_state -> exc"]
+        one.set("weight", one.get("weight"))
+
+    values, _ = run(circuit, 111, same, 89, same, 400)
+    assert np.array_equal(values, expected) and np.ptp(expected) > 0
+
+
+def test_spikes_on_their_way_keep_their_weight() -> None:
+    """With weights of zero from step k on, what arrives within the delay after k still counts."""
+    delay = 40
+    circuit = spiking(2.0, delay * DT)
+    expected, _ = run(circuit, 600)
+    silent, _ = run(spiking(0.0, delay * DT), 600)
+    first = int(np.flatnonzero((expected != silent).any(axis=1))[0])
+    cut = first + delay // 2
+    values, _ = run(
+        circuit, cut, lambda lpu: lpu.connections["spike_state -> exc"].set("weight", 0.0), 300
+    )
+    assert np.array_equal(values[: cut + delay], expected[: cut + delay])
+    assert not np.array_equal(values, expected[: cut + 300])
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "values", "match"),
+    [
+        ("spike_state -> ecx", "weight", 1.0, "exc"),
+        ("spike_state -> exc", "wait", 1.0, "weight"),
+        ("spike_state -> exc", "weight", [1.0], "a number or 600"),
+        ("spike_state -> exc", "weight", np.nan, "finite"),
+        ("spike_state -> exc", "weight", "x", "a number or 600"),
+    ],
+)
+def test_bad_weights_are_refused(name: str, what: str, values: Any, match: str) -> None:
+    """Nothing changes, and the error says what is allowed."""
+    circuit = spiking(1.0)
+    expected, _ = run(circuit, 200)
+
+    def wrong(lpu: nd.LPU) -> None:
+        with pytest.raises(nd.NeurodriverError, match=match):
+            lpu.connections[name].set(what, values)
+
+    found, _ = run(circuit, 100, wrong, 100)
+    assert np.array_equal(found, expected)
+
+
+def test_weights_are_saved(tmp_path: Any) -> None:
+    """A restored run has the weights that were set; reset() gives the first ones back."""
+    path = tmp_path / "w.h5"
+
+    def change(lpu: nd.LPU) -> None:
+        lpu.connections["spike_state -> exc"].set("weight", np.linspace(0.1, 3.0, 600))
+        lpu.save(path)
+
+    expected, lpu = run(spiking(1.0), 200, change, 200)
+    recorder = nd.MemoryRecorder([("V", None)])
+    with nd.LPU.restore(path, lpu.inputs, [recorder]) as other:
+        other.run(200)
+        assert np.array_equal(recorder.get("V"), expected[200:])
+        other.reset(keep=["weights"])
+        assert other.connections["spike_state -> exc"].get()[-1] == 3.0
+    with nd.LPU(spiking(1.0), DT) as fresh:
+        fresh.connections["spike_state -> exc"].set("weight", 2.0)
+        fresh.reset(keep=["weights"])
+        assert set(fresh.connections["spike_state -> exc"].get()) == {2.0}
+        fresh.reset()
+        assert set(fresh.connections["spike_state -> exc"].get()) == {1.0}
