@@ -95,6 +95,8 @@ class LiveConnections:
         if numbers.shape not in ((), before.shape):
             want = f"a number or {len(before):,} of them"
             raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
+        if not np.isfinite(numbers).all():
+            raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
         links = self._links.expanded()
         data = {**links.data, name: np.broadcast_to(numbers, before.shape).copy()}
         own = Connections(links.variable, links.access, links.source, links.target, links.delay)
