@@ -35,6 +35,7 @@ from .model.component import NDComponent as NDComponent
 from .model.component import Parameter as Parameter
 from .model.component import State as State
 from .model.component import Weighted as Weighted
+from .model.page import describe as describe
 from .model.subunits import Reaction as Reaction
 from .model.subunits import Species as Species
 from .model.subunits import SubUnits as SubUnits

@@ -12,7 +12,7 @@ import click
 
 from ..errors import ModelError, near
 from ..model.component import NDComponent, Parameter
-from ..model.subunits import SubUnits
+from ..model.page import page, summary
 from . import options
 
 FOLDERS = ("axon_hillocks", "point_neurons", "membranes", "synapses", "dendrites", "sources")
@@ -45,11 +45,6 @@ def command(**given: Any) -> int:
     for line in page(known[name]):
         click.echo(line)
     return 0
-
-
-def summary(model: type[NDComponent]) -> str:
-    """Return the first line of a model's documentation."""
-    return (inspect.getdoc(model) or "").split("\n")[0].replace("``", "`")
 
 
 def listing(known: dict[str, type[NDComponent]]) -> list[str]:
@@ -142,50 +137,3 @@ def _with_unit(name: str, unit: str) -> str:
 
 def _unit(unit: str) -> str:
     return "" if unit in ("", "1") else unit
-
-
-def _described(name: str, rule: Parameter) -> str:
-    default = "required" if rule.default is None else f"default {rule.default:g}"
-    return f"{name} [{rule.unit}] {rule.doc}; {rule.allowed()}; {default}"
-
-
-def page(model: type[NDComponent]) -> list[str]:
-    """Return everything that is declared about one model."""
-    lines = [model.__name__, "", inspect.getdoc(model) or "", "", f"source: {model.reference}"]
-    limit = "one sub-step a step" if model.maximum_dt is None else f"{model.maximum_dt:g} s"
-    lines += [f"largest sub-step: {limit}", "", "accesses"]
-    for access in model.accesses:
-        more = f", receptor {access.receptor}" if access.receptor else ""
-        each = f", each adds {access.each}" if access.each else ""
-        lines.append(f"  {access.variable}{more}{each}")
-        lines += [f"    edge's {_described(n, rule)}" for n, rule in access.connection.items()]
-    lines += ["updates", *[f"  {v} [{model.units[v]}]" for v in model.updates], "parameters"]
-    for name, rule in model.params.items():
-        lines.append(f"  {_described(name, rule)}")
-    runtime = model.runtime
-    if runtime.opaque:
-        starts = [f"  {name} starts at {start:g}" for name, start in runtime.states.items()]
-        code = "kernel" if runtime.kernel else "run_step"
-        return [*lines, "internal states", *starts, f"mathematics: its own {code}"]
-    lines.append("states (optional parameter init<name> sets the first value)")
-    for name, state in model.states.items():
-        start = f"the parameter {name}" if state.initial == name else state.initial
-        lines.append(f"  {name} [{state.unit}] {state.doc}; starts at {start}")
-    parts = {**model.constants, **model.terms}
-    lines += ["mathematics", *[f"  {name} = {text}" for name, text in parts.items()]]
-    lines += [f"  {line.strip()}" for line in model.update.strip().splitlines()]
-    lines += [f"  {name} = {text}" for name, text in model.outputs.items()]
-    return lines + (sub_units(model.sub_units) if model.sub_units is not None else [])
-
-
-def sub_units(units: SubUnits) -> list[str]:
-    """Return what is declared about the sub-units of a model."""
-    lines = [f"sub-units, {units.per} in each component, advanced before the mathematics"]
-    for name, kind in units.species.items():
-        lines.append(f"  {name} {kind.doc}; starts at {kind.initial}; at most {kind.most}")
-    lines += [f"  {name} = {text}" for name, text in units.terms.items()]
-    lines.append("reactions (rate in 1/s: change)")
-    for reaction in units.reactions:
-        change = ", ".join(f"{name} {step:+d}" for name, step in reaction.change.items())
-        lines.append(f"  {reaction.rate}: {change}; {reaction.doc}")
-    return lines + [f"  {total} = sum of {name}" for total, name in units.totals.items()]

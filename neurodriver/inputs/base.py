@@ -191,10 +191,20 @@ def values_for(values: ArrayLike, uids: Sequence[str], name: str) -> NDArray[np.
     return np.broadcast_to(array, (len(uids),)).copy()
 
 
-def check_span(start: float, stop: float, name: str) -> tuple[float, float]:
-    """Return start and stop as floats, in seconds."""
+def check_span(
+    start: float, stop: float, name: str, duration: float | None = None
+) -> tuple[float, float]:
+    """Return start and stop as floats, in seconds; ``duration`` may be given instead of stop."""
+    if duration is not None:
+        if stop != np.inf:
+            raise InputError(f"{name}: give either stop or duration, got {stop} and {duration}")
+        wrong = InputError(f"{name}: duration must be seconds, at least 0, got {duration!r:.60}")
+        length = as_numbers(duration, wrong)
+        if length.ndim or not 0 <= length < np.inf:
+            raise wrong
     try:
         begin, end = float(start), float(stop)
+        end = end if duration is None else begin + float(duration)
     except (TypeError, ValueError):
         begin = end = np.nan
     if np.isnan(begin) or np.isnan(end):

@@ -32,11 +32,17 @@ class _RandomInput(Input):
     """What random inputs have in common: seed, span, and rows drawn for the steps within."""
 
     def __init__(
-        self, variable: str, uids: Sequence[str], start: float, stop: float, seed: int
+        self,
+        variable: str,
+        uids: Sequence[str],
+        start: float,
+        stop: float,
+        seed: int,
+        duration: float | None,
     ) -> None:
         super().__init__([(variable, uids)])
         self.name = f"{self._purpose} '{variable}'"
-        self.start, self.stop = check_span(start, stop, self.name)
+        self.start, self.stop = check_span(start, stop, self.name, duration)
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
             raise InputError(f"{self.name}: seed must be a whole number, got {seed!r}")
         if not 0 <= seed < 2**64:
@@ -155,6 +161,8 @@ class PoissonInput(_TrainInput):
         0 to 2^64 - 1.
     counts : bool
         True injects the number of events; False 1 wherever there is at least one.
+    duration : float, optional
+        Seconds, instead of ``stop``.
 
     Notes
     -----
@@ -177,8 +185,9 @@ class PoissonInput(_TrainInput):
         stop: float = math.inf,
         seed: int = 0,
         counts: bool = True,
+        duration: float | None = None,
     ) -> None:
-        super().__init__(variable, uids, start, stop, seed)
+        super().__init__(variable, uids, start, stop, seed, duration)
         self.rate = values_for(rate, self.targets[0][1], self.name)
         if (self.rate < 0).any():
             raise InputError(f"{self.name}: rate must be at least 0 Hz, got {self.rate.min()}")
@@ -213,6 +222,8 @@ class BernoulliInput(_TrainInput):
         Seconds; steps k with ``start <= k * dt < stop``.
     seed : int
         0 to 2^64 - 1.
+    duration : float, optional
+        Seconds, instead of ``stop``.
 
     Notes
     -----
@@ -231,8 +242,9 @@ class BernoulliInput(_TrainInput):
         start: float = 0.0,
         stop: float = math.inf,
         seed: int = 0,
+        duration: float | None = None,
     ) -> None:
-        super().__init__(variable, uids, start, stop, seed)
+        super().__init__(variable, uids, start, stop, seed, duration)
         self.p = values_for(p, self.targets[0][1], self.name)
         bad = self.p[(self.p < 0) | (self.p > 1)]
         if len(bad):
@@ -276,6 +288,8 @@ class NoiseInput(_RandomInput):
         Uniform values lie within ``mean +- sqrt(3) * sigma``.
     tau : float, optional
         Correlation time in seconds; for normal noise.
+    duration : float, optional
+        Seconds, instead of ``stop``.
     """
 
     _purpose = "NoiseInput"
@@ -291,8 +305,9 @@ class NoiseInput(_RandomInput):
         seed: int = 0,
         distribution: str = "normal",
         tau: float | None = None,
+        duration: float | None = None,
     ) -> None:
-        super().__init__(variable, uids, start, stop, seed)
+        super().__init__(variable, uids, start, stop, seed, duration)
         self.mean = values_for(mean, self.targets[0][1], self.name)
         self.sigma = values_for(sigma, self.targets[0][1], self.name)
         if (self.sigma < 0).any():

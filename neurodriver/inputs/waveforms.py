@@ -26,6 +26,8 @@ class StepInput(Input):
         In the unit of the variable.
     start, stop : float
         Seconds; compared as float64 with ``k * dt``.
+    duration : float, optional
+        Seconds, instead of ``stop``.
     """
 
     def __init__(
@@ -35,11 +37,12 @@ class StepInput(Input):
         value: ArrayLike,
         start: float = 0.0,
         stop: float = np.inf,
+        duration: float | None = None,
     ) -> None:
         super().__init__([(variable, uids)])
         name = f"StepInput '{variable}'"
         self.value = values_for(value, self.targets[0][1], name)
-        self.start, self.stop = check_span(start, stop, name)
+        self.start, self.stop = check_span(start, stop, name, duration)
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

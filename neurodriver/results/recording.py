@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError, near
 from ..model.kinds import SPIKES
-from . import export
 from .events import Events, nonzero
+from .exports import RecordingExports
 from .sampling import sample_times
 from .sources import FileSource, RecordingSource, StoredVariable
 from .spikes import SpikeEvents, TimeAxis
-from .tables import recording_html
+from .tables import recording_html, recording_text
 from .variable import Times, Variable, VariableLabels
 
-if TYPE_CHECKING:
-    import neo
-    import pandas
-    import xarray
 
-
-class Recording:
+class Recording(RecordingExports):
     """A recording of a file or of a recorder; a context manager.
 
     ``recording.V`` and ``recording["V"]`` are a `Variable`, ``recording.spike_state`` mostly
@@ -146,12 +140,7 @@ class Recording:
         self.close()
 
     def __repr__(self) -> str:
-        if not self.is_open:
-            return f"{type(self).__name__} '{self.name}' (closed)"
-        parts = [f"{self.duration:g} s, dt {self.dt:g} s"]
-        parts += [] if self.complete else ["incomplete"]
-        lines = [f"Recording '{self.name}': {', '.join(parts)}"]
-        return "\n".join([*lines, *(f"  {self[v]!r}" for v in self.variables)])
+        return recording_text(self)
 
     def _repr_html_(self) -> str:
         return recording_html(self)
@@ -283,32 +272,6 @@ class Recording:
     def spikes(self) -> SpikeEvents:
         """The events of ``spike_state``; ``recording.spikes()`` is a dict of uid -> times, s."""
         return SpikeEvents(self)
-
-    def to_xarray(self, variables: str | Sequence[str] | None = None) -> xarray.Dataset:
-        """Return variables as an `xarray.Dataset`; see `neurodriver.results.export`."""
-        return export.to_xarray(self, variables)
-
-    def to_pandas(self, variable: str, uids: str | Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return a variable as a `pandas.DataFrame`; see `neurodriver.results.export`."""
-        return export.to_pandas(self, variable, uids)
-
-    def to_neo(self, variables: str | Sequence[str] | None = None) -> neo.Block:
-        """Return variables as a `neo.Block`; see `neurodriver.results.export`."""
-        return export.to_neo(self, variables)
-
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the recording; return the figure, which a notebook shows.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where to write the figure, too.
-        **options
-            ``variables``, ``uids``, ``title``, ``start``, ``stop``: see
-            `neurodriver.plot_recording`.
-        """
-        # Figures are loaded when the first one is drawn; `plot` is above this folder.
-        return import_module("neurodriver.plot.recording").draw_recording(self, path, **options)
 
     def _stored(self, variable: str) -> StoredVariable:
         if variable not in self.variables:

@@ -1,4 +1,4 @@
-"""What a notebook shows of a recording; no values are read for it."""
+"""What `repr` and notebooks show of a recording; no values are read for it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from .events import Events
 
 if TYPE_CHECKING:
     from .recording import Recording
+
+
+def recording_text(recording: Recording) -> str:
+    """Return a line for each variable of a recording, under a head."""
+    if not recording.is_open:
+        return f"{type(recording).__name__} '{recording.name}' (closed)"
+    parts = [f"{recording.duration:g} s, dt {recording.dt:g} s"]
+    parts += [] if recording.complete else ["incomplete"]
+    lines = [f"Recording '{recording.name}': {', '.join(parts)}"]
+    return "\n".join([*lines, *(f"  {recording[v]!r}" for v in recording.variables)])
 
 
 def recording_html(recording: Recording) -> str:

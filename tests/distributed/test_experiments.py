@@ -26,9 +26,9 @@ def failing():
 """
 
 
-def run(path: Path, ranks: int = 2) -> tuple[int, str, str]:
+def run(path: Path, ranks: int = 2, more: tuple[str, ...] = ()) -> tuple[int, str, str]:
     """Run an experiment; return exit code and what was said."""
-    done = mpiexec(ranks, ["-m", "neurodriver", "run", str(path)], 120, check=False)
+    done = mpiexec(ranks, ["-m", "neurodriver", "run", str(path), *more], 120, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -51,6 +51,21 @@ def test_same_recordings(tmp_path: Path, rank: str) -> None:
             else:
                 np.testing.assert_array_equal(expected.data(name)[:], found.data(name)[:])
     assert compared > 10
+
+
+def test_recordings_are_kept(tmp_path: Path) -> None:
+    """All ranks end where one LPU's recording is there already; ``-f`` replaces it."""
+    path = write(tmp_path)
+    there = tmp_path / "experiment.right.h5"
+    there.write_text("precious")
+    code, _, errors = run(path)
+    assert code == 1 and errors.count(f"{there}: there is a file already") == 1, errors
+    assert "-f" in errors and "Traceback" not in errors
+    assert there.read_text() == "precious" and list(tmp_path.glob("*.h5")) == [there]
+    code, _, errors = run(path, more=("-f",))
+    assert code == 0, errors
+    with nd.open(tmp_path / "experiment.h5") as recording:
+        assert recording.complete and list(recording.lpus) == ["left", "right"]
 
 
 def test_each_rank_is_compared_with_the_cpu(

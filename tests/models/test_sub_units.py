@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from support import DT, build, model, simulate
 
 from neurodriver import Circuit, NDComponent, Parameter, State, SubUnits
-from neurodriver.cli.models import page
 from neurodriver.errors import ModelError
 from neurodriver.model.component import Access
+from neurodriver.model.page import page
 from neurodriver.model.subunits import Reaction, Species
 
 CHANCE = 5.0

@@ -147,7 +147,7 @@ def test_yaml_faults(folder: Path) -> None:
     line = text[: text.index("start:")].count("\n") + 1
     said = refused(folder, text.replace("start:", "strt:"), "e.yaml")
     assert (line, "lpu.left.input[0].strt: unknown argument (did you mean 'start'?); StepInput "
-            "takes variable, uids, value, start, stop") in faults(said)  # fmt: skip
+            "takes variable, uids, value, start, stop, duration") in faults(said)  # fmt: skip
     said = refused(folder, text + "seed: 6\n", "e.yml")
     assert "'seed' stands on line 3, too" in said
     assert "is no valid YAML" in refused(folder, "a: [", "e.yaml")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support import IAF, alone, graph, node, simulate
 
+import neurodriver as nd
 from neurodriver import (
     LPU,
     ArrayInput,
@@ -74,6 +75,28 @@ def test_ramp_values() -> None:
     with pytest.warns(CircuitWarning, match=r"start_time is called start now; 0.0002 s is taken"):
         old = RampInput("I", ["a", "b"], start_time=2e-4, duration=4e-4, **said)
     np.testing.assert_array_equal(values(old, 9), got)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **span: StepInput("I", ["a"], 2.0, **span),
+        lambda **span: nd.NoiseInput("I", ["a"], 5.0, 1.0, **span),
+        lambda **span: nd.PoissonInput("I", ["a"], 4e3, **span),
+        lambda **span: nd.BernoulliInput("I", ["a"], 0.7, **span),
+    ],
+)
+def test_a_duration_instead_of_a_stop(make: Callable[..., Input]) -> None:
+    """Both name the same steps; both together, or no seconds, are refused."""
+    got = values(make(start=2e-4, duration=2**-10), 40)
+    np.testing.assert_array_equal(got, values(make(start=2e-4, stop=2e-4 + 2**-10), 40))
+    assert got[2:12].any() and not got[:2].any() and not got[12:].any()
+    assert not values(make(duration=0.0), 5).any()
+    with pytest.raises(InputError, match=r"either stop or duration, got 0\.1 and 0\.2"):
+        make(stop=0.1, duration=0.2)
+    for wrong in (-1.0, float("nan"), float("inf"), "x", [1.0, 2.0]):
+        with pytest.raises(InputError, match="duration must be seconds"):
+            make(duration=wrong)
 
 
 @pytest.mark.parametrize("kind", [float, np.float32, int, bool])

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import IAF, build, node
 
 import neurodriver as nd
 from neurodriver import html
 from neurodriver.circuit.projections import Drawn
 from neurodriver.recorders import HDF5Recorder
-from tests.support import IAF, build, node
 
 EVIL = "<script>alert('x')</script>&"
 
@@ -123,6 +123,30 @@ def test_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = cells(nd.Projection("spike_state", "spike_state", neuron, range(3), rules["p"]))
     assert {"source", "LeakyIAF", "rule", "range(0, 3)"} <= set(shown)
     assert any("FixedProbability" in text for text in shown)
+
+
+def test_models() -> None:
+    """``describe`` shows a model's variables and parameters, of a class and of a name."""
+
+    class Mine(nd.NDComponent):
+        """A model & <b>more</b>."""
+
+        accesses = ("I",)
+        updates = {"V": "mV"}
+        states = {"V": nd.State(unit="mV", initial=0.0)}
+        params = {"tau": nd.Parameter("ms", 20.0, above=0.0, doc=EVIL)}
+        update = "V += dt_ms / tau * (I - V);"
+
+    shown = cells(nd.describe(Mine))
+    assert {"Mine: A model & <b>more</b>.", "reads", "I", "V", "mV", "tau", "20"} <= set(shown)
+    assert EVIL in shown
+    assert "V += dt_ms / tau * (I - V);" in repr(nd.describe(Mine))
+    assert {"writes", "spike_state", "resistance"} <= set(cells(nd.describe("LeakyIAF")))
+    with pytest.raises(nd.NeurodriverError, match=r"unknown model 'LeakyIAf' .*'LeakyIAF'"):
+        nd.describe("LeakyIAf")
+    for wrong in (3, nd.LPU, None):
+        with pytest.raises(nd.NeurodriverError, match="a model or its name is needed"):
+            nd.describe(wrong)
 
 
 def test_names_are_completed() -> None:

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import pytest
+from support import IAF, build, node
 
 import neurodriver as nd
 from neurodriver.run import progress as module
 from neurodriver.run.progress import StepBar, step_progress
-from tests.support import IAF, build, node
 
 DT, STEPS = 1e-4, 500
 

@@ -9,11 +9,11 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from support import IAF, build, node
 
 import neurodriver as nd
 from neurodriver.errors import RecordingError
 from neurodriver.recorders import Block, Columns, Recorder, RecordingPlan, Writer
-from tests.support import IAF, build, node
 
 DT, STEPS, INTERVAL = 1e-4, 600, 3
 UIDS = ["a", "b", "c"]

@@ -1,0 +1,47 @@
+"""The methods of a recording that give objects of other packages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from . import export
+
+if TYPE_CHECKING:
+    import neo
+    import pandas
+    import xarray
+
+
+class RecordingExports:
+    """What a `Recording` can be turned into."""
+
+    def to_xarray(self: Any, variables: str | Sequence[str] | None = None) -> xarray.Dataset:
+        """Return variables as an `xarray.Dataset`; see `neurodriver.results.export`."""
+        return export.to_xarray(self, variables)
+
+    def to_pandas(
+        self: Any, variable: str, uids: str | Sequence[str] | None = None
+    ) -> pandas.DataFrame:
+        """Return a variable as a `pandas.DataFrame`; see `neurodriver.results.export`."""
+        return export.to_pandas(self, variable, uids)
+
+    def to_neo(self: Any, variables: str | Sequence[str] | None = None) -> neo.Block:
+        """Return variables as a `neo.Block`; see `neurodriver.results.export`."""
+        return export.to_neo(self, variables)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the recording; return the figure, which a notebook shows.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the figure, too.
+        **options
+            ``variables``, ``uids``, ``title``, ``start``, ``stop``: see
+            `neurodriver.plot_recording`.
+        """
+        # Figures are loaded when the first one is drawn; `plot` is above this folder.
+        return import_module("neurodriver.plot.recording").draw_recording(self, path, **options)
