@@ -41,7 +41,7 @@ def assemble(
     rows = [row for rows in members.values() for row in rows]
     number[rows] = np.arange(len(rows))
     connections = make_connections(records, groups, number, faults, lenient)
-    circuit = Circuit(records.source, groups, connections, records.source)
+    circuit = Circuit.from_columns(records.source, groups, connections, source=records.source)
     check(circuit, faults)
     faults.finish(strict)
     return circuit
@@ -89,7 +89,7 @@ def _group(
     params: dict[str, Column] = {}
     for name, parameter in model.params.items():
         # what is missing or wrong is told once: a harmless value keeps it from being told again
-        harmless = min(max(1.0, parameter.at_least, parameter.above + 1), parameter.at_most)
+        harmless = parameter.harmless
         values = [d.get(name) for d in data]
         missing = [i for i, value in enumerate(values) if value is None]
         if missing and parameter.default is None:

@@ -25,7 +25,7 @@ from ..run.lpu import LPU, as_circuit, command_line
 from .contents import Contents
 from .pattern_files import Wiring
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
-from .schema import InputSection, Selection, key_of
+from .schema import InputSection, SelectionSection, key_of
 from .source import KeyPath
 
 MOST_KNOWN = 2000
@@ -139,7 +139,7 @@ def make_input(
                 elif isinstance(value, str) and takes_a(parameter, "Callable"):
                     arguments[name] = function_of(value, folder)
                 elif name == "uids" and isinstance(value, dict):
-                    arguments[name] = selected(circuit, Selection(**value))
+                    arguments[name] = selected(circuit, SelectionSection(**value))
         made = function(**completed(function, arguments, dt=experiment.section.dt, circuit=circuit))
         if not isinstance(made, Input):
             raise ExperimentError(f"must return an Input, got {type(made).__name__}")
@@ -160,10 +160,10 @@ def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF
     for variable, what in section.record.items():
         path: KeyPath = ("lpu", lpu, "record", variable)
         with told(experiment, path):
-            if variable not in known and (what is None or isinstance(what, Selection)):
+            if variable not in known and (what is None or isinstance(what, SelectionSection)):
                 hint = f"{near(variable, known)}; there are {', '.join(sorted(known))}"
                 raise ExperimentError(f"nothing updates it{hint}")
-            if isinstance(what, Selection):
+            if isinstance(what, SelectionSection):
                 what = tuple(selected(circuit, what, variable))
             elif what is not None:
                 _there(circuit, what)
@@ -171,7 +171,7 @@ def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF
     return [HDF5Recorder(file, requests, section.sample_interval)]
 
 
-def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[str]:
+def selected(circuit: Circuit, selection: SelectionSection, updates: str = "") -> list[str]:
     """Return the uids that a selection means, in the order of the circuit.
 
     With ``updates``, components that do not update this variable are left out. A selection that

@@ -28,7 +28,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
 
-class Selection(Section):
+class SelectionSection(Section):
     """Components by model, by a pattern of their uids (``R?/*``, as for file names), or both."""
 
     model: str = "*"
@@ -39,7 +39,7 @@ SELECTED = 'a list of uids, {model = "..."} or {match = "R?/*"}'
 
 
 def is_selection(value: Any) -> bool:
-    """Whether a value says what a `Selection` does."""
+    """Whether a value says what a `SelectionSection` does."""
     known = isinstance(value, dict) and value and not set(value) - {"model", "match"}
     return bool(known) and all(isinstance(item, str) for item in value.values())
 
@@ -47,7 +47,7 @@ def is_selection(value: Any) -> bool:
 def _recorded(value: Any) -> Any:
     """Return which components are meant; None for all."""
     if is_selection(value):
-        return Selection(**value)
+        return SelectionSection(**value)
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return tuple(value)
     if value != "all":
@@ -55,13 +55,13 @@ def _recorded(value: Any) -> Any:
     return None
 
 
-Recorded = Annotated[tuple[str, ...] | Selection | None, PlainValidator(_recorded)]
+Recorded = Annotated[tuple[str, ...] | SelectionSection | None, PlainValidator(_recorded)]
 
 
 class InputSection(BaseModel):
     """An input: a class of `neurodriver.inputs`, or a function that returns one.
 
-    The other keys are the arguments of the class. Its ``uids`` may be a `Selection`.
+    The other keys are the arguments of the class. Its ``uids`` may be a `SelectionSection`.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..circuit.uids import Who
 from ..errors import InputError
 from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
 
@@ -20,7 +20,7 @@ class StepInput(Input):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     value : float or (n,) array
         In the unit of the variable.
     start, stop : float
@@ -30,7 +30,7 @@ class StepInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         value: ArrayLike,
         start: float = 0.0,
         stop: float = np.inf,
@@ -61,7 +61,7 @@ class RampInput(Input):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     start_time, duration : float
         Seconds.
     start_value, stop_value : float or (n,) array
@@ -71,7 +71,7 @@ class RampInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         start_time: float,
         duration: float,
         start_value: ArrayLike,
@@ -104,7 +104,7 @@ class PulseInput(Input):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     starts, stops : sequence of float
         Seconds, one of each for every pulse; compared as float64 with ``k * dt``.
     values : float, (pulses,) or (pulses, n) array
@@ -114,7 +114,7 @@ class PulseInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         starts: ArrayLike,
         stops: ArrayLike,
         values: ArrayLike,
@@ -141,7 +141,7 @@ class PulseInput(Input):
     def periodic(
         cls,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         value: ArrayLike,
         period: float,
         width: float,

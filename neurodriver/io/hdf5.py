@@ -119,13 +119,14 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
     with open_circuit(path) as file:
         reader = _HDF5Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
-        circuit = Circuit(str(path), groups, ())
+        circuit = Circuit.from_columns(str(path), groups, ())
         connections = reader.bound(reader.connections(file, "connections"), circuit)
         replaced = reader.bound(reader.connections(file, "replaced"), circuit)
         held = tuple(reader.held(file))
         namespace = reader.namespace(file)
     faults.finish()
-    circuit = Circuit(str(path), groups, connections, str(path), replaced, held)
+    more = {"source": str(path), "replaced": replaced, "held": held}
+    circuit = Circuit.from_columns(str(path), groups, connections, **more)
     circuit = circuit.in_random_namespace(namespace)
     check_wiring(circuit, faults)
     _check_joined(circuit, faults)

@@ -23,7 +23,7 @@ from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .columns import BROKEN
-from .sonata_files import Network, Population, places, populations, present, read_config
+from .sonata_files import Network, SonataPopulation, places, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
 
 Model = type[NDComponent]
@@ -140,7 +140,7 @@ class _SonataReader:
             else:
                 self._population(nodes)
 
-    def _population(self, nodes: Population) -> None:
+    def _population(self, nodes: SonataPopulation) -> None:
         name = nodes.name
         given = nodes.column("node_id")
         ids = np.arange(nodes.count) if given is None else given.astype(np.int64)
@@ -239,7 +239,7 @@ class _SonataReader:
                 self._sort(edges, columns, templates, which, sets)
         return [_joined(key, sets.pop(key)) for key in list(sets)]
 
-    def _ends(self, edges: Population, end: str) -> NDArray[np.int32]:
+    def _ends(self, edges: SonataPopulation, end: str) -> NDArray[np.int32]:
         """Return the component at one end of each edge."""
         name = f"{end}_node_id"
         ids = edges.column(name)
@@ -256,7 +256,7 @@ class _SonataReader:
         self.faults.add_for(lost, lambda i: f"{edges.where}, edge {i:,}: {name} {ids[i]} {say}")
         return np.where(at < 0, np.int32(-1), self.numbers[said][at])
 
-    def _numbers(self, edges: Population) -> tuple[Column, Column]:
+    def _numbers(self, edges: SonataPopulation) -> tuple[Column, Column]:
         """Return weight and delay (s) of each edge."""
         templates, which = edges.texts("model_template")
         for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
@@ -291,7 +291,7 @@ class _SonataReader:
 
     def _sort(
         self,
-        edges: Population,
+        edges: SonataPopulation,
         columns: tuple[Column, ...],
         templates: list[tuple[Model, Template]],
         which: NDArray[np.int16],

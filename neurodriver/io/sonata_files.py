@@ -141,7 +141,7 @@ def places(known: Rows, wanted: Column) -> Rows:
     return np.where(known[at] == wanted, at, -1)
 
 
-class Population:
+class SonataPopulation:
     """The nodes or edges of one population, with the attributes of their types.
 
     ``at`` is its group, ``table`` what `read_types` returned.
@@ -313,7 +313,7 @@ def _number(value: Any) -> float:
 
 def populations(
     network: list[tuple[Path, Path | None]], kind: str, faults: Faults, files: ExitStack
-) -> Iterator[Population]:
+) -> Iterator[SonataPopulation]:
     """Yield the populations of nodes or edges of all files; ``files`` closes these."""
     for path, table in network:
         types = read_types(table, kind, faults)
@@ -327,4 +327,4 @@ def populations(
             continue
         for name, at in root.items():
             if isinstance(at, h5py.Group):
-                yield Population(at, kind, name, types, path, faults)
+                yield SonataPopulation(at, kind, name, types, path, faults)

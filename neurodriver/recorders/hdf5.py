@@ -24,9 +24,10 @@ import os
 import shutil
 import socket
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..circuit.uids import Who
 from ..errors import RecordingError
 from .base import Block, Recorder, RecordingPlan
 from .preallocated import ROWS, Counts, PreallocatedFile
@@ -60,7 +61,7 @@ class HDF5Recorder(Recorder):
     def __init__(
         self,
         filename: str | os.PathLike[str],
-        record: Iterable[tuple[str, Sequence[str] | None]],
+        record: Iterable[tuple[str, Who | None]],
         sample_interval: int = 1,
     ) -> None:
         super().__init__(record, sample_interval)

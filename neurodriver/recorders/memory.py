@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..circuit.uids import Who
 from ..errors import RecordingError, near
 from .base import Block, Recorder, RecordingPlan
 
@@ -31,9 +32,7 @@ class MemoryRecorder(Recorder):
 
     copies = False
 
-    def __init__(
-        self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
-    ) -> None:
+    def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
         super().__init__(record, sample_interval)
         self.output: dict[str, dict[str, Any]] = {}
         self._closed_plan: RecordingPlan | None = None

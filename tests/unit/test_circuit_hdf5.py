@@ -124,7 +124,7 @@ def test_joined_circuits(tmp_path: Path) -> None:
         scopes = (("a", group.count), ("bé", 0))
         groups.append(replace(group, scopes=scopes, keys=keys, hidden=True))
     held = (("spike_state", np.array([1]), np.array([0])),)
-    circuit = replace(circuit, groups=tuple(groups), held=held, replaced=circuit.connections[:1])
+    circuit = circuit.changed(groups=tuple(groups), held=held, replaced=circuit.connections[:1])
     circuit.save(tmp_path / "joined.h5")
     same(Circuit.from_file(tmp_path / "joined.h5"), circuit)
     with pytest.raises(NeurodriverError, match="joined from several"):
@@ -421,7 +421,7 @@ def test_ports_need_their_labels(tmp_path: Path) -> None:
     path = tmp_path / "ports.h5"
     circuit = every_feature()
     wrong = (("V", np.array([99]), np.array([-1])),)
-    replace(circuit, held=wrong).save(path)
+    circuit.changed(held=wrong).save(path)
     with pytest.raises(CircuitError, match="2 faults"):
         Circuit.from_file(path)
     circuit.save(path)
@@ -437,7 +437,7 @@ def test_port_to_port(tmp_path: Path) -> None:
     circuit = every_feature()
     ports = np.array([4, 5], np.int32)
     links = Connections("spike_state", "", ports[:1], ports[1:])
-    replace(circuit, connections=(*circuit.connections, links)).save(path)
+    circuit.changed(connections=(*circuit.connections, links)).save(path)
     with pytest.raises(CircuitError, match="from ports to ports"):
         Circuit.from_file(path)
 
@@ -493,7 +493,7 @@ def test_not_written(tmp_path: Path, capsys: Capture) -> None:
     labels["selector"] = np.array(["\udc80", "b", "c"])
     groups = (*circuit.groups, replace(every_feature().group("Port"), labels=labels))
     with pytest.raises(NeurodriverError, match="half of a pair"):
-        replace(circuit, groups=groups).save(there)
+        circuit.changed(groups=groups).save(there)
     assert there.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
 
 
