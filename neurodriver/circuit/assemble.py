@@ -13,8 +13,9 @@ from ..model.library import models as known_models
 from . import forms
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
+from .node_columns import column_of
 from .numbers import column, real
-from .records import Records
+from .records import Records, plain_name
 from .validate import LONGEST_SELECTOR, check, node_name, unfit_uid
 
 PORT_LABELS = {"selector": LONGEST_SELECTOR, "port_type": 60, "port_io": 60}
@@ -119,7 +120,29 @@ def _group(
             labels[name] = np.array([str(d.get(name) or "")[: most + 1] for d in data])
     elif "extern" in present:
         labels["extern"] = np.array([d.get("extern") is True for d in data])
-    return Group(model, params, len(rows), np.array(uids, dtype=np.str_), labels)
+    others = present.difference(params, labels, model.params, model.initial_names(), _NO_COLUMNS)
+    columns = _node_columns(data, others, uids, faults)
+    known = np.array(uids, dtype=np.str_)
+    return Group(model, params, len(rows), known, labels, columns=columns)
+
+
+_NO_COLUMNS = frozenset({"class", "extern", *PORT_LABELS, *REVERSAL_NAMES})
+"""Attributes of nodes that mean something else."""
+
+
+def _node_columns(
+    data: list[dict[str, Any]], names: set[str], uids: list[str], faults: Faults
+) -> dict[str, Column]:
+    """Return the attributes of nodes that the model does not know, as columns."""
+    out: dict[str, Column] = {}
+    for name in sorted(names, key=str):
+        values = [d.get(name) for d in data]
+        if name == "label":  # programs write the id where nobody gave one
+            values = [None if v == uid else v for v, uid in zip(values, uids, strict=True)]
+        column = column_of(values, str(name), faults)
+        if column is not None:
+            out[plain_name(str(name))] = column
+    return out
 
 
 def _further_numbers(

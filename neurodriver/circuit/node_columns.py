@@ -55,16 +55,20 @@ def _kind(value: object) -> str | None:
 
 def _texts(values: Iterable[Any], name: str, faults: Faults) -> Column | None:
     texts = ["" if value is None else str(value) for value in values]
+    return np.array(texts, dtype=np.str_) if fit_for_column(texts, name, faults) else None
+
+
+def fit_for_column(texts: Sequence[str], name: str, faults: Faults) -> bool:
+    """Whether a column can hold some texts; a warning says why not."""
     longest = max(map(len, texts), default=0)
-    reason = ""
     if longest > LONGEST_TEXT:
         reason = f"has up to {longest:,} characters, {LONGEST_TEXT} are allowed"
     elif not storable("".join(texts)):
         reason = "holds a character that cannot be stored (NUL, half of a pair)"
-    if reason:
-        faults.warn(f"the node attribute {quoted(name)} {reason}; it is not kept")
-        return None
-    return np.array(texts, dtype=np.str_)
+    else:
+        return True
+    faults.warn(f"the node attribute {quoted(name)} {reason}; it is not kept")
+    return False
 
 
 def storable(text: str) -> bool:

@@ -9,13 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..circuit.records import Records, to_networkx
+from ..circuit.records import RESERVED, Records, to_networkx
 from ..errors import NeurodriverError
-
-_TAKEN = frozenset(
-    {"id", "key", "pid", "start", "end", "parents", "slices", "spells", "viz", "weight", "type"}
-)
-"""Names that mean something else to GEXF or to networkx: an attribute gets a ``_`` behind it."""
 
 
 def write_gexf(records: Records, path: Path) -> None:
@@ -71,5 +66,5 @@ def _uniform(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for key, found in types.items():
         one = next(iter(found)) if len(found) == 1 else None
         kind = one if one in (int, float, str, bool) else float if found == {int, float} else str
-        turn[key] = f"{key}_" if key in _TAKEN else key, kind
+        turn[key] = f"{key}_" if key in RESERVED and key != "class" else key, kind
     return [{turn[k][0]: turn[k][1](value) for k, value in data.items()} for data in rows]

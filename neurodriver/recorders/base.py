@@ -41,6 +41,7 @@ class Columns:
     uids: npt.NDArray[np.str_]  # (n,), the component of each column
     unit: str  # ``mV`` for instance; empty for a variable without one
     events: bool  # stored as times and column indices instead of rows
+    population: npt.NDArray[np.str_] | None = None  # (n,), where populations have names
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,9 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 * rows: ``<var>/data`` (rows, n), ``<var>/time`` (rows,) float64 s, ``<var>/uids`` (n,) UTF-8
   bytes, ``<var>/valid_rows``;
 * events: ``<var>/data/time`` (m,) float64 s, ``<var>/data/index`` (m,) int32, ``<var>/uids``,
-  ``<var>/valid_events``, ``<var>/valid_steps``.
+  ``<var>/valid_events``, ``<var>/valid_steps``;
+* where the circuit has populations with names, ``<var>/population`` (n,) UTF-8 bytes: that of
+  each column.
 
 How a kill is survived: the HDF5 library only ever writes *temporary* files, with all data sets
 allocated (sparse, so they cost no disk) and closed before ``os.replace`` gives them their name.

@@ -27,7 +27,8 @@ class MemoryRecorder(Recorder):
     ----------
     output : dict
         Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
-        (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events.
+        (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events. Where the
+        circuit has populations with names, ``population``, (n,) str, is that of each column.
     """
 
     copies = False
@@ -108,6 +109,8 @@ class MemoryRecorder(Recorder):
             else:
                 data = np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
             self.output[name] = {"data": data, "uids": columns.uids.tolist()}
+            if columns.population is not None:
+                self.output[name]["population"] = columns.population
         self._closed_plan = plan
 
 

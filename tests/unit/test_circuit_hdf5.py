@@ -375,7 +375,7 @@ FAULTS: list[tuple[Damage, list[str]]] = [
     (_drop("groups/0/params", "groups/0/labels"), ["2 faults", "params", "labels"]),
     (_put("groups/0/params/threshold", "x"), ["params/threshold: must hold numbers"]),
     (_put("groups/0/params/threshold", [1.0, 2.0]), ["params/threshold: expected the shape"]),
-    (_put("groups/0/params/capacitance", -1.0), ["'capacitance'", "positive", f"{BIG} faults"]),
+    (_put("groups/0/params/capacitance", -1.0), ["'capacitance'", "positive", "all 5,000 nodes"]),
     (_put("groups/0/uids", np.zeros(BIG)), ["/groups/0/uids: must hold text"]),
     (_put("groups/0/uids", np.array([b"\xff"] * BIG)), ["/groups/0/uids: damaged", "utf-8"]),
     (_put("groups/0/uids", np.array([b"a"] * BIG)), ["two components", "'a'"]),
