@@ -111,8 +111,8 @@ class Selection(Members):
         tables, counts = [], []
         for group, rows in self._parts():
             table = _table(group)
-            has = {found: np.broadcast_to(table[found], (group.count,))[rows]}
-            tables.append(has if found in table else {})
+            full = {n: np.broadcast_to(c, (group.count,)) for n, c in table.items() if n == found}
+            tables.append({n: c[rows] for n, c in full.items()})
             counts.append(len(rows))
         return joined_columns(tables, counts)[found]
 
