@@ -37,7 +37,7 @@ class Projection:
     source, target : Population, part of one, Selection, model, name, range or (first, stop)
         Components that are neighbours in the circuit: those of a population or of a slice of it;
         all of a model, where one group has it; or component numbers, counted through the groups in
-        their order. A name is that of a population or a model.
+        their order. A name is that of a model or, where no model has it, of a population.
     rule : Rule
         Who is connected with whom: `AllToAll`, `FixedProbability`, `FixedInDegree`,
         `FixedOutDegree`, `FixedTotal`, `OneToOne`, `Lattice`.
@@ -365,7 +365,8 @@ def _said(components: object) -> str:
 def _range(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
     """Return component numbers; an empty range is a fault already noted."""
     none = range(0)
-    if isinstance(given, str) and has_populations(circuit):
+    models = [group.name for group in circuit.groups]
+    if isinstance(given, str) and given not in models and has_populations(circuit):
         given = circuit.populations.get(given, given)
     if isinstance(given, Members):
         return _neighbours(given, end, circuit, faults)
@@ -378,11 +379,10 @@ def _range(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
         if found:
             faults.add(f"'{end}': {len(found)} groups are of {name}; give component numbers")
         else:
-            known = [group.name for group in circuit.groups]
             named = [*circuit.populations] if has_populations(circuit) else []
-            among = ", ".join(dict.fromkeys(known))
+            among = ", ".join(dict.fromkeys(models))
             among += f", and no population, but {', '.join(named)}" if named else ""
-            hint = near(name, [*known, *named])
+            hint = near(name, [*models, *named])
             faults.add(f"'{end}': no group is of {quoted(name)}, but of {among}{hint}")
         return none
     pair = (given.start, given.stop) if isinstance(given, range) else given

@@ -183,13 +183,21 @@ def selected(circuit: Circuit, selection: SelectionSection, updates: str = "") -
         hint = near(selection.model, names)
         message = f"no component of the model {quoted(selection.model)}{hint}; there are {there}"
         raise ExperimentError(message)
+    if selection.population not in ("*", *circuit.populations):
+        hint = near(selection.population, circuit.populations)
+        there = ", ".join(circuit.populations)
+        message = f"no population {quoted(selection.population)}{hint}; there are {there}"
+        raise ExperimentError(message)
+    name = selection.population
+    members = None if name == "*" else {*circuit.populations[name]}
     rule = re.compile(fnmatch.translate(selection.match)).match
     found: list[str] = []
     for group in circuit.groups:
         if group.is_port or group.hidden or selection.model not in ("*", group.name):
             continue
         if not updates or updates in group.model.updates:
-            found += [uid for uid in group.uids.tolist() if rule(uid)]
+            among = group.uids.tolist()
+            found += [u for u in among if rule(u) and (members is None or u in members)]
     if not found:
         which = f" that updates '{updates}'" if updates else ""
         some = ", ".join(circuit.uids[:3].tolist())

@@ -29,18 +29,19 @@ class Section(BaseModel):
 
 
 class SelectionSection(Section):
-    """Components by model, by a pattern of their uids (``R?/*``, as for file names), or both."""
+    """Components by model, population, and a pattern of uids (``R?/*``, as for file names)."""
 
     model: str = "*"
+    population: str = "*"
     match: str = "*"
 
 
-SELECTED = 'a list of uids, {model = "..."} or {match = "R?/*"}'
+SELECTED = 'a list of uids, {model = "..."}, {population = "..."} or {match = "R?/*"}'
 
 
 def is_selection(value: Any) -> bool:
     """Whether a value says what a `SelectionSection` does."""
-    known = isinstance(value, dict) and value and not set(value) - {"model", "match"}
+    known = isinstance(value, dict) and value and not set(value) - {*SelectionSection.model_fields}
     return bool(known) and all(isinstance(item, str) for item in value.values())
 
 

@@ -191,7 +191,10 @@ def summary(path: Path) -> list[str]:
     with open_circuit(path) as file:
         for at in reader.numbered(file, "groups"):
             model, count = reader.attribute(at, "model", str), reader.attribute(at, "count", int)
-            nodes.append((count or 0, f"{model}: {', '.join(reader.members(at, 'params'))}"))
+            said = f"{model}: {', '.join(reader.members(at, 'params'))}"
+            if "columns" in at:
+                said += f"; columns {', '.join(reader.members(at, 'columns'))}"
+            nodes.append((count or 0, said))
         for at in reader.numbered(file, "connections"):
             names = [reader.attribute(at, name, str) or "a port" for name in ("variable", "access")]
             what = f"{names[0]} -> {names[1]}"

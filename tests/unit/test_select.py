@@ -14,6 +14,8 @@ import pytest
 import neurodriver as nd
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitWarning
+from neurodriver.experiment.build import selected
+from neurodriver.experiment.schema import SelectionSection
 from neurodriver.model.library import shipped
 
 LEAKY = {
@@ -325,3 +327,15 @@ def test_recordings_hold_populations(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "r.h5") as stored:
         assert stored["V/population"][()].tolist() == [b"inh", b"inh", b"exc"]
     assert "population" not in plain.output["V"]  # nothing has a name there
+
+
+def test_experiment_files_select_populations() -> None:
+    made = circuit(a={"population": "exc"}, c={"population": "exc"})
+    assert selected(made, SelectionSection(population="exc")) == ["a", "c"]
+    assert selected(made, SelectionSection(population="LeakyIAF"), "V") == ["b", "d"]
+    assert selected(made, SelectionSection(population="exc", match="[cd]")) == ["c"]
+    assert selected(made, SelectionSection(population="SigmoidSynapse")) == ["s"]
+    with pytest.raises(
+        nd.NeurodriverError, match=r"no population 'ex' .did you mean 'exc'.; there"
+    ):
+        selected(made, SelectionSection(population="ex"))
