@@ -336,6 +336,6 @@ def test_experiment_files_select_populations() -> None:
     assert selected(made, SelectionSection(population="exc", match="[cd]")) == ["c"]
     assert selected(made, SelectionSection(population="SigmoidSynapse")) == ["s"]
     with pytest.raises(
-        nd.NeurodriverError, match=r"no population 'ex' .did you mean 'exc'.; there"
+        nd.NeurodriverError, match=r"no population 'ex'.*did you mean 'exc'.*; there are"
     ):
         selected(made, SelectionSection(population="ex"))
