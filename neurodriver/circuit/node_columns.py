@@ -98,6 +98,10 @@ def given_columns(
     out: dict[str, Column] = {}
     for name, values in given.items():
         say = f"{where}, column {quoted(name)}"
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_TEXT or not storable(name):
+            want = f"a text of 1 to {LONGEST_TEXT} characters that files can hold"
+            faults.add(f"{say}: the name of a column must be {want}")
+            continue
         try:
             column = np.asarray(values)
         except ValueError:

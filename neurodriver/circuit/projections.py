@@ -100,7 +100,7 @@ class Projection:
     def label(self) -> str:
         """Name, or what stands for it."""
         ends = " -> ".join(_said(end) for end in (self.source, self.target))
-        return self.name or (ends if self.access is None else f"{ends}, {self.access}")
+        return str(self.name or "") or (ends if self.access is None else f"{ends}, {self.access}")
 
 
 def _between_populations(given: tuple[Any, ...], more: Mapping[str, Any]) -> bool:
@@ -134,6 +134,10 @@ def _by_access(
     name: str = "",
 ) -> dict[str, Any]:
     return {"access": access, **_fields_of(source, target, rule, weight, delay, variable, name)}
+
+
+for _form in (_by_receptor, _by_access):
+    _form.__qualname__ = "Projection"  # what Python's own errors call it
 
 
 def _fields_of(*given: Any) -> dict[str, Any]:
@@ -261,6 +265,10 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
     for name in ("weight", "delay"):
         for text in faults_of(getattr(one, name)):
             faults.add(f"'{name}': {text}")
+    texts: dict[str, object] = {"variable": one.variable, "receptor": one.access, "name": one.name}
+    for name, given in texts.items():
+        if not isinstance(given, str) and (given is not None or name == "name"):
+            faults.add(f"'{name}' must be a text (got {given!r:.60})")
     rule: object = one.rule
     if not isinstance(rule, Rule):
         want = "a rule, such as AllToAll() or FixedProbability(0.1)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CircuitError, near, quoted
+from ..errors import CircuitError, PopulationError, near, quoted
 from ..model.component import NDComponent
 from .groups import Group
 from .members import Members, Rows, index_text, rows_of
@@ -107,7 +107,8 @@ class Selection(Members):
         if found not in known:
             among = ", ".join(map(str, known))
             say = f"no component has a column {quoted(name)}{near(name, known)}"
-            raise CircuitError(f"{circuit.name}: {self.name}: {say}; there are {among}")
+            where = "" if self.name == WHOLE else f"{self.name}: "
+            raise CircuitError(f"{circuit.name}: {where}{say}; there are {among}")
         tables, counts = [], []
         for group, rows in self._parts():
             table = _table(group)
@@ -192,7 +193,15 @@ def whole(circuit: Circuit) -> Selection:
     return Selection(circuit, np.flatnonzero(shown).astype(np.int64), WHOLE)
 
 
-def named_populations(circuit: Circuit) -> dict[str, Selection]:
+class Populations(dict[str, Selection]):
+    """Populations of a circuit by name."""
+
+    def __missing__(self, name: object) -> Selection:
+        there = f"there are {', '.join(self) or 'none'}"
+        raise PopulationError(f"no population {quoted(name)}{near(str(name), self)}; {there}")
+
+
+def named_populations(circuit: Circuit) -> Populations:
     """Return the populations of a circuit by name, in the order of their first components.
 
     Components without a name of a population are those of a population named after their model.
@@ -201,17 +210,18 @@ def named_populations(circuit: Circuit) -> dict[str, Selection]:
     numbers = every.numbers
     labels = population_names(circuit)[numbers]
     if not len(labels):
-        return {}
+        return Populations()
     first = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
     names, begin, code = np.unique(labels[first], return_index=True, return_inverse=True)
     codes = np.repeat(code, np.diff([*first, len(labels)]))
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes))
     parts = np.split(order, ends[:-1])
-    return {
-        str(names[i]): Selection(circuit, numbers[parts[i]], str(names[i]))
-        for i in np.argsort(begin).tolist()
+    found = {
+        str(name): Selection(circuit, numbers[p], str(name))
+        for name, p in zip(names, parts, strict=True)
     }
+    return Populations({name: found[name] for name in names[np.argsort(begin)].tolist()})
 
 
 def has_populations(circuit: Circuit) -> bool:

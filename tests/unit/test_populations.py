@@ -169,6 +169,8 @@ def test_what_is_drawn_has_its_law() -> None:
         ({"columns": {"side": object()}}, "column 'side': must be text, numbers or booleans"),
         ({"columns": {"population": "x"}}, "'population' is no column here"),
         ({"columns": ["side"]}, "columns must be a mapping"),
+        ({"columns": {"": 1}}, "the name of a column must be a text of 1 to 256"),
+        ({"columns": {3: 1}}, "column '3': the name of a column must be a text"),
     ],
 )
 def test_parameters_that_are_wrong(params: dict[str, object], says: str) -> None:
@@ -331,6 +333,9 @@ def test_rules_and_numbers_of_projections_are_checked() -> None:
         (nd.Projection(exc, exc, 0.1, "exc"), "'rule' must be a rule"),
         (nd.Projection(exc, exc, nd.AllToAll(), "exc", weight=np.nan), "'weight': must be a"),
         (nd.Projection(exc, exc, nd.AllToAll(), "exc", delay=-1.0), "'delay' must be"),
+        (nd.Projection(exc, exc, nd.AllToAll(), 3), "'receptor' must be a text .got 3"),
+        (nd.Projection(exc, exc, nd.AllToAll(), variable=3), "'variable' must be a text"),
+        (nd.Projection(exc, exc, nd.AllToAll(), "exc", name=None), "'name' must be a text"),
     ):
         with pytest.raises(nd.CircuitError, match=says):
             nd.Circuit([exc], [given])
@@ -380,3 +385,22 @@ def test_a_circuit_goes_to_another_process() -> None:
     again = pickle.loads(pickle.dumps(circuit))
     assert again.digest == circuit.digest
     assert again.populations["exc"].uids.tolist() == exc.uids.tolist()
+
+
+def test_wrong_arguments_of_a_projection() -> None:
+    exc = population()
+    with pytest.raises(TypeError, match=r"Projection\(\).*missing.*'rule'"):
+        nd.Projection(exc, exc)
+    with pytest.raises(TypeError, match=r"Projection\(\).*'weigth'"):
+        nd.Projection(exc, exc, nd.AllToAll(), weigth=1.0)
+    with pytest.raises(TypeError, match=r"Projection\(\).*missing"):
+        nd.Projection("spike_state", "exc", nd.AllToAll)
+
+
+def test_a_population_that_is_not_there() -> None:
+    circuit, *_ = two()
+    assert circuit.populations.get("ex") is None
+    with pytest.raises(nd.CircuitError, match="no population 'nobody'; there are exc, inh"):
+        _ = circuit.populations["nobody"]
+    with pytest.raises(KeyError, match=r"'excc'.*did you mean 'exc'"):
+        _ = circuit.populations["excc"]
