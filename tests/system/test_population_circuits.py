@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
+from neurodriver.circuit.cut import cut
+from neurodriver.circuits import optic_lobe
 from neurodriver.model.library import shipped
 
 MODEL = "LeakyIAFExpConductance"
@@ -104,3 +106,22 @@ def test_the_bits_of_columns(threads: int, tmp_path: Path) -> None:
     named = first.output["spike_state"]["population"]
     assert spikes[named == "exc"].sum() + spikes[named == "inh"].sum() == spikes.sum()
     assert spikes[named == "inh"].sum() > 0
+
+
+def test_parts_in_a_manager_record_populations() -> None:
+    whole = optic_lobe.circuit(extent=1)
+    parts = cut(whole, np.arange(whole.count) % 2, ["even", "odd"])
+    recorders = {name: nd.MemoryRecorder([("V", None)]) for name in parts.circuits}
+    man = nd.Manager()
+    for name, part in parts.circuits.items():
+        man.add(nd.LPU, name, part, 1e-3, recorders=[recorders[name]])
+    for (source, target), pattern in parts.patterns().items():
+        man.connect(source, target, pattern)
+    man.spawn()
+    man.start(steps=3)
+    man.wait()
+    for name, recorder in recorders.items():
+        uids = np.array(recorder.uids("V"))
+        types = [uid.split("/")[0] for uid in uids.tolist()]
+        assert recorder.output["V"]["population"].tolist() == types
+        assert len(uids) == len(parts.circuits[name].select(model="GradedNeuron"))
