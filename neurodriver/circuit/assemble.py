@@ -13,7 +13,7 @@ from ..model.library import models as known_models
 from . import forms
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
-from .node_columns import column_of
+from .node_columns import column_of, storable
 from .numbers import column, real
 from .records import Records, plain_name
 from .validate import LONGEST_SELECTOR, check, node_name, unfit_uid
@@ -139,6 +139,11 @@ def _node_columns(
         values = [d.get(name) for d in data]
         if name == "label":  # programs write the id where nobody gave one
             values = [None if v == uid else v for v, uid in zip(values, uids, strict=True)]
+        if not name or not storable(str(name)):
+            faults.warn(
+                f"the name of a node attribute, {quoted(name)}, cannot be stored; it is not kept"
+            )
+            continue
         column = column_of(values, str(name), faults)
         if column is not None:
             out[plain_name(str(name))] = column

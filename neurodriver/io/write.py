@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from ..circuit.records import RESERVED, Records, to_networkx
-from ..errors import NeurodriverError
+from ..errors import NeurodriverError, quoted
 
 
 def write_gexf(records: Records, path: Path) -> None:
@@ -23,6 +24,7 @@ def write_gexf(records: Records, path: Path) -> None:
     plain = Records(records.source, records.uids, _uniform(records.nodes))
     plain.sources, plain.targets = records.sources, records.targets
     plain.edges = records.edges
+    _check_texts(plain)
     graph = to_networkx(plain)
     with complete_or_none(path) as part, open(part, "wb") as file:
         if path.suffix == ".gz":
@@ -31,6 +33,19 @@ def write_gexf(records: Records, path: Path) -> None:
                 nx.write_gexf(graph, zipped, prettyprint=False)
         else:
             nx.write_gexf(graph, file, prettyprint=False)
+
+
+_NO_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no XML file can hold."""
+
+
+def _check_texts(records: Records) -> None:
+    """Raise NeurodriverError where a uid, or an attribute of a node, cannot stand in a file."""
+    for uid, data in zip(records.uids, records.nodes, strict=True):
+        texts = (text for pair in data.items() for text in pair if isinstance(text, str))
+        if any(map(_NO_XML.search, (uid, *texts))):
+            say = "holds a control character, which GEXF cannot; leave it out, or save as HDF5"
+            raise NeurodriverError(f"{records.source}: node {quoted(uid)} {say}")
 
 
 @contextmanager

@@ -63,7 +63,10 @@ def large(seed: int = 0) -> Circuit:
     links = Connections("spike_state", "exc", *ends, rng.uniform(0, 2e-2, BIG), data)
     given = {"tau_exc": 2.0, "tau_inh": rng.uniform(1, 9, BIG), "capacitance": 250.0}
     given |= {"resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0}
-    neurons = model("LeakyIAFExpCurrent"), BIG, {**given, "time_constant": 10.0}, uids
+    columns = {"type": np.array(["é", "", "T4a"])[ends[0] % 3], "x": rng.normal(size=BIG)}
+    columns |= {"population": np.array(["a", "b"])[ends[1] % 2], "left": ends[0] > BIG // 2}
+    columns |= {"layer": ends[1].astype(np.int16), "a/b": "one for all"}
+    neurons = model("LeakyIAFExpCurrent"), BIG, {**given, "time_constant": 10.0}, uids, columns
     return Circuit.from_arrays([neurons, (model("PoissonSource"), 3, {}, None)], [links])
 
 
@@ -78,6 +81,10 @@ def same(one: Circuit, other: Circuit) -> None:
         assert a.keys is None or (a.keys == b.keys).all()
         for name, column in {**a.params, **a.labels}.items():
             assert column.dtype == {**b.params, **b.labels}[name].dtype
+        assert list(a.columns) == list(b.columns)
+        for name, column in a.columns.items():
+            assert column.dtype == b.columns[name].dtype
+            assert_array_equal(column, b.columns[name])
     for kind in ("connections", "replaced"):
         for a, b in zip(getattr(one, kind), getattr(other, kind), strict=True):
             assert (a.variable, a.access, list(a.data)) == (b.variable, b.access, list(b.data))

@@ -339,3 +339,23 @@ def test_experiment_files_select_populations() -> None:
         nd.NeurodriverError, match=r"no population 'ex'.*did you mean 'exc'.*; there are"
     ):
         selected(made, SelectionSection(population="ex"))
+
+
+@pytest.mark.parametrize("name", ["", "\ud800", "a\0"])
+def test_names_that_no_column_has(name: str) -> None:
+    with pytest.warns(
+        CircuitWarning, match="name of a node attribute.*cannot be stored; it is not kept"
+    ):
+        made = nd.Circuit.from_graph(graph(a={name: "x"}))
+    assert name not in made.select().columns
+
+
+@pytest.mark.parametrize("more", [{"note": "x\x01y"}, {"no\x1fte": "x"}])
+def test_control_characters_are_no_gexf(more: dict[str, str], tmp_path: Path) -> None:
+    made = circuit(a=more)
+    with pytest.raises(nd.NeurodriverError, match=r"node 'a' holds a control character.*HDF5"):
+        made.save(tmp_path / "c.gexf")
+    assert not [*tmp_path.iterdir()]
+    made.save(tmp_path / "c.h5")
+    (name,) = more
+    assert nd.Circuit.from_file(tmp_path / "c.h5").select().column(name)[0] == more[name]
