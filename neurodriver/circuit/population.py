@@ -84,9 +84,13 @@ class Population(Members):
         check_arguments(found, count, params, columns or {}, where)
         faults = Faults(where)
         self._laws = {k: v for k, v in params.items() if isinstance(v, Distribution)}
-        numbers = {
-            k: floats(v, f"{label}.{k}", faults) for k, v in params.items() if k not in self._laws
-        }
+        numbers = {}
+        for key, value in params.items():
+            if key not in self._laws:
+                before = faults.count
+                numbers[key] = floats(value, f"{label}.{key}", faults)
+                if faults.count > before:  # it is told of once
+                    numbers[key] = np.array(_rule(found, key).harmless)
         stand_ins = {k: _stand_in(found, k, law, faults) for k, law in self._laws.items()}
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         table = given_columns(columns or {}, int(count), label, faults)
@@ -306,6 +310,10 @@ def _checked_name(name: object) -> str:
     raise CircuitError(f"the name of a population {want} (got {name!r:.60})")
 
 
+def _rule(model: type[NDComponent], name: str) -> Parameter:
+    return model.params.get(name) or Parameter(model.optional_unit(name))
+
+
 def _stand_in(
     model: type[NDComponent], name: str, law: Distribution, faults: Faults
 ) -> NDArray[np.float64]:
@@ -313,7 +321,7 @@ def _stand_in(
     wrong = list(faults_of(law))
     for text in wrong:
         faults.add(f"{model.__name__}.{name}: {text}")
-    rule = model.params.get(name, Parameter(model.optional_unit(name)))
+    rule = _rule(model, name)
     harmless = np.array(rule.harmless)
     if wrong:
         return harmless

@@ -182,6 +182,8 @@ def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(nd.CircuitError, match="3 faults") as caught:
         population(tau_exc=[-1.0], x=1.0, tau_inh="a")
     assert "no parameter 'x'" in str(caught.value)
+    with pytest.raises(nd.CircuitError, match=r"^population 'exc': .*tau_exc: must be numbers"):
+        population(tau_exc="x")  # and nothing more
     with pytest.raises(nd.CircuitError, match="3 faults"):
         population(tau_exc=-1.0, threshold=[np.nan, *[1.0] * 6, np.inf])
     with pytest.raises(nd.CircuitError, match=r"parameter 'threshold' .mV. is missing"):
