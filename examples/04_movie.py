@@ -6,15 +6,14 @@ python examples/04_movie.py
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.model.library import shipped
 
 count, dt = 6, 1e-4
 leaky = {"resting_potential": -70.0, "reset_potential": -70.0, "threshold": -45.0}
 leaky |= {"capacitance": 2.0, "resistance": 10.0, "initV": -70.0}
-circuit = nd.Circuit.from_arrays([(shipped()["LeakyIAF"], count, leaky, None)])
-uids = [f"LeakyIAF/{i}" for i in range(count)]
+cells = nd.Population("LeakyIAF", count, name="cells", **leaky)
+circuit = nd.Circuit([cells])
 currents = np.linspace(3, 6, count) * np.ones((1, count))  # uA/cm^2, one row for all steps
-inputs = [nd.ArrayInput({"I": (uids, currents)}, mode=1)]
+inputs = [nd.ArrayInput({"I": (cells, currents)}, mode=1)]
 recorder = nd.HDF5Recorder("out/movie.h5", [("V", None), ("spike_state", None)], overwrite=True)
 with nd.LPU(circuit, dt, inputs, [recorder]) as lpu:
     lpu.run(duration=0.2)
@@ -22,7 +21,7 @@ with nd.LPU(circuit, dt, inputs, [recorder]) as lpu:
 with nd.open("out/movie.h5") as recording:
     print(recording)
     movie = nd.Movie(rows=2, figsize=(7, 4.5), title="LeakyIAF, rising currents")
-    movie.add(recording["V"][uids[::2]], "waveform", title="Potential")
+    movie.add(recording["V"][cells[::2].uids], "waveform", title="Potential")
     movie.add(recording["spike_state"], "raster", title="Spikes")
     frames = movie.save("out/movie.gif", interval=5e-3, fps=10)
     movie.save_frame("out/movie.png")

@@ -12,7 +12,10 @@ from .circuit import Lattice as Lattice
 from .circuit import LogNormal as LogNormal
 from .circuit import Normal as Normal
 from .circuit import OneToOne as OneToOne
+from .circuit import Population as Population
+from .circuit import PopulationView as PopulationView
 from .circuit import Projection as Projection
+from .circuit import Selection as Selection
 from .circuit import Uniform as Uniform
 from .errors import CircuitError as CircuitError
 from .errors import NeurodriverError as NeurodriverError

@@ -24,6 +24,12 @@ class CircuitError(NeurodriverError, ValueError):
     """A circuit (file, graph or arrays) breaks a rule."""
 
 
+class PopulationError(CircuitError, KeyError):
+    """A circuit is asked for a population that it lacks."""
+
+    __str__ = Exception.__str__
+
+
 class ModelError(NeurodriverError, ValueError):
     """A component class is declared wrongly."""
 

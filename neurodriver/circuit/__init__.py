@@ -9,6 +9,8 @@ from .distributions import Exponential as Exponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Normal as Normal
 from .distributions import Uniform as Uniform
+from .population import Population as Population
+from .population import PopulationView as PopulationView
 from .projections import Projection as Projection
 from .rules import AllToAll as AllToAll
 from .rules import FixedInDegree as FixedInDegree
@@ -17,3 +19,4 @@ from .rules import FixedProbability as FixedProbability
 from .rules import FixedTotal as FixedTotal
 from .rules import Lattice as Lattice
 from .rules import OneToOne as OneToOne
+from .selection import Selection as Selection

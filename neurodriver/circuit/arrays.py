@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,14 @@ from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
 from .builders import builds
 from .circuit import Circuit, Connections, Group
+from .node_columns import given_columns
 from .numbers import whole
 from .projections import Drawn, Projection, bind
 from .validate import checked, groups_of
 from .wiring import misfits
 
-Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
+Given = tuple[Any, ...]
+"""Model, count, params, uids or None, and maybe node columns."""
 
 
 @builds("from_arrays")
@@ -35,38 +37,64 @@ def from_arrays(
     made: list[Group] = []
     every: Sequence[object] = groups
     for given in every:
-        if not isinstance(given, tuple | list) or len(given) != 4:
-            want = "a group is (model, count, params, uids); uids may be None"
+        if not isinstance(given, tuple | list) or len(given) not in (4, 5):
+            want = (
+                "a group is (model, count, params, uids) or also (..., columns); uids may be None"
+            )
             raise CircuitError(f"{name}: {want}, got {given!r:.60}")
-        model, count, params, uids = given
-        if not (inspect.isclass(model) and issubclass(model, NDComponent)):
-            raise CircuitError(f"{name}: expected an NDComponent subclass, got {model!r:.60}")
-        if model.is_port:
-            raise CircuitError(f"{name}: ports need selectors; build from a graph instead")
+        model, count, params, uids, *more = given
+        columns = {} if not more or more[0] is None else more[0]
+        check_arguments(model, count, params, columns, name)
         label = model.__name__
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            want = "count must be a whole number, at least 1"
-            raise CircuitError(f"{name}: {label}: {want}, got {count!r:.60}")
-        if not isinstance(params, Mapping):
-            want = "params must be a mapping of names to numbers"
-            raise CircuitError(f"{name}: {label}: {want}, got {params!r:.60}")
-        columns = {k: _floats(v, f"{label}.{k}", faults) for k, v in params.items()}
+        numbers = {k: floats(v, f"{label}.{k}", faults) for k, v in params.items()}
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
-        group = Group(model, columns, int(count), names)
+        group = Group(model, numbers, int(count), names)
+        group = replace(group, columns=given_columns(columns, group.count, label, faults))
         made.append(group if names is not None else _numbered(group, made))
+    return connected(made, connections, seed, strict, faults)
+
+
+def check_arguments(
+    model: object, count: object, params: object, columns: object, where: str
+) -> None:
+    """Raise where components are not given as a model, a number, and mappings of columns."""
+    if not (inspect.isclass(model) and issubclass(model, NDComponent)):
+        raise CircuitError(f"{where}: expected an NDComponent subclass, got {model!r:.60}")
+    if model.is_port:
+        raise CircuitError(f"{where}: ports need selectors; build from a graph instead")
+    label = model.__name__
+    if not whole(count) or count < 1:  # type: ignore[operator]
+        want = "count must be a whole number, at least 1"
+        raise CircuitError(f"{where}: {label}: {want}, got {count!r:.60}")
+    for name, given in (("params", params), ("columns", columns)):
+        if not isinstance(given, Mapping):
+            what = "numbers" if name == "params" else "values"
+            want = f"{name} must be a mapping of names to {what}"
+            raise CircuitError(f"{where}: {label}: {want}, got {given!r:.60}")
+
+
+def connected(
+    groups: Sequence[Group],
+    connections: Iterable[Connections | Projection],
+    seed: int,
+    strict: bool,
+    faults: Faults,
+) -> Circuit:
+    """Return the checked circuit of groups and what connects them, named as the faults are."""
+    name = faults.source
     if not whole(seed):
         faults.add(f"seed must be a whole number (got {seed!r:.60})")
-    circuit = Circuit(name, tuple(made), (), name)
-    rules = [one for one in connections if isinstance(one, Projection)]
-    drawn = iter(bind(rules, circuit, seed, faults))
+    given = list(connections)
+    circuit = Circuit.from_columns(name, groups, (), source=name)
+    drawn = iter(bind([one for one in given if isinstance(one, Projection)], circuit, seed, faults))
     links = [
         next(drawn, None) if isinstance(one, Projection) else _connections(one, faults)
-        for one in connections
+        for one in given
     ]
     if not faults.count:
-        circuit = circuit.with_parts(made, [one for one in links if one is not None])
+        circuit = circuit.with_parts(groups, [one for one in links if one is not None])
         check_wiring(circuit, faults)
-    faults.finish()
+    faults.finish(strict)
     return checked(circuit, strict)
 
 
@@ -84,7 +112,8 @@ def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
     return replace(group, given_uids=np.strings.add(f"{group.name}/", number), keys=keys)
 
 
-def _floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]:
+def floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]:
+    """Return numbers as float64; what is none is a fault and 0."""
     try:
         raw: NDArray[Any] = np.asarray(values)
         if raw.dtype.kind not in "fiu":
@@ -115,7 +144,7 @@ def _connections(given: object, faults: Faults) -> Connections:
     if len(ends[1]) != m:
         faults.add(f"{where}: {m} sources, but {len(ends[1])} targets")
     columns = {"delay": given.delay, **given.data}
-    numbers = {k: _floats(v, f"{where}, '{k}'", faults) for k, v in columns.items()}
+    numbers = {k: floats(v, f"{where}, '{k}'", faults) for k, v in columns.items()}
     for key, column in numbers.items():
         if column.shape not in ((), (m,)):
             want = f"a number or {m} of them"

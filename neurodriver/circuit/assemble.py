@@ -13,8 +13,9 @@ from ..model.library import models as known_models
 from . import forms
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
+from .node_columns import column_of, storable
 from .numbers import column, real
-from .records import Records
+from .records import Records, plain_name
 from .validate import LONGEST_SELECTOR, check, node_name, unfit_uid
 
 PORT_LABELS = {"selector": LONGEST_SELECTOR, "port_type": 60, "port_io": 60}
@@ -41,7 +42,7 @@ def assemble(
     rows = [row for rows in members.values() for row in rows]
     number[rows] = np.arange(len(rows))
     connections = make_connections(records, groups, number, faults, lenient)
-    circuit = Circuit(records.source, groups, connections, records.source)
+    circuit = Circuit.from_columns(records.source, groups, connections, source=records.source)
     check(circuit, faults)
     faults.finish(strict)
     return circuit
@@ -89,7 +90,7 @@ def _group(
     params: dict[str, Column] = {}
     for name, parameter in model.params.items():
         # what is missing or wrong is told once: a harmless value keeps it from being told again
-        harmless = min(max(1.0, parameter.at_least, parameter.above + 1), parameter.at_most)
+        harmless = parameter.harmless
         values = [d.get(name) for d in data]
         missing = [i for i, value in enumerate(values) if value is None]
         if missing and parameter.default is None:
@@ -119,7 +120,34 @@ def _group(
             labels[name] = np.array([str(d.get(name) or "")[: most + 1] for d in data])
     elif "extern" in present:
         labels["extern"] = np.array([d.get("extern") is True for d in data])
-    return Group(model, params, len(rows), np.array(uids, dtype=np.str_), labels)
+    others = present.difference(params, labels, model.params, model.initial_names(), _NO_COLUMNS)
+    columns = _node_columns(data, others, uids, faults)
+    known = np.array(uids, dtype=np.str_)
+    return Group(model, params, len(rows), known, labels, columns=columns)
+
+
+_NO_COLUMNS = frozenset({"class", "extern", *PORT_LABELS, *REVERSAL_NAMES})
+"""Attributes of nodes that mean something else."""
+
+
+def _node_columns(
+    data: list[dict[str, Any]], names: set[str], uids: list[str], faults: Faults
+) -> dict[str, Column]:
+    """Return the attributes of nodes that the model does not know, as columns."""
+    out: dict[str, Column] = {}
+    for name in sorted(names, key=str):
+        values = [d.get(name) for d in data]
+        if name == "label":  # programs write the id where nobody gave one
+            values = [None if v == uid else v for v, uid in zip(values, uids, strict=True)]
+        if not name or not storable(str(name)):
+            faults.warn(
+                f"the name of a node attribute, {quoted(name)}, cannot be stored; it is not kept"
+            )
+            continue
+        column = column_of(values, str(name), faults)
+        if column is not None:
+            out[plain_name(str(name))] = column
+    return out
 
 
 def _further_numbers(

@@ -173,7 +173,8 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
     kept = tuple(one for one in links if len(one))
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)
-    return Circuit(name, tuple(groups), connections, circuit.source, random_namespace=namespace)
+    more = {"source": circuit.source, "random_namespace": namespace}
+    return Circuit.from_columns(name, groups, connections, **more)
 
 
 def _into(

@@ -4,67 +4,148 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from ..errors import Faults, near, quoted
+from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, law_of
 from .drawing import Rows
+from .members import Members
 from .numbers import whole
 from .rules import Ends, Lattice, Rule
+from .selection import has_populations
 from .summary import projection_html
-from .wiring import misfits, numbers_of
+from .wiring import misfits, no_route, numbers_of, routes
 
-Components = range | tuple[int, int] | str | type[NDComponent]
+Components = range | tuple[int, int] | str | type[NDComponent] | Members
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Projection:
-    """Connections between two ranges of components, given by a rule.
+    """Connections between two populations, given by a rule.
+
+    There are two forms: ``Projection(source, target, rule, receptor=...)``, in which the variable
+    is found, and ``Projection(variable, access, source, target, rule)``.
 
     Parameters
     ----------
-    variable : str
-        The variable that flows.
-    access : str
-        Name of the access of the target (its receptor where it has one).
-    source, target : range, (first, stop), model or its name
-        Component numbers, counted through the groups in their order; or all components of a
-        model, where one group has it.
+    source, target : Population, part of one, Selection, model, name, range or (first, stop)
+        Components that are neighbours in the circuit: those of a population or of a slice of it;
+        all of a model, where one group has it; or component numbers, counted through the groups in
+        their order. A name is that of a model or, where no model has it, of a population.
     rule : Rule
         Who is connected with whom: `AllToAll`, `FixedProbability`, `FixedInDegree`,
         `FixedOutDegree`, `FixedTotal`, `OneToOne`, `Lattice`.
+    receptor : str, optional
+        Receptor of the target, or the variable that it accesses. It may be left out where the
+        target takes what the source gives in one place only.
     weight : float or Distribution
         Factor of each connection, for accesses that take one.
     delay : float or Distribution
         Latency in seconds.
+    variable : str, optional
+        The variable that flows; found by default.
     name : str
         Its random numbers come from this name (and from the seed of the circuit), so they are the
         same whatever other projections there are. Default: made of the ends and the access.
+    access : str
+        In the second form: name of the access of the target (its receptor where it has one).
     """
 
-    variable: str
-    access: str
+    variable: str | None
+    access: str | None
     source: Components
     target: Components
     rule: Rule
-    weight: Value = 1.0
-    delay: Value = 0.0
-    name: str = ""
+    weight: Value
+    delay: Value
+    name: str
+
+    @overload
+    def __init__(
+        self,
+        source: Components,
+        target: Components,
+        rule: Rule,
+        receptor: str | None = None,
+        weight: Value = 1.0,
+        delay: Value = 0.0,
+        variable: str | None = None,
+        name: str = "",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        variable: str,
+        access: str,
+        source: Components,
+        target: Components,
+        rule: Rule,
+        weight: Value = 1.0,
+        delay: Value = 0.0,
+        name: str = "",
+    ) -> None: ...
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        between = _between_populations(given, more)
+        vars(self).update((_by_receptor if between else _by_access)(*given, **more))
 
     @property
     def label(self) -> str:
         """Name, or what stands for it."""
-        ends = (_said(end) for end in (self.source, self.target))
-        return self.name or f"{' -> '.join(ends)}, {self.access}"
+        ends = " -> ".join(_said(end) for end in (self.source, self.target))
+        return str(self.name or "") or (ends if self.access is None else f"{ends}, {self.access}")
 
     _repr_html_ = projection_html
+
+
+def _between_populations(given: tuple[Any, ...], more: Mapping[str, Any]) -> bool:
+    """Whether the arguments of a projection begin with its ends, and not with the variable."""
+    if len(given) > 2:
+        return isinstance(given[2], Rule) or not isinstance(given[0], str)
+    return "access" not in more and ("source" not in more or not given)
+
+
+def _by_receptor(
+    source: Components,
+    target: Components,
+    rule: Rule,
+    receptor: str | None = None,
+    weight: Value = 1.0,
+    delay: Value = 0.0,
+    variable: str | None = None,
+    name: str = "",
+) -> dict[str, Any]:
+    return {"access": receptor, **_fields_of(source, target, rule, weight, delay, variable, name)}
+
+
+def _by_access(
+    variable: str,
+    access: str,
+    source: Components,
+    target: Components,
+    rule: Rule,
+    weight: Value = 1.0,
+    delay: Value = 0.0,
+    name: str = "",
+) -> dict[str, Any]:
+    return {"access": access, **_fields_of(source, target, rule, weight, delay, variable, name)}
+
+
+for _form in (_by_receptor, _by_access):
+    _form.__qualname__ = "Projection"  # what Python's own errors call it
+
+
+def _fields_of(*given: Any) -> dict[str, Any]:
+    names = ("source", "target", "rule", "weight", "delay", "variable", "name")
+    return dict(zip(names, given, strict=True))
 
 
 class Drawn(Connections):
@@ -163,36 +244,70 @@ def bind(
 
     The keys of their random numbers come from the seed and their names where none are given.
     """
-    out, names = [], set()
+    out: list[Drawn] = []
+    names: set[str] = set()
     for number, one in enumerate(given):
         here = Faults(circuit.name)
-        if one.label in names:
+        both, found = _bound(one, circuit, here)
+        if found.label in names:
             advice = "its random numbers come from its name; give each a 'name' of its own"
             here.add(f"two projections have this name, but {advice}")
-        names.add(one.label)
-        ends = [_range(getattr(one, end), end, circuit, here) for end in ("source", "target")]
-        for name in ("weight", "delay"):
-            for text in faults_of(getattr(one, name)):
-                here.add(f"'{name}': {text}")
-        rule: object = one.rule
-        if not isinstance(rule, Rule):
-            want = "a rule, such as AllToAll() or FixedProbability(0.1)"
-            here.add(f"'rule' must be {want} (got {rule!r:.60})")
+        names.add(found.label)
         if not here.count:
-            both = Ends(ends[0], ends[1])
-            for text in one.rule.faults(both):
-                here.add(f"{type(one.rule).__name__}: {text}")
-            _wiring(one, both, circuit, here, not here.count)
-            key = key_of(seed, one.label) if keys is None else keys[number]
-            out.append(Drawn(one, both, key))
-        say = f"projection {quoted(one.label)}"
+            key = key_of(seed, found.label) if keys is None else keys[number]
+            out.append(Drawn(found, both, key))
+        say = f"projection {quoted(found.label)}"
         faults.add_each((f"{say}: {text}" for text in here.messages), here.count)
     return out
 
 
-def key_of(seed: int, name: str) -> int:
-    """Return the key of a projection's random numbers, 64 bits."""
-    digest = hashlib.blake2b(f"projection {seed} {name}".encode(), digest_size=8).digest()
+def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Projection]:
+    """Return the component numbers of the ends, and the projection with what flows; note faults."""
+    ends = [_range(getattr(one, end), end, circuit, faults) for end in ("source", "target")]
+    both = Ends(ends[0], ends[1])
+    for name in ("weight", "delay"):
+        for text in faults_of(getattr(one, name)):
+            faults.add(f"'{name}': {text}")
+    texts: dict[str, object] = {"variable": one.variable, "receptor": one.access, "name": one.name}
+    for name, given in texts.items():
+        if not isinstance(given, str) and (given is not None or name == "name"):
+            faults.add(f"'{name}' must be a text (got {given!r:.60})")
+    rule: object = one.rule
+    if not isinstance(rule, Rule):
+        want = "a rule, such as AllToAll() or FixedProbability(0.1)"
+        faults.add(f"'rule' must be {want} (got {rule!r:.60})")
+    if faults.count:
+        return both, one
+    found = _routed(one, both, circuit, faults)
+    for text in found.rule.faults(both):
+        faults.add(f"{type(found.rule).__name__}: {text}")
+    if found.variable is not None and found.access is not None:
+        _wiring(found, both, circuit, faults, not faults.count)
+    return both, found
+
+
+def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:
+    """Return a projection that knows its variable and access, and holds no population."""
+    variable, access = one.variable, one.access
+    if variable is None or access is None:
+        sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
+        found = routes(circuit, sources, targets, variable, access)
+        if len(found) != 1:
+            faults.add(no_route(sources, targets, variable, access, found))
+            return one
+        variable, access = found[0]
+    elif not any(isinstance(end, Members) for end in (one.source, one.target)):
+        return one
+    said = " -> ".join(_said(end) for end in (one.source, one.target))
+    name = one.name or f"{said}, {access}"
+    return Projection(
+        variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name
+    )
+
+
+def key_of(seed: int, name: str, what: str = "projection") -> int:
+    """Return the key of the random numbers of a projection, or of something else, 64 bits."""
+    digest = hashlib.blake2b(f"{what} {seed} {name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
@@ -204,10 +319,11 @@ def warn_of_none(links: Drawn, faults: Faults) -> None:
 
 def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound: bool) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
+    variable, access = str(one.variable), str(one.access)
     sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
-    for text in misfits(circuit, one.variable, one.access, sources, targets):
-        faults.add(f"{quoted(one.variable)} -> {quoted(one.access)}: {text}")
-    rules = numbers_of(circuit, one.variable, one.access, targets)
+    for text in misfits(circuit, variable, access, sources, targets):
+        faults.add(f"{quoted(variable)} -> {quoted(access)}: {text}")
+    rules = numbers_of(circuit, variable, access, targets)
     for key, rule in rules.items():
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"
@@ -224,13 +340,21 @@ def _fits(key: str, law: Law, factors: Any, rule: Parameter | None, faults: Faul
     if not ends.size:
         return
     least, most = float(ends.min()), float(ends.max())
-    got = f"{least:g}" if least == most else f"{least:g} to {most:g}"
     if rule is None:
         if (least, most) != (1.0, 1.0):
+            got = f"{least:g}" if least == most else f"{least:g} to {most:g}"
             faults.add(f"'{key}' is {got}, but no target's access takes a weight; leave it out")
-    elif least < rule.at_least or least <= rule.above or most > rule.at_most:
-        hint = "; give bounds, 'low' and 'high'" if least < most else ""
-        faults.add(f"'{key}' must be {rule.allowed()} (got {got} {rule.unit}{hint})")
+    elif text := out_of_bounds(rule, least, most):
+        faults.add(f"'{key}' {text}")
+
+
+def out_of_bounds(rule: Parameter, least: float, most: float) -> str:
+    """Return what is wrong with numbers from ``least`` to ``most``, "" where a rule takes all."""
+    if least >= rule.at_least and least > rule.above and most <= rule.at_most:
+        return ""
+    got = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+    hint = "; give bounds, 'low' and 'high'" if least < most else ""
+    return f"must be {rule.allowed()} (got {got} {rule.unit}{hint})"
 
 
 def models_of(circuit: Circuit, numbers: range) -> list[type[NDComponent]]:
@@ -244,12 +368,19 @@ def _said(components: object) -> str:
         return f"{components.start}:{components.stop}"
     if isinstance(components, tuple):
         return ":".join(map(str, components))
+    if isinstance(components, Members):
+        return components.name
     return components.__name__ if isinstance(components, type) else str(components)
 
 
 def _range(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
     """Return component numbers; an empty range is a fault already noted."""
     none = range(0)
+    models = [group.name for group in circuit.groups]
+    if isinstance(given, str) and given not in models and has_populations(circuit):
+        given = circuit.populations.get(given, given)
+    if isinstance(given, Members):
+        return _neighbours(given, end, circuit, faults)
     if isinstance(given, str) or inspect.isclass(given):
         name = _said(given)
         found = [i for i, group in enumerate(circuit.groups) if group.name == name]
@@ -259,14 +390,16 @@ def _range(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
         if found:
             faults.add(f"'{end}': {len(found)} groups are of {name}; give component numbers")
         else:
-            known = [group.name for group in circuit.groups]
-            among = ", ".join(dict.fromkeys(known))
-            faults.add(f"'{end}': no group is of {quoted(name)}, but of {among}{near(name, known)}")
+            named = [*circuit.populations] if has_populations(circuit) else []
+            among = ", ".join(dict.fromkeys(models))
+            among += f", and no population, but {', '.join(named)}" if named else ""
+            hint = near(name, [*models, *named])
+            faults.add(f"'{end}': no group is of {quoted(name)}, but of {among}{hint}")
         return none
     pair = (given.start, given.stop) if isinstance(given, range) else given
     step = given.step if isinstance(given, range) else 1
     if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(whole, pair)):
-        want = "a range, (first, stop) or the name of a model"
+        want = "a population, a range, (first, stop) or the name of a model"
         faults.add(f"'{end}' must be {want} (got {given!r:.60})")
     elif step != 1 or not 0 <= pair[0] < pair[1] <= circuit.count:
         want = f"neighbours from 0 to {circuit.count - 1}, at least one of them"
@@ -274,3 +407,20 @@ def _range(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
     else:
         return range(int(pair[0]), int(pair[1]))
     return none
+
+
+def _neighbours(given: Members, end: str, circuit: Circuit, faults: Faults) -> range:
+    """Return the component numbers of a population, a part of one or a selection."""
+    try:
+        numbers = given.numbers_in(circuit)
+    except CircuitError as error:
+        faults.add(f"'{end}': {error}")
+        return range(0)
+    if not len(numbers):
+        faults.add(f"'{end}': {given.name} has no components")
+    elif (np.diff(numbers) != 1).any():
+        want = "must be neighbours in their order, as those of a population or a slice of it are"
+        faults.add(f"'{end}': the components of {given.name} {want}; for others give Connections")
+    else:
+        return range(int(numbers[0]), int(numbers[-1]) + 1)
+    return range(0)

@@ -31,6 +31,18 @@ class Records:
         self.faults = Faults(self.source)
 
 
+RESERVED = frozenset(
+    {"class", "id", "key", "pid", "start", "end", "parents", "slices", "spells", "viz"}
+)
+"""Names that mean something else in a file: a node column gets a ``_`` behind it there."""
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a node column that an attribute of a file holds."""
+    plain = name.removesuffix("_")
+    return plain if plain in RESERVED else name
+
+
 def from_networkx(graph: Any, name: str = "") -> Records:
     """Return the records of a directed networkx graph; the graph is only read.
 

@@ -12,6 +12,7 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
+from .node_columns import storable
 from .projections import Drawn, warn_of_none
 from .wiring import numbers_of
 
@@ -35,15 +36,6 @@ def node_name(uid: object) -> str:
 def edge_name(source: object, target: object) -> str:
     """Return how messages call an edge."""
     return f"edge {quoted(source)} -> {quoted(target)}"
-
-
-def storable(text: str) -> bool:
-    """Whether fixed-width columns and files hold a text unchanged."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in text
 
 
 def unfit_uid(uid: str) -> str:
@@ -88,6 +80,14 @@ def check(circuit: Circuit, faults: Faults) -> None:
     _single_accesses(circuit, faults)
 
 
+def check_group(group: Group, faults: Faults) -> None:
+    """Note every broken rule of the columns of a group."""
+    before = faults.count
+    _shapes(group, faults)
+    if faults.count == before:
+        check_parameters(group, faults)
+
+
 def _shapes(group: Group, faults: Faults) -> None:
     model = group.model
     known = {**model.params, **dict.fromkeys(model.initial_names(), Parameter())}
@@ -96,7 +96,9 @@ def _shapes(group: Group, faults: Faults) -> None:
             first = (
                 f"; the first value of a state is 'init{name}'" if f"init{name}" in known else ""
             )
-            faults.add(f"{group.name}: no parameter '{name}'{first or near(name, known)}")
+            among = f"; there are {', '.join(known)}" if known else "; it has none"
+            hint = first or near(name, known) or among
+            faults.add(f"{group.name}: no parameter '{name}'{hint}")
         elif column.shape not in ((), (group.count,)):
             want = f"a number or {group.count} of them"
             faults.add(f"{group.name}.{name}: expected {want}, got shape {column.shape}")
@@ -140,12 +142,20 @@ def _node_attribute(group: Group, key: str, row: int) -> str:
     return f"{node_name(group.uids[row])} ({group.name}), attribute '{key}'"
 
 
+def _attribute_of_all(group: Group, key: str, row: int) -> str:
+    whose = f"all {group.count:,} nodes" if group.count > 1 else node_name(group.uids[row])
+    return f"{whose} ({group.name}), attribute '{key}'"
+
+
 def check_parameters(group: Group, faults: Faults) -> None:
     for key, column in group.params.items():
         known = group.model.params.get(key)
         rule = known or Parameter(group.model.optional_unit(key))
         name = partial(_node_attribute, group, key)
-        _numbers(rule, column, group.count, faults, name, f" {rule.unit}", known is None)
+        count = group.count
+        if not column.ndim:  # one number for all is told of once
+            name, count = partial(_attribute_of_all, group, key), min(count, 1)
+        _numbers(rule, column, count, faults, name, f" {rule.unit}", known is None)
 
 
 def _ports(group: Group, faults: Faults) -> None:

@@ -122,6 +122,74 @@ def misfits(
         yield "they lead from ports to ports; put components between them"
 
 
+def routes(
+    circuit: Circuit,
+    sources: Sequence[Model],
+    targets: Sequence[Model],
+    variable: str | None = None,
+    receptor: str | None = None,
+) -> list[tuple[str, str]]:
+    """Return each variable and access through which all sources reach all targets.
+
+    A conversion into a current (`INSERTED`) counts where nothing fits as it is: of conductances
+    always, of potentials where ``variable`` asks for them.
+    """
+    if any(model.is_port for model in sources):
+        carried_by = {a.variable for model in targets for a in model.accesses}
+    else:
+        carried_by = set(sources[0].updates).intersection(*(m.updates for m in sources))
+    flows = [v for v in _variables(sources, targets) if v in carried_by and variable in (None, v)]
+    if any(model.is_port for model in targets):
+        return [(v, "") for v in flows if receptor in (None, "")]
+    names = dict.fromkeys(a.name for a in targets[0].accesses if receptor in (None, a.name))
+    pairs = [(v, name) for v in flows for name in names]
+    direct = [p for p in pairs if all((p[0], p[1]) in _taken_by(model) for model in targets)]
+    if direct:
+        return direct
+    kinds = {VariableKind.CONDUCTANCE} | ({VariableKind.POTENTIAL} if variable else set())
+    pairs = [(v, name) for v, name in pairs if circuit.kinds.of(v) in kinds]
+    return [p for p in pairs if all(fitting(circuit, model, *p) for model in targets)]
+
+
+def _variables(sources: Sequence[Model], targets: Sequence[Model]) -> Iterable[str]:
+    """Return the variables that sources update or targets read, in the order of the models."""
+    updated = [v for model in sources for v in model.updates]
+    return dict.fromkeys([*updated, *(a.variable for model in targets for a in model.accesses)])
+
+
+def _taken_by(model: Model) -> set[tuple[str, str]]:
+    return {(a.variable, a.name) for a in model.accesses}
+
+
+def no_route(
+    sources: Sequence[Model],
+    targets: Sequence[Model],
+    variable: str | None,
+    receptor: str | None,
+    found: Sequence[tuple[str, str]],
+) -> str:
+    """Return why a projection does not know what flows: nothing fits, or several do."""
+    if found:
+        choices = ", ".join(f"{v} -> {name or 'a port'}" for v, name in found)
+        several = dict.fromkeys(v for v, _ in found)
+        what = "'receptor'" if len(several) == 1 else "'variable' and 'receptor'"
+        return f"it could carry {choices}; say which with {what}"
+    known = list(dict.fromkeys(a.name for model in targets for a in model.accesses))
+    if receptor is not None and receptor not in known:
+        models = ", ".join(model.__name__ for model in targets)
+        among = ", ".join(known) or "none"
+        return f"'receptor' is '{receptor}', but {models} has {among}{near(receptor, known)}"
+    given = list(dict.fromkeys(v for model in sources for v in model.updates))
+    if variable is not None and variable not in given:
+        models = ", ".join(model.__name__ for model in sources)
+        among = ", ".join(given) or "nothing"
+        return f"'variable' is '{variable}', but {models} updates {among}{near(variable, given)}"
+    reads = dict.fromkeys(f"{a.variable} -> {a.name}" for model in targets for a in model.accesses)
+    text = f"sources update {', '.join(given) or 'nothing'}"
+    text += f", targets access {', '.join(reads) or 'nothing'}"
+    return f"nothing flows from source to target: {text}"
+
+
 @dataclass(frozen=True)
 class Wire:
     """What all edges of one kind carry, and into which access of the target.

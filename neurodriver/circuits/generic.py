@@ -116,7 +116,8 @@ def circuit(
     reverse = np.where(rng.random(spikes.size) < INHIBITORY, *_REVERSE)
     start = np.where(spikes, rng.uniform(-70, -45, spikes.size), rng.uniform(-60, -30, spikes.size))
     drawn = _Drawn(name, sizes, spikes, start, reverse[source], source, target)
-    return checked(Circuit(name, drawn.groups(), drawn.connections(), name), strict=False)
+    made = Circuit.from_columns(name, drawn.groups(), drawn.connections(), source=name)
+    return checked(made, strict=False)
 
 
 def current(

@@ -232,6 +232,9 @@ def expand(extent: int, folder: Path | None = None) -> OpticLobe:
 def circuit(extent: int) -> Circuit:
     """Return the circuit of an extent, ready to run.
 
+    Each type of cell is a population. Node columns are ``type``, and ``u`` and ``v``, the place in
+    the hexagon.
+
     Parameters
     ----------
     extent
@@ -240,7 +243,9 @@ def circuit(extent: int) -> Circuit:
     lobe = expand(extent)
     params = {"time_constant": lobe.time_constant, "bias": lobe.bias}
     edges = Connections("r", "r", lobe.source, lobe.target, data={"weight": lobe.weight})
-    groups = [(GradedNeuron, lobe.cell_count, params, lobe.uids)]
+    types = lobe.type_names[lobe.cell_type]
+    columns = {"population": types, "type": types, "u": lobe.u, "v": lobe.v}
+    groups = [(GradedNeuron, lobe.cell_count, params, lobe.uids, columns)]
     return Circuit.from_arrays(groups, [edges], name=f"optic lobe, extent {extent}")
 
 

@@ -36,7 +36,8 @@ LONGEST_RUN = 2**53
 @click.option("--input-mode", type=click.Choice(["zero", "repeat"]), default="zero",
               show_default=True, help="What an input injects after its last row.")  # fmt: skip
 @click.option("-r", "--record", multiple=True, metavar="VARIABLE[:UID,...]",
-              help="What to record; by default all potentials and events.")  # fmt: skip
+              help="What to record, of which uids or populations; by default all potentials and "
+                   "events.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path),
               help="HDF5 file to write.")  # fmt: skip
 @click.option("-f", "--force", is_flag=True,
@@ -168,6 +169,13 @@ def _steps(duration: float, dt: float, interval: int) -> int:
     return steps
 
 
+def _called(circuit: Circuit, name: str) -> list[str]:
+    """Return a uid, or those of the population that is called so."""
+    if name and circuit.find([name])[0] < 0 and name in circuit.populations:
+        return list(circuit.populations[name])
+    return [name] if name else []
+
+
 def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[str] | None]]:
     """Return what to record: pairs of variable and uids (None: all)."""
     if not texts:
@@ -176,7 +184,7 @@ def _requests(circuit: Circuit, texts: tuple[str, ...]) -> list[tuple[str, list[
     for text in texts:
         variable, mark, names = text.partition(":")
         whole = bool(names) and circuit.find([names])[0] >= 0  # a uid may hold a comma
-        uids = [names] if whole else [u for u in names.split(",") if u]
+        uids = [names] if whole else [u for n in names.split(",") for u in _called(circuit, n)]
         if not variable or (mark and not uids):
             raise click.BadParameter(
                 f"'{text}': expected VARIABLE or VARIABLE:UID,UID", param_hint="--record"

@@ -25,7 +25,7 @@ from ..run.lpu import LPU, as_circuit, command_line
 from .contents import Contents
 from .pattern_files import Wiring
 from .references import completed, file_of, function_of, input_classes, parameters_of, takes_a
-from .schema import InputSection, Selection, key_of
+from .schema import InputSection, SelectionSection, key_of
 from .source import KeyPath
 
 MOST_KNOWN = 2000
@@ -139,7 +139,7 @@ def make_input(
                 elif isinstance(value, str) and takes_a(parameter, "Callable"):
                     arguments[name] = function_of(value, folder)
                 elif name == "uids" and isinstance(value, dict):
-                    arguments[name] = selected(circuit, Selection(**value))
+                    arguments[name] = selected(circuit, SelectionSection(**value))
         made = function(**completed(function, arguments, dt=experiment.section.dt, circuit=circuit))
         if not isinstance(made, Input):
             raise ExperimentError(f"must return an Input, got {type(made).__name__}")
@@ -163,10 +163,10 @@ def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF
     for variable, what in section.record.items():
         path: KeyPath = ("lpu", lpu, "record", variable)
         with told(experiment, path):
-            if variable not in known and (what is None or isinstance(what, Selection)):
+            if variable not in known and (what is None or isinstance(what, SelectionSection)):
                 hint = f"{near(variable, known)}; there are {', '.join(sorted(known))}"
                 raise ExperimentError(f"nothing updates it{hint}")
-            if isinstance(what, Selection):
+            if isinstance(what, SelectionSection):
                 what = tuple(selected(circuit, what, variable))
             elif what is not None:
                 _there(circuit, what)
@@ -174,7 +174,7 @@ def make_recorders(experiment: Contents, circuit: Circuit, lpu: str) -> list[HDF
     return [HDF5Recorder(file, requests, section.sample_interval, overwrite=True)]
 
 
-def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[str]:
+def selected(circuit: Circuit, selection: SelectionSection, updates: str = "") -> list[str]:
     """Return the uids that a selection means, in the order of the circuit.
 
     With ``updates``, components that do not update this variable are left out. A selection that
@@ -186,13 +186,21 @@ def selected(circuit: Circuit, selection: Selection, updates: str = "") -> list[
         hint = near(selection.model, names)
         message = f"no component of the model {quoted(selection.model)}{hint}; there are {there}"
         raise ExperimentError(message)
+    if selection.population not in ("*", *circuit.populations):
+        hint = near(selection.population, circuit.populations)
+        there = ", ".join(circuit.populations)
+        message = f"no population {quoted(selection.population)}{hint}; there are {there}"
+        raise ExperimentError(message)
+    name = selection.population
+    members = None if name == "*" else {*circuit.populations[name]}
     rule = re.compile(fnmatch.translate(selection.match)).match
     found: list[str] = []
     for group in circuit.groups:
         if group.is_port or group.hidden or selection.model not in ("*", group.name):
             continue
         if not updates or updates in group.model.updates:
-            found += [uid for uid in group.uids.tolist() if rule(uid)]
+            among = group.uids.tolist()
+            found += [u for u in among if rule(u) and (members is None or u in members)]
     if not found:
         which = f" that updates '{updates}'" if updates else ""
         some = ", ".join(circuit.uids[:3].tolist())

@@ -28,26 +28,27 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
 
-class Selection(Section):
-    """Components by model, by a pattern of their uids (``R?/*``, as for file names), or both."""
+class SelectionSection(Section):
+    """Components by model, population, and a pattern of uids (``R?/*``, as for file names)."""
 
     model: str = "*"
+    population: str = "*"
     match: str = "*"
 
 
-SELECTED = 'a list of uids, {model = "..."} or {match = "R?/*"}'
+SELECTED = 'a list of uids, {model = "..."}, {population = "..."} or {match = "R?/*"}'
 
 
 def is_selection(value: Any) -> bool:
-    """Whether a value says what a `Selection` does."""
-    known = isinstance(value, dict) and value and not set(value) - {"model", "match"}
+    """Whether a value says what a `SelectionSection` does."""
+    known = isinstance(value, dict) and value and not set(value) - {*SelectionSection.model_fields}
     return bool(known) and all(isinstance(item, str) for item in value.values())
 
 
 def _recorded(value: Any) -> Any:
     """Return which components are meant; None for all."""
     if is_selection(value):
-        return Selection(**value)
+        return SelectionSection(**value)
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return tuple(value)
     if value != "all":
@@ -55,13 +56,13 @@ def _recorded(value: Any) -> Any:
     return None
 
 
-Recorded = Annotated[tuple[str, ...] | Selection | None, PlainValidator(_recorded)]
+Recorded = Annotated[tuple[str, ...] | SelectionSection | None, PlainValidator(_recorded)]
 
 
 class InputSection(BaseModel):
     """An input: a class of `neurodriver.inputs`, or a function that returns one.
 
-    The other keys are the arguments of the class. Its ``uids`` may be a `Selection`.
+    The other keys are the arguments of the class. Its ``uids`` may be a `SelectionSection`.
     """
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ..circuit.uids import Who
 from ..errors import InputError
 from .base import Chunk, EventChunk, Input
 
@@ -30,7 +31,7 @@ class ArrayInput(Input):
     """
 
     def __init__(
-        self, inputs: Mapping[str, tuple[Sequence[str], Any]], mode: int = 0, name: str = ""
+        self, inputs: Mapping[str, tuple[Who, Any]], mode: int = 0, name: str = ""
     ) -> None:
         super().__init__([(variable, uids) for variable, (uids, _) in inputs.items()])
         self.name = name or type(self).__name__

@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..circuit.uids import Who as Who
+from ..circuit.uids import uid_list as uid_list
 from ..errors import InputError, TargetError
 
 Target = tuple[str, tuple[str, ...]]
@@ -93,7 +95,7 @@ class Input(ABC):
     Parameters
     ----------
     targets : sequence of (variable, uids)
-        What is injected where.
+        What is injected where; a `Population`, a part of one or a `Selection` stands for its uids.
 
     Attributes
     ----------
@@ -106,7 +108,7 @@ class Input(ABC):
     per_step = False
     first_step = 0
 
-    def __init__(self, targets: Sequence[tuple[str, Sequence[str]]]) -> None:
+    def __init__(self, targets: Sequence[tuple[str, Who]]) -> None:
         self.targets: list[Target] = []
         for variable, uids in targets:
             self.targets.append((variable, tuple(uid_list(uids))))
@@ -161,15 +163,6 @@ class Input(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Let go of files."""
-
-
-def uid_list(uids: Any) -> list[str]:
-    """Return uids as text; they may be a single one, bytes or numbers. None gives none."""
-    if uids is None:
-        return []
-    if isinstance(uids, str | bytes):
-        uids = [uids]
-    return [u.decode() if isinstance(u, bytes) else str(u) for u in uids]
 
 
 def as_numbers(values: ArrayLike, error: InputError) -> NDArray[np.float64]:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..circuit.uids import Who
 from ..errors import InputError
 from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
@@ -34,7 +34,7 @@ class _RandomInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         start: float,
         stop: float,
         seed: int,
@@ -152,7 +152,7 @@ class PoissonInput(_TrainInput):
     ----------
     variable : str
         ``spike_state`` usually.
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     rate : float or (n,) array
         Events a second, Hz.
     start, stop : float
@@ -179,7 +179,7 @@ class PoissonInput(_TrainInput):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         rate: ArrayLike,
         start: float = 0.0,
         stop: float = math.inf,
@@ -215,7 +215,7 @@ class BernoulliInput(_TrainInput):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     p : float or (n,) array
         Probability of a step, 0 to 1.
     start, stop : float
@@ -237,7 +237,7 @@ class BernoulliInput(_TrainInput):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         p: ArrayLike,
         start: float = 0.0,
         stop: float = math.inf,
@@ -277,7 +277,7 @@ class NoiseInput(_RandomInput):
     ----------
     variable : str
         ``I`` usually.
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     mean, sigma : float or (n,) array
         Of the injected values, in the unit of the variable.
     start, stop : float
@@ -297,7 +297,7 @@ class NoiseInput(_RandomInput):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         mean: ArrayLike = 0.0,
         sigma: ArrayLike = 1.0,
         start: float = 0.0,

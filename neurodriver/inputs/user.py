@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..circuit.uids import Who
 from ..errors import InputError
 from .base import Chunk, EventChunk, Input
 
@@ -33,7 +34,7 @@ class UserInput(Input):
 
     per_step = True
 
-    def __init__(self, var_list: Sequence[tuple[str, Sequence[str]]], mode: int = 0) -> None:
+    def __init__(self, var_list: Sequence[tuple[str, Who]], mode: int = 0) -> None:
         super().__init__(var_list)
         if mode not in (0, 1):
             name = type(self).__name__

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..circuit.uids import Who
 from ..errors import CircuitWarning, InputError
 from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
 
@@ -21,7 +21,7 @@ class StepInput(Input):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     value : float or (n,) array
         In the unit of the variable.
     start, stop : float
@@ -33,7 +33,7 @@ class StepInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         value: ArrayLike,
         start: float = 0.0,
         stop: float = np.inf,
@@ -65,7 +65,7 @@ class RampInput(Input):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     start, duration : float
         Seconds.
     start_value, stop_value : float or (n,) array
@@ -79,7 +79,7 @@ class RampInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         start: float | None = None,
         duration: float | None = None,
         start_value: ArrayLike = 0.0,
@@ -115,7 +115,7 @@ class PulseInput(Input):
     Parameters
     ----------
     variable : str
-    uids : sequence of str
+    uids : sequence of str, Population, part of one, or Selection
     starts, stops : sequence of float
         Seconds, one of each for every pulse; compared as float64 with ``k * dt``.
     values : float, (pulses,) or (pulses, n) array
@@ -125,7 +125,7 @@ class PulseInput(Input):
     def __init__(
         self,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         starts: ArrayLike,
         stops: ArrayLike,
         values: ArrayLike,
@@ -152,7 +152,7 @@ class PulseInput(Input):
     def periodic(
         cls,
         variable: str,
-        uids: Sequence[str],
+        uids: Who,
         value: ArrayLike,
         period: float,
         width: float,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..circuit.node_columns import column_of
 from ..errors import CircuitError, Faults, near, quoted
 
 Column = NDArray[Any]
@@ -197,6 +198,20 @@ class Table:
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         self.note(name, codes < 0, codes, lambda _: "it is empty")
         return [str(v) for v in coded.dictionary.to_pylist()], codes
+
+    def node_column(self, name: str) -> Column | None:
+        """Return a column of text, truth values or numbers, (rows,), None for any other.
+
+        What is empty is an empty text or NaN.
+        """
+        types, array = self.arrow.types, self.arrays[name]
+        kind = array.type
+        if types.is_floating(kind) or (types.is_integer(kind) and not array.null_count):
+            numbers: Column = array.to_numpy(zero_copy_only=False)
+            return numbers
+        if types.is_decimal(kind):
+            array = array.cast(self.arrow.float64(), safe=False)
+        return column_of(array.to_pylist(), name, self.faults)
 
     @contextmanager
     def _csv(self, columns: list[str] | None) -> Iterator[Any]:

@@ -28,8 +28,10 @@ def as_records(circuit: Circuit) -> Records:
         message = f"the namespace {quoted(namespace)} of random numbers is not kept in a graph"
         warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
     records = Records(circuit.name, uids=circuit.uids.tolist())
+    meant = {name for group in circuit.groups for name in (*group.params, *group.labels, "class")}
     for group in circuit.groups:
-        columns = {**group.params, **group.labels}
+        further = {f"{n}_" if n in meant else n: c for n, c in group.columns.items()}
+        columns = {**further, **group.params, **group.labels}
         records.nodes += _rows(columns, group.count, {"class": group.name})
     for links in circuit.connections:
         _add(records, circuit, links)

@@ -77,6 +77,8 @@ class _Reader:
         """Values of each node and edge, by the ids of their declarations."""
         self.weights: dict[int, float] = {}
         """What edges say of their weights outside of these values."""
+        self.labels: dict[int, str] = {}
+        """Labels of nodes that are not their ids."""
         self.open: list[tuple[str, int, Attributes]] = []
         """Kind, row and values of the nodes and edges around the place in the file."""
         self.kind, self.key, self.default = "", "", ""
@@ -156,6 +158,8 @@ class _Reader:
         if "id" in given:
             self.records.uids.append(given["id"])
             self.texts["node"].append(values)
+            if given.get("label", given["id"]) != given["id"]:
+                self.labels[len(self.records.uids) - 1] = given["label"]
         else:
             self.faults.add("a node without 'id'")
 
@@ -217,6 +221,8 @@ class _Reader:
                 declared.values(texts, partial(name, row))
                 for row, texts in enumerate(self.texts[kind])
             ]
+        for row, label in self.labels.items():
+            rows["node"][row].setdefault("label", label)
         for row, weight in self.weights.items():
             rows["edge"][row].setdefault("weight", weight)
         self.records.nodes, self.records.edges = rows["node"], rows["edge"]

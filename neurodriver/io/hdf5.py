@@ -5,8 +5,9 @@ circuit that was saved). A circuit with a namespace of random numbers has ``rand
 text. Components and connections are numbered groups in the circuit's order:
 
 * ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``uids`` (n,), ``keys`` (n,), where
-  they are given; ``params/<name>`` () or (n,), ``labels/<name>`` (n,); of joined circuits
-  ``scopes/names`` and ``scopes/counts``.
+  they are given; ``params/<name>`` () or (n,), ``labels/<name>`` (n,); ``columns/<name>`` (n,)
+  where there are node columns, ``population`` among them; of joined circuits ``scopes/names`` and
+  ``scopes/counts``.
 * ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
   ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
   its rule as attributes instead (`stored_rules`).
@@ -27,6 +28,7 @@ import numpy as np
 from ..circuit.arrays import check_wiring
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Circuit, Column, Connections, Group, Port
+from ..circuit.node_columns import POPULATION
 from ..circuit.projections import Drawn, Projection, bind
 from ..circuit.validate import checked
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
@@ -75,6 +77,8 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
             put(scopes, "counts", np.array([n for _, n in group.scopes], np.int64))
         _put_all(at, "params", group.params, compress)
         _put_all(at, "labels", group.labels, compress)
+        if group.columns:
+            _put_all(at, "columns", group.columns, compress)
     for kind in ("connections", "replaced"):
         sets = file.create_group(kind)
         for number, links in enumerate(getattr(circuit, kind)):
@@ -119,13 +123,14 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
     with open_circuit(path) as file:
         reader = _HDF5Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
-        circuit = Circuit(str(path), groups, ())
+        circuit = Circuit.from_columns(str(path), groups, ())
         connections = reader.bound(reader.connections(file, "connections"), circuit)
         replaced = reader.bound(reader.connections(file, "replaced"), circuit)
         held = tuple(reader.held(file))
         namespace = reader.namespace(file)
     faults.finish()
-    circuit = Circuit(str(path), groups, connections, str(path), replaced, held)
+    more = {"source": str(path), "replaced": replaced, "held": held}
+    circuit = Circuit.from_columns(str(path), groups, connections, **more)
     circuit = circuit.in_random_namespace(namespace)
     check_wiring(circuit, faults)
     _check_joined(circuit, faults)
@@ -186,7 +191,10 @@ def summary(path: Path) -> list[str]:
     with open_circuit(path) as file:
         for at in reader.numbered(file, "groups"):
             model, count = reader.attribute(at, "model", str), reader.attribute(at, "count", int)
-            nodes.append((count or 0, f"{model}: {', '.join(reader.members(at, 'params'))}"))
+            said = f"{model}: {', '.join(reader.members(at, 'params'))}"
+            if "columns" in at:
+                said += f"; columns {', '.join(reader.members(at, 'columns'))}"
+            nodes.append((count or 0, said))
         for at in reader.numbered(file, "connections"):
             names = [reader.attribute(at, name, str) or "a port" for name in ("variable", "access")]
             what = f"{names[0]} -> {names[1]}"
@@ -261,8 +269,12 @@ class _HDF5Reader(ColumnReader):
                 for lost in sorted({*PORT_LABELS}.difference(labels)):
                     self.faults.add(f"{at.name}/labels/{lost}: this column is missing")
             scopes = self.scopes(at, count) if "scopes" in at else ()
+            nodes = self.columns(at, "columns", "Ubfiu", (count,)) if "columns" in at else {}
+            if POPULATION in nodes and nodes[POPULATION].dtype.kind != "U":
+                self.faults.add(f"{at.name}/columns/{POPULATION}: must hold text")
             if model is not None:
-                yield Group(model, params, count, uids, labels, bool(hidden), scopes, keys)
+                more = labels, bool(hidden), scopes, keys, nodes
+                yield Group(model, params, count, uids, *more)
 
     def columns(
         self, at: Any, name: str, kinds: str, *shapes: tuple[int, ...]

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Column, Connections
+from ..circuit.node_columns import POPULATION, joined_columns
 from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .columns import BROKEN
-from .sonata_files import Network, Population, places, populations, present, read_config
+from .sonata_files import Network, SonataPopulation, places, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
 
 Model = type[NDComponent]
@@ -62,7 +63,8 @@ def read_sonata(
     Returns
     -------
     Circuit
-        With the uids ``<population>/<node_id>``.
+        With the uids ``<population>/<node_id>``; attributes that are no parameters are node
+        columns.
 
     Raises
     ------
@@ -100,6 +102,7 @@ class _Block:
     template: Template
     uids: Column
     params: dict[str, Column]
+    columns: dict[str, Column]
 
 
 class _SonataReader:
@@ -140,7 +143,7 @@ class _SonataReader:
             else:
                 self._population(nodes)
 
-    def _population(self, nodes: Population) -> None:
+    def _population(self, nodes: SonataPopulation) -> None:
         name = nodes.name
         given = nodes.column("node_id")
         ids = np.arange(nodes.count) if given is None else given.astype(np.int64)
@@ -156,6 +159,7 @@ class _SonataReader:
         for number, (k, t) in enumerate(pairs.T.tolist()):
             same.setdefault((kinds[k], templates[t]), []).append(number)
         parameters = nodes.parameters(self.network.components.get("point_neuron_models_dir"))
+        attributes = nodes.attributes()
         for (said, text), numbers in same.items():
             rows = np.flatnonzero(np.isin(which.ravel(), numbers))
             found = self._template(said, text, nodes.where, len(rows))
@@ -165,7 +169,10 @@ class _SonataReader:
             uids = np.strings.add(f"{name}/", ids[rows].astype("U"))
             theirs = {key: column[rows] for key, column in parameters.items()}
             params = self._parameters(found, model, theirs, f"{nodes.where} ({text or said})", rows)
-            self.blocks.setdefault(model, []).append(_Block(name, rows, found, uids, params))
+            columns = {key: column[rows] for key, column in attributes.items()}
+            columns[POPULATION] = np.broadcast_to(np.array(name), len(rows))
+            block = _Block(name, rows, found, uids, params, columns)
+            self.blocks.setdefault(model, []).append(block)
 
     def _template(self, kind: str, name: str, where: str, times: int) -> Template | None:
         """Return what a node's model_type and model_template mean."""
@@ -207,7 +214,7 @@ class _SonataReader:
                 self.faults.add(f"{where}: {quoted(key)} of {model.__name__} is missing", lost)
         return out
 
-    def groups(self) -> list[tuple[Model, int, dict[str, Column], Column]]:
+    def groups(self) -> list[tuple[Model, int, dict[str, Column], Column, dict[str, Column]]]:
         """Return the components, model by model, and number them."""
         out = []
         start = 0
@@ -223,7 +230,8 @@ class _SonataReader:
                 self.numbers[block.population][block.rows] = np.arange(start, end)
                 start = end
             uids = np.concatenate([b.uids for b in blocks])
-            out.append((model, len(uids), params, uids))
+            columns = joined_columns([b.columns for b in blocks], [len(b.rows) for b in blocks])
+            out.append((model, len(uids), params, uids, columns))
         return out
 
     def edges(self) -> list[Connections]:
@@ -239,7 +247,7 @@ class _SonataReader:
                 self._sort(edges, columns, templates, which, sets)
         return [_joined(key, sets.pop(key)) for key in list(sets)]
 
-    def _ends(self, edges: Population, end: str) -> NDArray[np.int32]:
+    def _ends(self, edges: SonataPopulation, end: str) -> NDArray[np.int32]:
         """Return the component at one end of each edge."""
         name = f"{end}_node_id"
         ids = edges.column(name)
@@ -256,7 +264,7 @@ class _SonataReader:
         self.faults.add_for(lost, lambda i: f"{edges.where}, edge {i:,}: {name} {ids[i]} {say}")
         return np.where(at < 0, np.int32(-1), self.numbers[said][at])
 
-    def _numbers(self, edges: Population) -> tuple[Column, Column]:
+    def _numbers(self, edges: SonataPopulation) -> tuple[Column, Column]:
         """Return weight and delay (s) of each edge."""
         templates, which = edges.texts("model_template")
         for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
@@ -291,7 +299,7 @@ class _SonataReader:
 
     def _sort(
         self,
-        edges: Population,
+        edges: SonataPopulation,
         columns: tuple[Column, ...],
         templates: list[tuple[Model, Template]],
         which: NDArray[np.int16],

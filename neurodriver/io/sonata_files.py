@@ -15,10 +15,14 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ..circuit.node_columns import fit_for_column
 from ..errors import CircuitError, Faults, near, quoted
 from .columns import Column, open_hdf5
 
 Rows = NDArray[np.int64]
+
+MEANT = frozenset({"node_type_id", "population", "model_type", "model_template", "dynamics_params"})
+"""Attributes of nodes that `io.sonata` looks at."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
@@ -141,7 +145,7 @@ def places(known: Rows, wanted: Column) -> Rows:
     return np.where(known[at] == wanted, at, -1)
 
 
-class Population:
+class SonataPopulation:
     """The nodes or edges of one population, with the attributes of their types.
 
     ``at`` is its group, ``table`` what `read_types` returned.
@@ -278,6 +282,27 @@ class Population:
             texts += ["" if text == "NULL" else text for text in different.tolist()]
         return texts, codes
 
+    def attributes(self) -> dict[str, Column]:
+        """Return what else the file says of its members: columns of text or numbers, (count,).
+
+        What a member does not have is an empty text or NaN.
+        """
+        said = {key for table in self.types.values() for key in table}
+        held = {n for at in self.groups.values() for n, d in at.items() if _plain_column(d)}
+        out = {}
+        for name in sorted((said | held).difference(MEANT)):
+            sets = [at[name] for at in self.groups.values() if name in at]
+            kinds = {d.dtype.kind if _plain_column(d) else "" for d in sets}
+            coded = any(f"@library/{name}" in at for at in self.groups.values())
+            typed = [table[name] for table in self.types.values() if name in table]
+            if not coded and kinds <= set("fiub") and all(map(_is_number, typed)):
+                out[name] = self.numbers(name)
+            elif kinds <= set("OSU") or (coded and kinds <= set("OSUiu")):
+                texts, codes = self.texts(name)
+                if fit_for_column(texts, name, self.faults):
+                    out[name] = np.array(texts)[codes]
+        return out
+
     def parameters(self, folder: Path | None) -> dict[str, NDArray[np.float64]]:
         """Return ``dynamics_params`` by name: of each member, else of its type's file, else NaN."""
         files: list[dict[str, Any]] = []
@@ -307,13 +332,26 @@ class Population:
         return said
 
 
+def _plain_column(found: Any) -> bool:
+    """Whether something is a data set of one number or text for each member."""
+    return isinstance(found, h5py.Dataset) and found.ndim == 1
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else np.nan
 
 
 def populations(
     network: list[tuple[Path, Path | None]], kind: str, faults: Faults, files: ExitStack
-) -> Iterator[Population]:
+) -> Iterator[SonataPopulation]:
     """Yield the populations of nodes or edges of all files; ``files`` closes these."""
     for path, table in network:
         types = read_types(table, kind, faults)
@@ -327,4 +365,4 @@ def populations(
             continue
         for name, at in root.items():
             if isinstance(at, h5py.Group):
-                yield Population(at, kind, name, types, path, faults)
+                yield SonataPopulation(at, kind, name, types, path, faults)

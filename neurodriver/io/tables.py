@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ def read_tables(
     index: bool = False,
     id: str | None = None,
     params: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
     drop_unknown: bool = False,
     models: Any = (),
     strict: bool = False,
@@ -47,8 +48,10 @@ def read_tables(
 ) -> Circuit:
     """Read one table of edges, and one of nodes where there is one.
 
-    Only the columns that are named are read; ids never pass through floating point. An edge of the
-    circuit is a row, in the order of the file, also where rows repeat a pair.
+    Of the edges only the columns that are named are read. Those of the nodes are kept as node
+    columns, by which components are selected; a column ``population`` names their populations. Ids
+    never pass through floating point. An edge of the circuit is a row, in the order of the file,
+    also where rows repeat a pair.
 
     Parameters
     ----------
@@ -80,6 +83,8 @@ def read_tables(
         Column of the nodes with their ids, which become the uids; the first one by default.
     params : mapping
         Parameter -> number, column of the nodes, or an array in the order of the nodes.
+    columns : sequence of str, optional
+        Columns of the nodes to keep; all by default that ``id`` and ``params`` do not name.
     drop_unknown : bool
         Leave out edges of nodes that ``nodes`` does not list, with a warning that counts them.
     models, strict, name
@@ -102,7 +107,7 @@ def read_tables(
     plan.wire(chosen, variable, faults)
     table = Table(edges, faults)
     table.need(plan.columns)
-    ids, columns = _nodes(nodes, id, dict(params or {}), drop_unknown, faults)
+    ids, numbers, kept = _nodes(nodes, id, dict(params or {}), columns, drop_unknown, faults)
     table.read()
     if index:
         ends, count = _by_number(table, plan.ends, None if ids is None else len(ids), str(nodes))
@@ -118,7 +123,8 @@ def read_tables(
     faults.finish(strict)
     if not count:
         raise CircuitError(f"{faults.source}: the circuit is empty: no nodes")
-    group = chosen, count, {**(params or {}), **columns}, None if ids is None else _texts(ids)
+    names = None if ids is None else _texts(ids)
+    group = chosen, count, {**(params or {}), **numbers}, names, kept
     return Circuit.from_arrays([group], plan.connections(taken), faults.source, strict)
 
 
@@ -133,23 +139,30 @@ def _model(given: Model | str, models: Any) -> Model:
 
 
 def _nodes(
-    path: str | Path | None, id: str | None, params: dict[str, Any], drop: bool, faults: Faults
-) -> tuple[Any, dict[str, Column]]:
-    """Return the ids of the nodes, and the parameters that are columns; see `read_tables`."""
+    path: str | Path | None,
+    id: str | None,
+    params: dict[str, Any],
+    wanted: Sequence[str] | None,
+    drop: bool,
+    faults: Faults,
+) -> tuple[Any, dict[str, Column], dict[str, Column]]:
+    """Return ids of the nodes, parameters that are columns, node columns; see `read_tables`."""
     columns = {key: c for key, c in params.items() if isinstance(c, str)}
     if path is None:
         names = [f"params[{key!r}]" for key in columns]
-        names += ["id"] * (id is not None) + ["drop_unknown"] * drop
+        names += ["id"] * (id is not None) + ["drop_unknown"] * drop + ["columns"] * bool(wanted)
         for said in names:
             faults.add(f"{said} asks for a table of nodes; give nodes=")
     else:
         table = Table(path, faults)
         id = table.names[0] if id is None else id
-        table.need([id, *columns.values()])
+        once = [n for n in table.names if table.names.count(n) == 1 and n.strip()]
+        kept = [n for n in once if n not in (id, *columns.values())] if wanted is None else wanted
+        table.need([id, *columns.values(), *kept])
     if faults.count:
         faults.finish()
     if path is None or id is None:
-        return None, {}
+        return None, {}, {}
     table.read()
     ids = table.ids(id)
     numbers = {key: table.numbers(column) for key, column in columns.items()}
@@ -157,7 +170,8 @@ def _nodes(
         twice = list(repeats(_texts(ids)))
         say = f"{table.where}column {quoted(id)}, rows"
         faults.add_for(twice, lambda t: f"{say} {t[1] + 1:,} and {t[2] + 1:,}: both are {t[0]}")
-    return ids, numbers
+    found = {name: table.node_column(name) for name in kept}
+    return ids, numbers, {name: c for name, c in found.items() if c is not None}
 
 
 Ends = dict[str, NDArray[np.int32]]

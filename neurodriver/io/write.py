@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..circuit.records import Records, to_networkx
-from ..errors import NeurodriverError
-
-_TAKEN = frozenset(
-    {"id", "key", "pid", "start", "end", "parents", "slices", "spells", "viz", "weight", "type"}
-)
-"""Names that mean something else to GEXF or to networkx: an attribute gets a ``_`` behind it."""
+from ..circuit.records import RESERVED, Records, to_networkx
+from ..errors import NeurodriverError, quoted
 
 
 def write_gexf(records: Records, path: Path) -> None:
@@ -28,6 +24,7 @@ def write_gexf(records: Records, path: Path) -> None:
     plain = Records(records.source, records.uids, _uniform(records.nodes))
     plain.sources, plain.targets = records.sources, records.targets
     plain.edges = records.edges
+    _check_texts(plain)
     graph = to_networkx(plain)
     with complete_or_none(path) as part, open(part, "wb") as file:
         if path.suffix == ".gz":
@@ -36,6 +33,19 @@ def write_gexf(records: Records, path: Path) -> None:
                 nx.write_gexf(graph, zipped, prettyprint=False)
         else:
             nx.write_gexf(graph, file, prettyprint=False)
+
+
+_NO_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no XML file can hold."""
+
+
+def _check_texts(records: Records) -> None:
+    """Raise NeurodriverError where a uid, or an attribute of a node, cannot stand in a file."""
+    for uid, data in zip(records.uids, records.nodes, strict=True):
+        texts = (text for pair in data.items() for text in pair if isinstance(text, str))
+        if any(map(_NO_XML.search, (uid, *texts))):
+            say = "holds a control character, which GEXF cannot; leave it out, or save as HDF5"
+            raise NeurodriverError(f"{records.source}: node {quoted(uid)} {say}")
 
 
 @contextmanager
@@ -71,5 +81,5 @@ def _uniform(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for key, found in types.items():
         one = next(iter(found)) if len(found) == 1 else None
         kind = one if one in (int, float, str, bool) else float if found == {int, float} else str
-        turn[key] = f"{key}_" if key in _TAKEN else key, kind
+        turn[key] = f"{key}_" if key in RESERVED and key != "class" else key, kind
     return [{turn[k][0]: turn[k][1](value) for k, value in data.items()} for data in rows]

@@ -62,6 +62,11 @@ class Parameter:
             parts.append(f"at most {self.at_most:g}")
         return " and ".join(parts) or "finite"
 
+    @property
+    def harmless(self) -> float:
+        """A number that is allowed, in place of one that is missing or wrong."""
+        return min(max(1.0, self.at_least, self.above + 1), self.at_most)
+
 
 @dataclass(frozen=True, slots=True)
 class State:

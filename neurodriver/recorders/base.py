@@ -19,13 +19,14 @@ step k has the time ``k * dt`` and the index of its column.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..circuit.uids import Who, uid_list
 from ..errors import RecordingError, near
 from ..results.sampling import sample_times
 
@@ -41,6 +42,7 @@ class Columns:
     uids: npt.NDArray[np.str_]  # (n,), the component of each column
     unit: str  # ``mV`` for instance; empty for a variable without one
     events: bool  # stored as times and column indices instead of rows
+    population: npt.NDArray[np.str_] | None = None  # (n,), where populations have names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +152,7 @@ class Recorder(ABC):
     ----------
     record : list of (variable, uids)
         What to record; ``uids`` None means every component that updates the variable and is not
-        hidden.
+        hidden. A `Population`, a part of one or a `Selection` stands for its uids.
     sample_interval : int
         Steps per row (see the module's sampling rule).
 
@@ -173,9 +175,7 @@ class Recorder(ABC):
     outlives = False
     lenient = False
 
-    def __init__(
-        self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
-    ) -> None:
+    def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
         self.record = _requests(record)
         if isinstance(sample_interval, bool) or int(sample_interval) != sample_interval:
             raise RecordingError(f"sample_interval: a whole number (got {sample_interval!r})")
@@ -334,7 +334,7 @@ class Recorder(ABC):
                 raise RecordingError(f"{where}: times do not ascend")
 
 
-def _requests(record: Iterable[tuple[str, Sequence[str] | None]]) -> tuple[Request, ...]:
+def _requests(record: Iterable[tuple[str, Who | None]]) -> tuple[Request, ...]:
     """Return the requests in one spelling."""
     requests: list[Request] = []
     for entry in record:
@@ -343,9 +343,8 @@ def _requests(record: Iterable[tuple[str, Sequence[str] | None]]) -> tuple[Reque
                 f"record: pairs (variable, uids or None) are needed (got {entry!r})"
             )
         variable, uids = entry
-        # A single uid would otherwise be taken for a list of letters.
-        uids = (uids,) if isinstance(uids, str) else uids
-        requests.append((variable, None if uids is None else tuple(str(u) for u in uids)))
+        known = None if uids is None else tuple(uid_list(uids, RecordingError))
+        requests.append((variable, known))
     names = [variable for variable, _ in requests]
     for variable in names:
         if names.count(variable) > 1:

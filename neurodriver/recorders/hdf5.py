@@ -6,7 +6,9 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 * rows: ``<var>/data`` (rows, n), ``<var>/time`` (rows,) float64 s, ``<var>/uids`` (n,) UTF-8
   bytes, ``<var>/valid_rows``;
 * events: ``<var>/data/time`` (m,) float64 s, ``<var>/data/index`` (m,) int32, ``<var>/uids``,
-  ``<var>/valid_events``, ``<var>/valid_steps``.
+  ``<var>/valid_events``, ``<var>/valid_steps``;
+* where the circuit has populations with names, ``<var>/population`` (n,) UTF-8 bytes: that of
+  each column.
 
 How a kill is survived: the HDF5 library only ever writes *temporary* files, with all data sets
 allocated (sparse, so they cost no disk) and closed before ``os.replace`` gives them their name.
@@ -24,9 +26,10 @@ import os
 import shutil
 import socket
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..circuit.uids import Who
 from ..errors import NeurodriverError, RecordingError
 from ..results.joint import open_recording
 from ..results.recording import Recording
@@ -68,7 +71,7 @@ class HDF5Recorder(Recorder):
     def __init__(
         self,
         filename: str | os.PathLike[str],
-        record: Iterable[tuple[str, Sequence[str] | None]],
+        record: Iterable[tuple[str, Who | None]],
         sample_interval: int = 1,
         overwrite: bool = False,
     ) -> None:

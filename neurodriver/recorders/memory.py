@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..circuit.uids import Who
 from ..errors import RecordingError, near
 from ..results.recording import Recording
 from .base import Block, Columns, Progress, Recorder, RecordingPlan
@@ -28,7 +29,8 @@ class MemoryRecorder(Recorder):
     ----------
     output : dict
         Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
-        (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events.
+        (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events. Where the
+        circuit has populations with names, ``population``, (n,) str, is that of each column.
 
     Examples
     --------
@@ -39,9 +41,7 @@ class MemoryRecorder(Recorder):
 
     copies = False
 
-    def __init__(
-        self, record: Iterable[tuple[str, Sequence[str] | None]], sample_interval: int = 1
-    ) -> None:
+    def __init__(self, record: Iterable[tuple[str, Who | None]], sample_interval: int = 1) -> None:
         super().__init__(record, sample_interval)
         self.output: dict[str, dict[str, Any]] = {}
         self._closed_plan: RecordingPlan | None = None
@@ -176,6 +176,8 @@ class MemoryRecorder(Recorder):
             else:
                 data = _joined_rows(parts, columns, plan)
             self.output[name] = {"data": data, "uids": columns.uids.tolist()}
+            if columns.population is not None:
+                self.output[name]["population"] = columns.population
         self._closed_plan = plan
 
 

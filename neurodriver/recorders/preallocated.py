@@ -155,8 +155,9 @@ def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Ext
         shared["valid_steps"] = allocate("valid_steps", np.int64)
     for c in plan.columns:
         v, group = c.variable, file.create_group(c.variable)
-        uids = [uid.encode() for uid in c.uids.tolist()]
-        group["uids"] = np.array(uids, dtype=f"S{max(map(len, uids), default=0) or 1}")
+        group["uids"] = _encoded(c.uids)
+        if c.population is not None:
+            group["population"] = _encoded(c.population)
         if c.events:
             group["data/time"] = allocate(f"{v}/time", np.float64, v)
             group["data/index"] = allocate(f"{v}/index", np.int32, v)
@@ -234,6 +235,12 @@ def _runs(dataset: Any, row_bytes: int) -> list[tuple[int, int, int]]:
         else:
             runs.append((first, rows, offset))
     return runs
+
+
+def _encoded(texts: npt.NDArray[np.str_]) -> npt.NDArray[np.bytes_]:
+    """Return texts in UTF-8."""
+    out = [text.encode() for text in texts.tolist()]
+    return np.array(out, dtype=f"S{max(map(len, out), default=0) or 1}")
 
 
 def _allocate(

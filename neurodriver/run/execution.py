@@ -137,12 +137,9 @@ class RecorderFeed:
         self._places: list[NDArray[np.int32]] = []  # holds what the tables point to
         self._buffers: dict[str, NDArray[np.generic]] = {}
         for variable, uids in recorder.record:
-            names, elements, unit = recorded_columns(
-                program, variable, uids, scope, recorder.lenient
-            )
-            if not len(names):
+            columns, elements = recorded_columns(program, variable, uids, scope, recorder.lenient)
+            if not len(columns.uids):
                 continue
-            columns = Columns(variable, names, unit, program.layout.rings[variable].is_event)
             place = np.ascontiguousarray(elements, dtype=np.int32)
             steps, ring = np.diff(place), list(program.layout.rings).index(variable)
             head = ring, len(place), place.ctypes.data, bool((steps == 1).all())

@@ -53,7 +53,7 @@ class LiveValues:
         Parameters
         ----------
         who : str, sequence of str, or what has ``uids``
-            A uid, the name of a model, uids, or a population.
+            A uid, the name of a population or a model, uids, or a population itself.
 
         Examples
         --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
+from ..circuit.uids import uid_list
 from ..errors import NeurodriverError, RequestError, near, quoted
-from ..inputs.base import uid_list
 from ..plan.program import Program
 from .live import place_of
 
@@ -40,13 +40,11 @@ def numbered(circuit: Circuit, scope: str | None, own: Circuit, who: Any) -> Num
     RequestError
         Where there is no such component.
     """
-    uids = uid_list(getattr(who, "uids", who))
+    uids: Sequence[str] = []
     if isinstance(who, str) and own.find([who])[0] < 0:
-        groups = [group for group in own.groups if group.name == who]
-        if not groups:
-            known = [*(group.name for group in own.groups), *_some(own)]
-            raise RequestError(f"no component, and no model, is called '{who}'{near(who, known)}")
-        uids = [uid for group in groups for uid in group.uids.tolist()]
+        uids = _called(own, who)
+    else:
+        uids = uid_list(who, RequestError)
     found = circuit.find(uids if scope is None else [f"{scope}/{uid}" for uid in uids])
     lost = np.flatnonzero(found < 0)
     if len(lost) or not len(found):
@@ -54,6 +52,18 @@ def numbered(circuit: Circuit, scope: str | None, own: Circuit, who: Any) -> Num
         what = f"no component is called {some}" if some else "no component is named"
         raise RequestError(what + (near(uids[lost[0]], _some(own)) if some else ""))
     return found
+
+
+def _called(own: Circuit, name: str) -> Sequence[str]:
+    """Return the uids of a population, or of all components of a model."""
+    if name in own.populations:
+        return own.populations[name].uids.tolist()  # type: ignore[no-any-return]
+    groups = [group for group in own.groups if group.name == name]
+    if not groups:
+        known = [*own.populations, *(group.name for group in own.groups), *_some(own)]
+        what = "no component, population or model is called"
+        raise RequestError(f"{what} '{name}'{near(name, known)}")
+    return [uid for group in groups for uid in group.uids.tolist()]
 
 
 def _some(circuit: Circuit) -> list[str]:

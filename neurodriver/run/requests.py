@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..circuit.selection import has_populations, population_names
 from ..errors import CircuitWarning, RequestError, near
 from ..model.component import NDComponent
 from ..plan.program import Program
+from ..recorders.base import Columns
 
 
 def recorded_columns(
@@ -19,8 +21,8 @@ def recorded_columns(
     uids: Sequence[str] | None,
     scope: str | None = None,
     lenient: bool = False,
-) -> tuple[NDArray[np.str_], NDArray[np.int64], str]:
-    """Return uids, elements and unit of what a request names; of one LPU where ``scope`` is given.
+) -> tuple[Columns, NDArray[np.int64]]:
+    """Return columns and elements of what a request names; of one LPU where ``scope`` is given.
 
     The uids are in the order wanted; without any, all that are not hidden are taken. ``lenient``
     leaves uids out that do not update the variable, with a warning that counts them; where no uids
@@ -46,7 +48,7 @@ def recorded_columns(
         if not lenient or uids is not None or not read:
             raise nobody
         warnings.warn(f"{nobody}; nothing of it is recorded", CircuitWarning, stacklevel=2)
-        return np.empty(0, np.str_), np.empty(0, np.int64), ""
+        return Columns(variable, np.empty(0, np.str_), "", False), np.empty(0, np.int64)
     element = _places(program, variable)
     element[~mine] = -1
     if uids is None:
@@ -65,7 +67,10 @@ def recorded_columns(
     if not len(chosen):
         raise RequestError(f"record: '{variable}' has no component to record; name the uids")
     unit = owners[0].model.units[variable]
-    return np.concatenate([g.uids for g in circuit.groups])[chosen], element[chosen], unit
+    names = np.concatenate([g.uids for g in circuit.groups])[chosen]
+    population = population_names(circuit)[chosen] if has_populations(circuit) else None
+    events = program.layout.rings[variable].is_event
+    return Columns(variable, names, unit, events, population), element[chosen]
 
 
 def _places(program: Program, variable: str) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ def part(name: str, other: str, count: int) -> Circuit:
         Connections("V", "", index, index + 2 * count),
         Connections("V", "V", index + 3 * count, index + count),
     )
-    return Circuit(name, tuple(groups), links, name)
+    return Circuit.from_columns(name, groups, links, source=name)
 
 
 def seconds(count: int, steps: int, gpus: int = 0) -> float:

@@ -70,7 +70,7 @@ def test_bad_ends_are_found_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -
         ((IAFS, 3, {**IAF, "capacitance": [1, -2, 1]}, None), ["'LeakyIAF/1'", "positive", "-2"]),
         (
             (IAFS, 3, {**IAF, "threshold": np.nan}, None),
-            ["'LeakyIAF/0'", "'threshold'", "3 faults"],
+            ["all 3 nodes (LeakyIAF)", "'threshold'", "nan mV"],
         ),
         ((IAFS, 3, {**IAF, "capacitence": 1}, None), ["'capacitence'", "mean 'capacitance'?"]),
         ((IAFS, 3, {}, None), ["'threshold' [mV] is missing", "5 faults"]),

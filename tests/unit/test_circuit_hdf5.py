@@ -63,7 +63,10 @@ def large(seed: int = 0) -> Circuit:
     links = Connections("spike_state", "exc", *ends, rng.uniform(0, 2e-2, BIG), data)
     given = {"tau_exc": 2.0, "tau_inh": rng.uniform(1, 9, BIG), "capacitance": 250.0}
     given |= {"resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0}
-    neurons = model("LeakyIAFExpCurrent"), BIG, {**given, "time_constant": 10.0}, uids
+    columns = {"type": np.array(["é", "", "T4a"])[ends[0] % 3], "x": rng.normal(size=BIG)}
+    columns |= {"population": np.array(["a", "b"])[ends[1] % 2], "left": ends[0] > BIG // 2}
+    columns |= {"layer": ends[1].astype(np.int16), "a/b": "one for all"}
+    neurons = model("LeakyIAFExpCurrent"), BIG, {**given, "time_constant": 10.0}, uids, columns
     return Circuit.from_arrays([neurons, (model("PoissonSource"), 3, {}, None)], [links])
 
 
@@ -78,6 +81,10 @@ def same(one: Circuit, other: Circuit) -> None:
         assert a.keys is None or (a.keys == b.keys).all()
         for name, column in {**a.params, **a.labels}.items():
             assert column.dtype == {**b.params, **b.labels}[name].dtype
+        assert list(a.columns) == list(b.columns)
+        for name, column in a.columns.items():
+            assert column.dtype == b.columns[name].dtype
+            assert_array_equal(column, b.columns[name])
     for kind in ("connections", "replaced"):
         for a, b in zip(getattr(one, kind), getattr(other, kind), strict=True):
             assert (a.variable, a.access, list(a.data)) == (b.variable, b.access, list(b.data))
@@ -124,7 +131,7 @@ def test_joined_circuits(tmp_path: Path) -> None:
         scopes = (("a", group.count), ("bé", 0))
         groups.append(replace(group, scopes=scopes, keys=keys, hidden=True))
     held = (("spike_state", np.array([1]), np.array([0])),)
-    circuit = replace(circuit, groups=tuple(groups), held=held, replaced=circuit.connections[:1])
+    circuit = circuit.changed(groups=tuple(groups), held=held, replaced=circuit.connections[:1])
     circuit.save(tmp_path / "joined.h5")
     same(Circuit.from_file(tmp_path / "joined.h5"), circuit)
     with pytest.raises(NeurodriverError, match="joined from several"):
@@ -375,7 +382,7 @@ FAULTS: list[tuple[Damage, list[str]]] = [
     (_drop("groups/0/params", "groups/0/labels"), ["2 faults", "params", "labels"]),
     (_put("groups/0/params/threshold", "x"), ["params/threshold: must hold numbers"]),
     (_put("groups/0/params/threshold", [1.0, 2.0]), ["params/threshold: expected the shape"]),
-    (_put("groups/0/params/capacitance", -1.0), ["'capacitance'", "positive", f"{BIG} faults"]),
+    (_put("groups/0/params/capacitance", -1.0), ["'capacitance'", "positive", "all 5,000 nodes"]),
     (_put("groups/0/uids", np.zeros(BIG)), ["/groups/0/uids: must hold text"]),
     (_put("groups/0/uids", np.array([b"\xff"] * BIG)), ["/groups/0/uids: damaged", "utf-8"]),
     (_put("groups/0/uids", np.array([b"a"] * BIG)), ["two components", "'a'"]),
@@ -421,7 +428,7 @@ def test_ports_need_their_labels(tmp_path: Path) -> None:
     path = tmp_path / "ports.h5"
     circuit = every_feature()
     wrong = (("V", np.array([99]), np.array([-1])),)
-    replace(circuit, held=wrong).save(path)
+    circuit.changed(held=wrong).save(path)
     with pytest.raises(CircuitError, match="2 faults"):
         Circuit.from_file(path)
     circuit.save(path)
@@ -437,7 +444,7 @@ def test_port_to_port(tmp_path: Path) -> None:
     circuit = every_feature()
     ports = np.array([4, 5], np.int32)
     links = Connections("spike_state", "", ports[:1], ports[1:])
-    replace(circuit, connections=(*circuit.connections, links)).save(path)
+    circuit.changed(connections=(*circuit.connections, links)).save(path)
     with pytest.raises(CircuitError, match="from ports to ports"):
         Circuit.from_file(path)
 
@@ -493,7 +500,7 @@ def test_not_written(tmp_path: Path, capsys: Capture) -> None:
     labels["selector"] = np.array(["\udc80", "b", "c"])
     groups = (*circuit.groups, replace(every_feature().group("Port"), labels=labels))
     with pytest.raises(NeurodriverError, match="half of a pair"):
-        replace(circuit, groups=groups).save(there)
+        circuit.changed(groups=groups).save(there)
     assert there.read_text() == "before" and len(list(tmp_path.iterdir())) == 2
 
 

@@ -142,6 +142,19 @@ def test_uids_survive(tmp_path: Path) -> None:
     assert run(path, "-f", "-i", given) == 0
 
 
+def test_a_population_is_recorded(tmp_path: Path) -> None:
+    """The name of a population stands for its uids; a uid of the same name comes first."""
+    nodes = {uid: {**GOOD["a"], "population": "exc"} for uid in ("a", "b", "inh")}
+    path = save(tmp_path, gexf({**nodes, "c": {**GOOD["a"], "population": "inh"}}))
+    assert run(path, "-r", "V:exc") == 0
+    with Recording(tmp_path / "out.h5") as recording:
+        assert recording.uids("V") == ["a", "b", "inh"]
+    assert run(path, "-r", "V:inh,c") == 0
+    with Recording(tmp_path / "out.h5") as recording:
+        assert recording.uids("V") == ["inh", "c"]
+    assert run(path, "-r", "V:nobody") == 1
+
+
 def start(circuit: Path, *more: str, cwd: Path | None = None) -> subprocess.Popen[str]:
     """Start a long run in a process of its own."""
     words = [sys.executable, "-m", "neurodriver", "run", str(circuit), "--dt", "1e-4",

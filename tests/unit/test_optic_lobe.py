@@ -120,6 +120,15 @@ def test_names_and_places_of_cells(small: OpticLobe) -> None:
         small.cells_of("T4e")
 
 
+def test_cells_are_selected_by_type_and_place() -> None:
+    """Types are populations, and places are node columns."""
+    circuit = optic_lobe.circuit(extent=2)
+    assert circuit.select(type=["T4a", "T4b"], u=0, v=0).uids.tolist() == ["T4a/0/0", "T4b/0/0"]
+    cells = circuit.populations["T4a"]
+    assert cells.count == 19
+    assert cells.select(u=2).uids.tolist() == ["T4a/2/-2", "T4a/2/-1", "T4a/2/0"]
+
+
 def test_neighbouring_columns_are_at_distance_one() -> None:
     neighbours = np.array([(1, 0), (0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1)])
     x, y = OpticLobe.position(neighbours[:, 0], neighbours[:, 1])

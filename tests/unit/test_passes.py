@@ -39,7 +39,7 @@ def test_a_pass_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
         first, *rest = draft.circuit.groups
         params = {**first.params, "resistance": 2.0 * np.asarray(first.params["resistance"])}
         return replace(
-            draft, circuit=replace(draft.circuit, groups=(replace(first, params=params), *rest))
+            draft, circuit=draft.circuit.changed(groups=(replace(first, params=params), *rest))
         )
 
     monkeypatch.setattr(passes, "PASSES", (*passes.PASSES, stronger))

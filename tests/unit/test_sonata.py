@@ -371,7 +371,7 @@ BAD: list[tuple[Change, list[str]]] = [
     (_text("network/v1_types.csv", "alpha.json", "beta.json"), ["beta.json: cannot be read"]),
     (_text("m/cells/alpha.json", "tau_m", "tau_n"), ["'tau_n' has no meaning", "mean 'tau_m'?"]),
     (_text("m/cells/alpha.json", "20.0", '"a"'), ["'tau_m' must be a number (got 'a')"]),
-    (_text("m/cells/alpha.json", "20.0", "-20.0"), ["'time_constant'", "positive", "3 faults"]),
+    (_text("m/cells/alpha.json", "20.0", "-20.0"), ["'time_constant'", "positive", "all 3 nodes"]),
     (_swap("v1.h5", f"{V1}/node_id", [0, 1, 2, 2, 9]), ["node_id 2 stands twice"]),
     (_swap("v1.h5", f"{V1}/node_id", [0.0, 1.0]), ["'node_id' must be a column of whole"]),
     (_swap("v1.h5", f"{V1}/node_group_id", [0, 1, 5, 1, 0]), ["groups that are not there: 5"]),

@@ -246,7 +246,7 @@ GOOD = {"a": [0, 1, 2], "b": [1, 2, 0], "w": [1.0, 2.0, 3.0]}
         (GOOD, {"drop_unknown": True}, ["drop_unknown asks for a table of nodes"]),
         (GOOD, {"params": {"tauu": 3.0}}, ["no parameter 'tauu'", "mean 'tau'?"]),
         (GOOD, {"params": {"tau": [1.0, 2.0]}}, ["LeakyIAFShiu.tau", "3", "(2,)"]),
-        (GOOD, {"params": {"tau": -1.0}}, ["'tau'", "positive", "3 faults"]),
+        (GOOD, {"params": {"tau": -1.0}}, ["'tau'", "positive", "all 3 nodes"]),
         (GOOD, {"delay": -1.0}, ["'delay'", "at least 0"]),
         (GOOD, {"model": "LeakyIAFShui"}, ["unknown model", "mean 'LeakyIAFShiu'?"]),
         (GOOD, {"model": model("LeakyIAF"), "receptor": ""}, ["no variable to carry"]),

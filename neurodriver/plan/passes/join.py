@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...circuit.circuit import Circuit, Column, Connections, Group, Port
+from ...circuit.circuit import Circuit, Connections, Group, Port
+from ...circuit.groups import Column, joined_params
+from ...circuit.node_columns import joined_columns
 from ...circuit.random_keys import component_keys
 from ...errors import CircuitError
 from ...model.component import NDComponent, State
@@ -210,8 +213,9 @@ def join(
     connections = [joined(p) for p in sets.values()] + relays.connections(dt)
     name = " + ".join(parts)
     every = (*groups, *relays.groups())
-    more = tuple(replaced), tuple(shown), numbers
-    circuit = Circuit(name, every, tuple(connections), name, *more, random_namespace="")
+    more: dict[str, Any] = {"replaced": tuple(replaced), "held": tuple(shown), "order": numbers}
+    more |= {"source": name, "random_namespace": ""}
+    circuit = Circuit.from_columns(name, every, connections, **more)
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
 
@@ -263,6 +267,7 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
     groups, first = [], 0
     for (model, hidden), entries in members.items():
         pieces = [parts[name].groups[number] for name, number in entries]
+        counts = [p.count for p in pieces]
         for (name, number), piece in zip(entries, pieces, strict=True):
             begin = int(parts[name].starts[number])
             numbers[name][begin : begin + piece.count] = first + np.arange(piece.count)
@@ -273,8 +278,8 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
         groups.append(
             Group(
                 model,
-                _columns(model, [p.params for p in pieces], [p.count for p in pieces]),
-                sum(p.count for p in pieces),
+                joined_params(model, [p.params for p in pieces], counts),
+                sum(counts),
                 np.concatenate([p.uids for p in pieces]),
                 {
                     k: np.concatenate([p.labels[k] for p in pieces])
@@ -284,26 +289,10 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
                 hidden,
                 tuple((name, p.count) for (name, _), p in zip(entries, pieces, strict=True)),
                 keys,
+                joined_columns([p.columns for p in pieces], counts),
             )
         )
     return groups, numbers
-
-
-def _columns(
-    model: type[NDComponent], tables: Sequence[Mapping[str, Column]], counts: Sequence[int]
-) -> dict[str, Column]:
-    """Return parameters side by side; where a part has none, the default, or NaN: not given."""
-    out: dict[str, Column] = {}
-    for name in dict.fromkeys(n for table in tables for n in table):
-        rule = model.params.get(name)
-        none = np.nan if rule is None or rule.default is None else rule.default
-        columns = [np.asarray(table.get(name, none), dtype=np.float64) for table in tables]
-        if all(c.ndim == 0 and c == columns[0] for c in columns):
-            out[name] = columns[0]
-        else:
-            wide = [np.broadcast_to(c, (n,)) for c, n in zip(columns, counts, strict=True)]
-            out[name] = np.concatenate(wide)
-    return out
 
 
 def _crossed(

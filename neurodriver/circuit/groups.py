@@ -1,0 +1,189 @@
+"""Columns of a circuit: the components of one model, and the connections into one access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model.component import NDComponent
+
+Column = NDArray[Any]
+
+
+class Port(NDComponent):
+    """Place where an LPU takes or gives a variable; it computes nothing."""
+
+    is_port = True
+
+
+def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
+    """Return views that cannot be written through."""
+    out = {}
+    for name, column in columns.items():
+        out[name] = np.asarray(column).view()
+        out[name].flags.writeable = False
+    return out
+
+
+def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str, Column]:
+    """Return some rows of columns; one number for all stays one."""
+    return {name: c[rows] if c.ndim else c for name, c in columns.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """All components of one model.
+
+    Parameters
+    ----------
+    model : NDComponent subclass
+    params : mapping of str to array, (n,) or () float64
+        Parameters and ``init...`` values in the units the model declares; () where all share one
+        value. NaN in an ``init...`` column means: not given.
+    count : int
+        Number of components n.
+    uids : (n,) str array, optional
+        Names; ``<model>/<number>`` where none are given.
+    labels : mapping of str to (n,) array
+        Text attributes (for ports: selector, port_type, port_io), and ``extern`` (bool): whether
+        a component takes a column of an input file without names.
+    hidden : bool
+        Whether the components are not recorded unless they are named.
+    scopes : tuple of (str, int)
+        In a circuit joined from several: their ids and numbers of components, one after the other.
+    keys : (n,) uint64 array, optional
+        Keys of the random numbers within the circuit's namespace, where they are not to be made
+        from the names here.
+    columns : mapping of str to (n,) array
+        Node columns: text, numbers or booleans by which components are selected; ``population``
+        names the population of each. They change nothing that is computed.
+    """
+
+    model: type[NDComponent]
+    params: Mapping[str, Column]
+    count: int
+    given_uids: Column | None = None
+    labels: Mapping[str, Column] = field(default_factory=dict)
+    hidden: bool = False
+    scopes: tuple[tuple[str, int], ...] = ()
+    keys: NDArray[np.uint64] | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for columns in ("params", "labels", "columns"):
+            object.__setattr__(self, columns, _frozen(getattr(self, columns)))
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.__name__
+
+    @property
+    def is_port(self) -> bool:
+        """Whether the components are ports."""
+        return self.model.is_port
+
+    @cached_property
+    def uids(self) -> Column:
+        """Names of the components, (n,) str."""
+        if self.given_uids is not None:
+            return self.given_uids
+        return np.strings.add(f"{self.name}/", np.arange(self.count).astype("U"))
+
+    @property
+    def full_uids(self) -> Column:
+        """Names that are unique in a joined circuit: ``<id>/<uid>``, (n,) str."""
+        if not self.scopes:
+            return self.uids
+        heads = np.array([f"{scope}/" for scope, _ in self.scopes])
+        return np.strings.add(np.repeat(heads, [n for _, n in self.scopes]), self.uids)
+
+    def taken(self, rows: NDArray[np.integer]) -> Group:
+        """Return some of the components, with the names that they have here."""
+        tables = ("params", "labels", "columns")
+        columns: dict[str, Any] = {name: _taken(getattr(self, name), rows) for name in tables}
+        keys = None if self.keys is None else self.keys[rows]
+        return replace(self, count=len(rows), given_uids=self.uids[rows], keys=keys, **columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Connections:
+    """All connections that carry one variable into accesses of one name.
+
+    Parameters
+    ----------
+    variable : str
+        The variable that flows.
+    access : str
+        Name of the access of the target (its receptor where it has one).
+    source, target : (m,) int32
+        Components, numbered through the groups in their order.
+    delay : (m,) or () float64
+        Total latency in seconds.
+    data : mapping of str to (m,) float64
+        Numbers of each connection (``weight``, ``reverse``, ...).
+    """
+
+    variable: str
+    access: str
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    delay: Column = field(default_factory=lambda: np.zeros(()))
+    data: Mapping[str, Column] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        columns = _frozen({"source": self.source, "target": self.target, "delay": self.delay})
+        for name, column in columns.items():
+            object.__setattr__(self, name, column)
+        object.__setattr__(self, "data", _frozen(self.data))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def taken(self, rows: NDArray[np.integer]) -> Connections:
+        """Return some of the connections."""
+        ends, data = (self.source[rows], self.target[rows]), _taken(self.data, rows)
+        delay = self.delay[rows] if self.delay.ndim else self.delay
+        return Connections(self.variable, self.access, *ends, delay, data)
+
+    def expanded(self) -> Connections:
+        """Return these connections as columns: themselves, unless a rule gives them."""
+        return self
+
+    def told(self) -> Iterator[bytes]:
+        """Yield what the digest of a circuit takes in."""
+        yield f"{self.variable}:{self.access};".encode()
+        ends = {"source": self.source, "target": self.target, "delay": self.delay}
+        for name, column in [*ends.items(), *sorted(self.data.items())]:
+            yield told(name, column)
+
+
+def joined_params(
+    model: type[NDComponent], tables: Sequence[Mapping[str, Column]], counts: Sequence[int]
+) -> dict[str, Column]:
+    """Return the parameters of several groups of a model, one after the other.
+
+    Where a part has none, it has the default, or NaN: not given.
+    """
+    out: dict[str, Column] = {}
+    for name in dict.fromkeys(n for table in tables for n in table):
+        rule = model.params.get(name)
+        none = np.nan if rule is None or rule.default is None else rule.default
+        columns = [np.asarray(table.get(name, none), dtype=np.float64) for table in tables]
+        if all(c.ndim == 0 and c == columns[0] for c in columns):
+            out[name] = columns[0]
+        else:
+            wide = [np.broadcast_to(c, (n,)) for c, n in zip(columns, counts, strict=True)]
+            out[name] = np.concatenate(wide)
+    return out
+
+
+def told(name: str, column: Column) -> bytes:
+    """Return a column as the digest takes it in; columns of other shapes or names differ."""
+    head = f"{name}:{column.dtype}:{column.shape};".encode()
+    return head + np.ascontiguousarray(column).tobytes()

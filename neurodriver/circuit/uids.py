@@ -1,0 +1,49 @@
+"""One function turns whatever names components into their uids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NeurodriverError, TargetError
+
+
+class HasUids(Protocol):
+    """A population, a part of one, a selection, a group: anything with names of components."""
+
+    @property
+    def uids(self) -> NDArray[np.str_]:
+        """Names of the components, (n,) str."""
+
+
+Who = Sequence[str] | HasUids
+"""How users name components: their uids, or something that has them."""
+
+
+def uid_list(who: Any, error: type[NeurodriverError] = TargetError) -> list[str]:
+    """Return the uids of what names components, as text.
+
+    Parameters
+    ----------
+    who : str, bytes, int, or sequence of them; or anything with ``uids``
+        A sequence may hold populations, too. None names nothing.
+    error : type of NeurodriverError
+        What is raised where a population or a selection is empty.
+    """
+    if who is None:
+        return []
+    if hasattr(who, "uids"):
+        if not len(who.uids):
+            raise error(f"{who!r} has no components; nothing can be done with it")
+        return [str(uid) for uid in who.uids]
+    out: list[str] = []
+    each: Iterable[Any] = [who] if isinstance(who, str | bytes) else who
+    for one in each:
+        if hasattr(one, "uids"):
+            out += uid_list(one, error)
+        else:
+            out.append(one.decode() if isinstance(one, bytes) else str(one))
+    return out
