@@ -94,6 +94,10 @@ class LPUExecutionError(NeurodriverError, RuntimeError):
         return type(self), (str(self), self.lpu, self.step, self.traceback)
 
 
+class UnitError(NeurodriverError, ValueError):
+    """A quantity has a unit of another dimension than the number that is wanted."""
+
+
 class SweepError(NeurodriverError, RuntimeError):
     """Points of a sweep failed.
 

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
+from ..quantities import is_quantity
 from .builders import builds
 from .circuit import Circuit, Connections, Group
-from .numbers import whole
+from .numbers import plain, whole
 from .projections import Drawn, Projection, bind
 from .validate import checked, groups_of
-from .wiring import misfits
+from .wiring import misfits, numbers_of
 
 Given = tuple[type[NDComponent], int, Mapping[str, ArrayLike], ArrayLike | None]
 
@@ -50,7 +51,10 @@ def from_arrays(
         if not isinstance(params, Mapping):
             want = "params must be a mapping of names to numbers"
             raise CircuitError(f"{name}: {label}: {want}, got {params!r:.60}")
-        columns = {k: _floats(v, f"{label}.{k}", faults) for k, v in params.items()}
+        columns = {
+            k: _floats(plain(v, unit_of(model, k), f"{label}.{k}", faults), f"{label}.{k}", faults)
+            for k, v in params.items()
+        }
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         group = Group(model, columns, int(count), names)
         made.append(group if names is not None else _numbered(group, made))
@@ -60,7 +64,7 @@ def from_arrays(
     rules = [one for one in connections if isinstance(one, Projection)]
     drawn = iter(bind(rules, circuit, seed, faults))
     links = [
-        next(drawn, None) if isinstance(one, Projection) else _connections(one, faults)
+        next(drawn, None) if isinstance(one, Projection) else _connections(one, circuit, faults)
         for one in connections
     ]
     if not faults.count:
@@ -68,6 +72,16 @@ def from_arrays(
         check_wiring(circuit, faults)
     faults.finish()
     return checked(circuit, strict)
+
+
+def unit_of(model: type[NDComponent], name: str) -> str | None:
+    """Return the unit of a parameter or an initial value; None where the model has no such one."""
+    unit: str | None = None
+    if name in model.params:
+        unit = model.params[name].unit
+    elif name in model.initial_names():
+        unit = model.optional_unit(name)
+    return unit
 
 
 def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
@@ -95,7 +109,7 @@ def _floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64
         return np.zeros(())
 
 
-def _connections(given: object, faults: Faults) -> Connections:
+def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections:
     """Return connections whose columns fit each other."""
     if not isinstance(given, Connections):
         want = "expected Connections or a Projection"
@@ -114,7 +128,12 @@ def _connections(given: object, faults: Faults) -> Connections:
     m = len(ends[0])
     if len(ends[1]) != m:
         faults.add(f"{where}: {m} sources, but {len(ends[1])} targets")
-    columns = {"delay": given.delay, **given.data}
+    columns: dict[str, Any] = {"delay": given.delay, **given.data}
+    if any(map(is_quantity, columns.values())):
+        targets = groups_of(circuit, ends[1])
+        rules = numbers_of(circuit, given.variable, given.access, targets)
+        units = {"delay": "s", "reverse": "mV"} | {k: rule.unit for k, rule in rules.items()}
+        columns = {k: plain(v, units.get(k), f"{where}, '{k}'", faults) for k, v in columns.items()}
     numbers = {k: _floats(v, f"{where}, '{k}'", faults) for k, v in columns.items()}
     for key, column in numbers.items():
         if column.shape not in ((), (m,)):

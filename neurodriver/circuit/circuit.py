@@ -16,6 +16,7 @@ from ..errors import CircuitError
 from ..model.component import NDComponent
 from ..model.kinds import CircuitKinds, VariableKind
 from ..profiling.phases import phased
+from ..quantities import is_quantity
 from .builders import BUILDERS
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ class Port(NDComponent):
 
 
 def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
-    """Return views that cannot be written through."""
-    out = {}
-    for name, column in columns.items():
-        out[name] = np.asarray(column).view()
-        out[name].flags.writeable = False
+    """Return views that cannot be written through; quantities stay what they are."""
+    out: dict[str, Any] = {
+        n: c if is_quantity(c) else np.asarray(c).view() for n, c in columns.items()
+    }
+    for column in (c for c in out.values() if not is_quantity(c)):
+        column.flags.writeable = False
     return out
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..errors import Faults, near, quoted
+from ..errors import Faults, UnitError, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
-from .distributions import Distribution, Law, Value, faults_of, law_of
+from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawing import Rows
 from .numbers import whole
 from .rules import Ends, Lattice, Rule
@@ -163,6 +163,7 @@ def bind(
     out, names = [], set()
     for number, one in enumerate(given):
         here = Faults(circuit.name)
+        one = _in_units(one, circuit, here)
         if one.label in names:
             advice = "its random numbers come from its name; give each a 'name' of its own"
             here.add(f"two projections have this name, but {advice}")
@@ -185,6 +186,23 @@ def bind(
         say = f"projection {quoted(one.label)}"
         faults.add_each((f"{say}: {text}" for text in here.messages), here.count)
     return out
+
+
+def _in_units(one: Projection, circuit: Circuit, faults: Faults) -> Projection:
+    """Return a projection whose quantities are plain numbers; note what does not fit."""
+    values = {name: getattr(one, name) for name in ("weight", "delay")}
+    if not any(map(holds_quantity, values.values())):
+        return one
+    target = _range(one.target, "target", circuit, Faults(circuit.name))
+    rules = numbers_of(circuit, one.variable, one.access, models_of(circuit, target))
+    units = {"weight": rules["weight"].unit if "weight" in rules else "", "delay": "s"}
+    for name, value in values.items():
+        try:
+            values[name] = in_unit(value, units[name], f"'{name}'")
+        except UnitError as error:
+            faults.add(str(error))
+            values[name] = 0.0
+    return replace(one, **values)
 
 
 def key_of(seed: int, name: str) -> int:

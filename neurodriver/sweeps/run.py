@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..circuit.numbers import real, whole
 from ..errors import SHOWN, NeurodriverError, SweepError, SweepInterrupted, shown
+from ..quantities import seconds
 from ..results.export import needed
 from .identity import identity_of
 from .points import Axes, SweepPoints, check_arguments, points_of
@@ -261,6 +262,7 @@ def _length(steps: int | None, duration: float | None) -> tuple[int | None, floa
         raise NeurodriverError("sweep: give either steps or duration")
     if steps is not None and not (whole(steps) and steps >= 0):
         raise NeurodriverError(f"sweep: steps must be a whole number >= 0 (got {shown(steps)})")
+    duration = seconds(duration, "sweep: duration")
     if duration is not None and not 0 <= real(duration) < math.inf:
         raise NeurodriverError(f"sweep: duration must be seconds >= 0 (got {shown(duration)})")
     return None if steps is None else int(steps), None if duration is None else float(duration)
