@@ -26,7 +26,9 @@ def identity_of(build: Callable[..., Any]) -> dict[str, str]:
     if not hasattr(build, "__qualname__"):  # an object that can be called
         bound.append(vars(build) if hasattr(build, "__dict__") else ())
         build = type(build)
-    bound += [cell.cell_contents for cell in getattr(build, "__closure__", None) or ()]
+    bound.append(getattr(build, "__self__", None))
+    with suppress(ValueError):  # a name that has no value yet
+        bound += [cell.cell_contents for cell in getattr(build, "__closure__", None) or ()]
     digest = hashlib.sha256(_code(build).encode())
     for value in bound:
         with suppress(Exception):  # what cannot be pickled cannot be compared either

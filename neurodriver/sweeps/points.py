@@ -92,9 +92,11 @@ def points_of(axes: Axes) -> SweepPoints:
             faults.append(f"axis '{name}': {twice!r} is listed twice")
     out = SweepPoints(made, listed)
     if listed and not faults:
-        rows = [tuple(out[i].values()) for i in range(len(out))]
-        if twice_at := next((i for i, row in enumerate(rows) if row in rows[:i]), 0):
-            faults.append(f"point {twice_at} is listed twice: {out.label(twice_at)}")
+        first: dict[tuple[Scalar, ...], int] = {}
+        for number in range(len(out)):
+            if first.setdefault(tuple(out[number].values()), number) != number:
+                faults.append(f"point {number} is listed twice: {out.label(number)}")
+                break
     if faults:
         raise NeurodriverError("\n".join(f"sweep: {text}" for text in faults))
     return out

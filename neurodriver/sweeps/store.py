@@ -70,6 +70,8 @@ class SweepFolder:
             if not (self.path / "sweep.json").exists():
                 with complete_or_none(self.path / "sweep.json") as part:
                     part.write_text(json.dumps(description, indent=1), encoding="utf-8")
+            for part in (self.path / "points").glob(".*.part"):  # of a sweep that was killed
+                part.unlink(missing_ok=True)
             yield
 
     def description(self) -> Description:

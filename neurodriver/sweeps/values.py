@@ -99,7 +99,22 @@ def result_of(made: Any, steps: int | None, duration: float | None) -> PointResu
         raise NeurodriverError(f"build must return {want} (got {shown(made)})")
     if not out.values:
         raise NeurodriverError("build returned no value")
+    _check_names(out)
     return out
+
+
+def _check_names(result: PointResult) -> None:
+    """Raise NeurodriverError for names and dimensions that cannot stand in one Dataset."""
+    sizes = {name: len(one.data) for name, one in result.coordinates.items()}
+    for name, value in result.values.items():
+        for dimension, size in zip(value.dimensions, value.data.shape, strict=True):
+            if sizes.setdefault(dimension, size) != size:
+                said = f"'{dimension}' with {sizes[dimension]} and with {size} values"
+                raise NeurodriverError(f"build returned the dimension {said} ('{name}')")
+    if wrong := [name for name in result.names() if not name or "/" in name]:
+        raise NeurodriverError(f"build returned the name {wrong[0]!r}: it is empty or holds a '/'")
+    if both := sorted(result.values.keys() & sizes.keys()):
+        raise NeurodriverError(f"build returned '{both[0]}' as a value and as a dimension")
 
 
 def _add(

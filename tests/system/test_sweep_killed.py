@@ -100,6 +100,7 @@ def test_a_killed_sweep_goes_on(tmp_path: Path, whole: Any) -> None:
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert len(log.read_text().splitlines()) - calls == SEEDS - len(before)
+    assert not list((folder / "points").glob(".*"))
     after = {path.name: path.read_bytes() for path in stored(folder)}
     assert len(after) == SEEDS and before.items() <= after.items()
     assert nd.open_sweep(folder).identical(whole)

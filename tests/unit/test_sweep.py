@@ -203,6 +203,11 @@ def test_a_worker_that_ends(tmp_path: Path) -> None:
     assert set(stored.data_vars) <= {"same"}
 
 
+def along(count: int) -> Any:
+    """Return a labelled array of one dimension."""
+    return pytest.importorskip("xarray").DataArray(np.ones(count), dims=("z",))
+
+
 class Row:
     """Returns arrays of a length of its own for each point."""
 
@@ -227,6 +232,9 @@ class Row:
         (lambda a: None, r"build must return .*got None"),
         (lambda a: {}, "build returned no value"),
         (lambda a: {1: 2}, r"names of values are texts \(got 1\)"),
+        (lambda a: {"x/y": 1}, "the name 'x/y': it is empty or holds a '/'"),
+        (lambda a: {"x": [1, 2], "x_0": 3}, "'x_0' as a value and as a dimension"),
+        (lambda a: {"x": along(2), "y": along(3)}, "dimension 'z' with 2 and with 3 values"),
         (lambda a: {"x": None}, "'x' must be a number, a text, an array"),
         (lambda a: {"x": [[1], [2, 3]]}, "'x' is no array"),
         (lambda a: swept.noisy_neurons(1.0, a), "has not run; give the sweep steps= or duration="),
