@@ -52,8 +52,7 @@ def from_arrays(
             want = "params must be a mapping of names to numbers"
             raise CircuitError(f"{name}: {label}: {want}, got {params!r:.60}")
         columns = {
-            k: _floats(plain(v, unit_of(model, k), f"{label}.{k}", faults), f"{label}.{k}", faults)
-            for k, v in params.items()
+            k: _floats(v, f"{label}.{k}", faults, unit_of(model, k)) for k, v in params.items()
         }
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         group = Group(model, columns, int(count), names)
@@ -98,7 +97,8 @@ def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
     return replace(group, given_uids=np.strings.add(f"{group.name}/", number), keys=keys)
 
 
-def _floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]:
+def _floats(values: ArrayLike, where: str, faults: Faults, unit: str | None) -> NDArray[np.float64]:
+    values = plain(values, unit, where, faults)
     try:
         raw: NDArray[Any] = np.asarray(values)
         if raw.dtype.kind not in "fiu":
@@ -129,12 +129,12 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
     if len(ends[1]) != m:
         faults.add(f"{where}: {m} sources, but {len(ends[1])} targets")
     columns: dict[str, Any] = {"delay": given.delay, **given.data}
+    units = {"delay": "s", "reverse": "mV"}
     if any(map(is_quantity, columns.values())):
         targets = groups_of(circuit, ends[1])
         rules = numbers_of(circuit, given.variable, given.access, targets)
-        units = {"delay": "s", "reverse": "mV"} | {k: rule.unit for k, rule in rules.items()}
-        columns = {k: plain(v, units.get(k), f"{where}, '{k}'", faults) for k, v in columns.items()}
-    numbers = {k: _floats(v, f"{where}, '{k}'", faults) for k, v in columns.items()}
+        units |= {key: rule.unit for key, rule in rules.items()}
+    numbers = {k: _floats(v, f"{where}, '{k}'", faults, units.get(k)) for k, v in columns.items()}
     for key, column in numbers.items():
         if column.shape not in ((), (m,)):
             want = f"a number or {m} of them"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -202,7 +203,9 @@ def _in_units(one: Projection, circuit: Circuit, faults: Faults) -> Projection:
         except UnitError as error:
             faults.add(str(error))
             values[name] = 0.0
-    return replace(one, **values)
+    out = copy(one)
+    vars(out).update(values)
+    return out
 
 
 def key_of(seed: int, name: str) -> int:
