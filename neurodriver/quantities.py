@@ -47,7 +47,7 @@ def magnitude(value: Any, unit: str | None, name: str) -> Any:
     if not is_quantity(value):
         return value
     if isinstance(value, list | tuple):
-        return [magnitude(one, unit, name) for one in value]
+        return type(value)(magnitude(one, unit, name) for one in value)
     if hasattr(type(value), "get_best_unit"):
         hint = f"in {unit}: divide it by the unit of Brian2" if unit else "without a unit"
         raise UnitError(f"{name}: quantities of Brian2 are not taken; give a number {hint}")

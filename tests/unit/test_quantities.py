@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -179,6 +180,28 @@ def test_graphs() -> None:
     )
     assert "edge 'a' -> 'b', attribute 'delay': must be a quantity in s (got 1.8 volt" in text
     assert "edge 'a' -> 'b', attribute 'weight': must be a number without a unit" in text
+
+
+def test_tables(tmp_path: Path) -> None:
+    """Delays and parameters; a weight of a table is a plain number."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import csv
+
+    csv.write_csv(pa.table({"a": [1, 2], "b": [2, 1], "w": [3, 4]}), tmp_path / "e.csv")
+
+    def read(**given: Any) -> nd.Circuit:
+        ends = {"source": "a", "target": "b", "weight": "w", "receptor": "syn"}
+        return nd.Circuit.from_tables(tmp_path / "e.csv", model="LeakyIAFShiu", **ends, **given)
+
+    circuit = read(delay=1.8 * u.ms, params={"threshold": -0.045 * u.V})
+    assert circuit.connections[0].delay == pytest.approx(1.8e-3, rel=1e-15)
+    assert circuit.groups[0].params["threshold"] == -45.0
+    columns = read(delay="w", delay_scale=1 * u.ms).connections[0].delay
+    assert columns.tolist() == [3e-3, 4e-3]
+    with pytest.raises(UnitError, match="delay and delay_scale: must be a quantity in s"):
+        read(delay=1 * u.mV)
+    with pytest.raises(UnitError, match="weight and weight_scale: must be a number without"):
+        read(weight_scale=1 * u.mV)
 
 
 def test_times_and_values_of_inputs() -> None:
