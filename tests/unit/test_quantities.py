@@ -154,6 +154,9 @@ def test_connections_and_projections() -> None:
         nd.Circuit.from_arrays(groups, [wrong])
     assert "'weight', 'mean': must be a quantity in mV (got 1 second" in str(told.value)
     assert "'delay': must be a quantity in s (got 2 millivolt" in str(told.value)
+    lattice = nd.Lattice([[0]], [1.0] * u.mV, [[0], [1], [2], [3]], [[0], [1], [2], [3]])
+    with pytest.raises(CircuitError, match="'weights' must be finite numbers"):
+        nd.Circuit.from_arrays(groups, [nd.Projection(*given[:4], lattice)])
     links = Connections("spike_state", "spike_state", *ends, 1 * u.mV, {"weight": 1 * u.s})
     with pytest.raises(CircuitError, match=r"'delay': must be a quantity in s (.|\n)*'weight'"):
         nd.Circuit.from_arrays(groups, [links])
