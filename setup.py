@@ -18,6 +18,7 @@ EXTRAS = {
     "ports": ["pandas>=2.2"],
     "tables": ["pyarrow>=16"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
+    "units": ["pint>=0.24"],
 }
 EXTRAS["test"] = [
     "pytest>=8",
@@ -36,6 +37,7 @@ EXTRAS["test"] = [
     *EXTRAS["plot"],
     *EXTRAS["results"],
     *EXTRAS["tables"],
+    *EXTRAS["units"],
     *EXTRAS["yaml"],
 ]
 EXTRAS["all"] = sorted({name for names in EXTRAS.values() for name in names})

@@ -100,6 +100,52 @@ class LPUExecutionError(NeurodriverError, RuntimeError):
         return type(self), (str(self), self.lpu, self.step, self.traceback)
 
 
+class UnitError(NeurodriverError, ValueError):
+    """A quantity has a unit of another dimension than the number that is wanted."""
+
+
+class SweepError(NeurodriverError, RuntimeError):
+    """Points of a sweep failed.
+
+    Parameters
+    ----------
+    message : str
+        What to say.
+    results : xarray.Dataset, optional
+        Results of the points that did not fail.
+
+    Attributes
+    ----------
+    results
+        As given.
+    """
+
+    def __init__(self, message: str, results: Any = None) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a sweep.
+
+    Parameters
+    ----------
+    message : str
+        What to say.
+    results : xarray.Dataset, optional
+        Results of the points that were done.
+
+    Attributes
+    ----------
+    results
+        As given.
+    """
+
+    def __init__(self, message: str, results: Any = None) -> None:
+        super().__init__(message)
+        self.results = results
+
+
 class SelectorError(NeurodriverError, ValueError):
     """A port selector breaks the grammar, or cannot be used as it was."""
 

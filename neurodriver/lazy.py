@@ -14,6 +14,8 @@ LATER = {
     "Profile": "profiling.phases",
     "Selector": "ports",
     "load_experiment": "experiment",
+    "open_sweep": "sweeps",
+    "sweep": "sweeps",
     **adapters.NAMES,
 }
 """Name -> module."""
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
     from .parallel.manager import Manager
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
+    from .sweeps import open_sweep, sweep
 
     __all__ = ["Manager", "Pattern", "Profile", "Selector", "load_experiment"]
+    __all__ += ["open_sweep", "sweep"]
     __all__ += adapters.__all__
 else:
     __all__ = ["__dir__", "__getattr__"]

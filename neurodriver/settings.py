@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from .errors import CompileError, NeurodriverError
@@ -22,9 +25,23 @@ TABLE: dict[str, tuple[str, str]] = {
 """Name -> (default, meaning)."""
 
 
+_DEFAULTS: ContextVar[Mapping[str, str] | None] = ContextVar("defaults", default=None)
+
+
+@contextmanager
+def defaults(**values: str) -> Iterator[None]:
+    """Let variables that are not set have other defaults, in this thread and for a while."""
+    token = _DEFAULTS.set({**(_DEFAULTS.get() or {}), **values})
+    try:
+        yield
+    finally:
+        _DEFAULTS.reset(token)
+
+
 def get(name: str) -> str:
     """Return the value of one of the variables in ``TABLE``."""
-    return os.environ.get(name) or TABLE[name][0]
+    given = os.environ.get(name) or (_DEFAULTS.get() or {}).get(name)
+    return given or TABLE[name][0]
 
 
 def debug() -> int:

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
+from ..quantities import is_quantity
 from .builders import builds
 from .circuit import Circuit, Connections, Group
 from .node_columns import given_columns
-from .numbers import whole
+from .numbers import plain, whole
 from .projections import Drawn, Projection, bind
 from .validate import checked, groups_of
-from .wiring import misfits
+from .wiring import misfits, numbers_of
 
 Given = tuple[Any, ...]
 """Model, count, params, uids or None, and maybe node columns."""
@@ -46,7 +47,9 @@ def from_arrays(
         columns = {} if not more or more[0] is None else more[0]
         check_arguments(model, count, params, columns, name)
         label = model.__name__
-        numbers = {k: floats(v, f"{label}.{k}", faults) for k, v in params.items()}
+        numbers = {
+            k: floats(v, f"{label}.{k}", faults, unit_of(model, k)) for k, v in params.items()
+        }
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         group = Group(model, numbers, int(count), names)
         group = replace(group, columns=given_columns(columns, group.count, label, faults))
@@ -88,7 +91,7 @@ def connected(
     circuit = Circuit.from_columns(name, groups, (), source=name)
     drawn = iter(bind([one for one in given if isinstance(one, Projection)], circuit, seed, faults))
     links = [
-        next(drawn, None) if isinstance(one, Projection) else _connections(one, faults)
+        next(drawn, None) if isinstance(one, Projection) else _connections(one, circuit, faults)
         for one in given
     ]
     if not faults.count:
@@ -96,6 +99,16 @@ def connected(
         check_wiring(circuit, faults)
     faults.finish(strict)
     return checked(circuit, strict)
+
+
+def unit_of(model: type[NDComponent], name: str) -> str | None:
+    """Return the unit of a parameter or an initial value; None where the model has no such one."""
+    unit: str | None = None
+    if name in model.params:
+        unit = model.params[name].unit
+    elif name in model.initial_names():
+        unit = model.optional_unit(name)
+    return unit
 
 
 def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
@@ -112,8 +125,9 @@ def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
     return replace(group, given_uids=np.strings.add(f"{group.name}/", number), keys=keys)
 
 
-def floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]:
-    """Return numbers as float64; what is none is a fault and 0."""
+def floats(values: ArrayLike, where: str, faults: Faults, unit: str | None) -> NDArray[np.float64]:
+    """Return numbers as float64, quantities in a unit; what is none is a fault and 0."""
+    values = plain(values, unit, where, faults)
     try:
         raw: NDArray[Any] = np.asarray(values)
         if raw.dtype.kind not in "fiu":
@@ -124,7 +138,7 @@ def floats(values: ArrayLike, where: str, faults: Faults) -> NDArray[np.float64]
         return np.zeros(())
 
 
-def _connections(given: object, faults: Faults) -> Connections:
+def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections:
     """Return connections whose columns fit each other."""
     if not isinstance(given, Connections):
         want = "expected Connections or a Projection"
@@ -143,8 +157,13 @@ def _connections(given: object, faults: Faults) -> Connections:
     m = len(ends[0])
     if len(ends[1]) != m:
         faults.add(f"{where}: {m} sources, but {len(ends[1])} targets")
-    columns = {"delay": given.delay, **given.data}
-    numbers = {k: floats(v, f"{where}, '{k}'", faults) for k, v in columns.items()}
+    columns: dict[str, Any] = {"delay": given.delay, **given.data}
+    units = {"delay": "s", "reverse": "mV"}
+    if any(map(is_quantity, columns.values())):
+        targets = groups_of(circuit, ends[1])
+        rules = numbers_of(circuit, given.variable, given.access, targets)
+        units |= {key: rule.unit for key, rule in rules.items()}
+    numbers = {k: floats(v, f"{where}, '{k}'", faults, units.get(k)) for k, v in columns.items()}
     for key, column in numbers.items():
         if column.shape not in ((), (m,)):
             want = f"a number or {m} of them"

@@ -99,11 +99,13 @@ def _group(
             faults.add_for(lacking, partial(_missing, model, name))
         for i in missing:
             values[i] = harmless if parameter.default is None else parameter.default
-        params[name] = column(values, faults, partial(_where, model, uids, name), harmless)
+        where = partial(_where, model, uids, name)
+        params[name] = column(values, faults, where, harmless, parameter.unit)
     for name in model.initial_names():
         if name in present:
             values = [d.get(name) for d in data]
-            params[name] = column(values, faults, partial(_where, model, uids, name))
+            where, unit = partial(_where, model, uids, name), model.optional_unit(name)
+            params[name] = column(values, faults, where, unit=unit)
     if model.runtime.opaque:
         params.update(_further_numbers(model, data, present))
     optional = [n for n, rule in model.params.items() if rule.default is not None]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ..quantities import is_quantity, magnitude
 from .numbers import real
 
 FARTHEST = 8.66
@@ -195,6 +196,32 @@ class Exponential(Distribution):
 DISTRIBUTIONS = {one.__name__: one for one in (Normal, Uniform, LogNormal, Exponential)}
 
 Value = float | Distribution
+
+
+def holds_quantity(value: Value) -> bool:
+    """Whether a number, or one of a distribution, carries a unit."""
+    given = vars(value).values() if isinstance(value, Distribution) else [value]
+    return any(map(is_quantity, given))
+
+
+def in_unit(value: Value, unit: str | None, name: str) -> Value:
+    """Return a number or a distribution whose quantities are numbers in a unit.
+
+    The bounds, the mean and the standard deviation of a distribution are quantities of one
+    dimension; of a `LogNormal` only its factor is one.
+
+    Raises
+    ------
+    UnitError
+        A quantity has another dimension.
+    """
+    if not isinstance(value, Distribution):
+        plain: float = magnitude(value, unit, name)
+        return plain
+    given = {n: x for n, x in vars(value).items() if is_quantity(x)}
+    units = {n: unit if n == "factor" or not isinstance(value, LogNormal) else "" for n in given}
+    numbers = {n: magnitude(x, units[n], f"{name}, '{n}'") for n, x in given.items()}
+    return replace(value, **numbers) if numbers else value  # type: ignore[type-var]
 
 
 def law_of(value: Value) -> Law:

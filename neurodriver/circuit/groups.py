@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.component import NDComponent
+from ..quantities import is_quantity
 
 Column = NDArray[Any]
 
@@ -22,11 +23,12 @@ class Port(NDComponent):
 
 
 def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
-    """Return views that cannot be written through."""
-    out = {}
-    for name, column in columns.items():
-        out[name] = np.asarray(column).view()
-        out[name].flags.writeable = False
+    """Return views that cannot be written through; quantities stay what they are."""
+    out: dict[str, Any] = {
+        n: c if is_quantity(c) else np.asarray(c).view() for n, c in columns.items()
+    }
+    for column in (c for c in out.values() if not is_quantity(c)):
+        column.flags.writeable = False
     return out
 
 

@@ -80,7 +80,7 @@ def make_connections(
         kind = kinds.of(variable)
         if kind in INSERTED and variable != access:
             meant.update(INSERTED[kind].rules())
-        data = _edge_numbers(links, names.of(rows), faults, meant)
+        data = _edge_numbers(links, names.of(rows), faults, meant, _units(groups, access))
         delay = data.pop("delay", np.zeros(()))
         ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
         if kind is VariableKind.CONDUCTANCE:
@@ -169,8 +169,21 @@ def _warn_unused(edges: list[dict[str, Any]], unused: Iterable[str], faults: Fau
             faults.warn(f"edges have no attribute {quoted(key)}{hint}; it is not used", times)
 
 
+def _units(groups: tuple[Group, ...], access: str) -> dict[str, str | None]:
+    """Return the units of the numbers of edges into an access; None where models disagree."""
+    out: dict[str, str | None] = {"delay": "s", **dict.fromkeys(REVERSAL_NAMES, "mV")}
+    for one in (a for g in groups for a in g.model.accesses if a.name == access):
+        for key, rule in one.connection.items():
+            out[key] = rule.unit if out.get(key, rule.unit) == rule.unit else None
+    return out
+
+
 def _edge_numbers(
-    links: list[dict[str, Any]], names: _Names, faults: Faults, meant: set[str]
+    links: list[dict[str, Any]],
+    names: _Names,
+    faults: Faults,
+    meant: set[str],
+    units: dict[str, str | None],
 ) -> dict[str, NDArray[np.float64]]:
     """Return the numeric attributes of edges as columns; NaN where an edge has none."""
     out = {}
@@ -180,7 +193,7 @@ def _edge_numbers(
             values = [0.0 if value is None else value for value in values]
         if key in meant:
             harmless = 0.0 if key == "delay" else np.nan
-            found = column(values, faults, partial(names.attribute, key), harmless)
+            found = column(values, faults, partial(names.attribute, key), harmless, units.get(key))
         else:
             found = np.fromiter(map(real, values), np.float64, len(links))
         if found.any() if key == "delay" else not np.isnan(found).all():
@@ -204,7 +217,7 @@ def _node_reversals(
     out = np.full(len(gives), np.nan)
     values = [value for *_, value in found]
     where = lambda i: f"{found[i][1]}, attribute '{found[i][2]}'"  # noqa: E731
-    out[[row for row, *_ in found]] = column(values, faults, where, 0.0)
+    out[[row for row, *_ in found]] = column(values, faults, where, 0.0, "mV")
     return out
 
 

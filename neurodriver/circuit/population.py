@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError, Faults, near, quoted
+from ..errors import CircuitError, Faults, UnitError, near, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.library import shipped
-from .arrays import check_arguments, connected, floats
+from .arrays import check_arguments, connected, floats, unit_of
 from .builders import builds
 from .circuit import Circuit
-from .distributions import Distribution, faults_of
+from .distributions import Distribution, Uniform, faults_of, in_unit
 from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, joined_params
 from .members import Members, Rows, index_text, rows_of
@@ -83,15 +83,19 @@ class Population(Members):
         where = f"population {quoted(name)}" if name else f"population of {label}"
         check_arguments(found, count, params, columns or {}, where)
         faults = Faults(where)
-        self._laws = {k: v for k, v in params.items() if isinstance(v, Distribution)}
+        self._laws: dict[str, Distribution] = {}
         numbers = {}
+        stand_ins = {}
         for key, value in params.items():
-            if key not in self._laws:
+            at, unit = f"{label}.{key}", unit_of(found, key)
+            if isinstance(value, Distribution):
+                self._laws[key] = _in_unit(value, unit, at, faults, _rule(found, key))
+                stand_ins[key] = _stand_in(found, key, self._laws[key], faults)
+            else:
                 before = faults.count
-                numbers[key] = floats(value, f"{label}.{key}", faults)
+                numbers[key] = floats(value, at, faults, unit)
                 if faults.count > before:  # it is told of once
                     numbers[key] = np.array(_rule(found, key).harmless)
-        stand_ins = {k: _stand_in(found, k, law, faults) for k, law in self._laws.items()}
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         table = given_columns(columns or {}, int(count), label, faults)
         if POPULATION in table:
@@ -308,6 +312,19 @@ def _checked_name(name: object) -> str:
         return name
     want = f"must be a text of at most {LONGEST_NAME} characters that files can hold"
     raise CircuitError(f"the name of a population {want} (got {name!r:.60})")
+
+
+def _in_unit(
+    law: Distribution, unit: str | None, name: str, faults: Faults, rule: Parameter
+) -> Distribution:
+    """Return a distribution of plain numbers; note quantities of another dimension."""
+    try:
+        converted = in_unit(law, unit, name)
+    except UnitError as error:
+        faults.add(str(error))
+        return Uniform(rule.harmless, rule.harmless)
+    assert isinstance(converted, Distribution)
+    return converted
 
 
 def _rule(model: type[NDComponent], name: str) -> Parameter:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
-from ..errors import CircuitError, Faults, near, quoted
+from ..errors import CircuitError, Faults, UnitError, near, quoted
 from ..model.component import NDComponent, Parameter
 from .circuit import Circuit, Column, Connections, told
-from .distributions import Distribution, Law, Value, faults_of, law_of
+from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawing import Rows
 from .members import Members
 from .numbers import whole
@@ -265,9 +266,6 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
     """Return the component numbers of the ends, and the projection with what flows; note faults."""
     ends = [_range(getattr(one, end), end, circuit, faults) for end in ("source", "target")]
     both = Ends(ends[0], ends[1])
-    for name in ("weight", "delay"):
-        for text in faults_of(getattr(one, name)):
-            faults.add(f"'{name}': {text}")
     texts: dict[str, object] = {"variable": one.variable, "receptor": one.access, "name": one.name}
     for name, given in texts.items():
         if not isinstance(given, str) and (given is not None or name == "name"):
@@ -276,14 +274,38 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
     if not isinstance(rule, Rule):
         want = "a rule, such as AllToAll() or FixedProbability(0.1)"
         faults.add(f"'rule' must be {want} (got {rule!r:.60})")
+    routed = one if faults.count else _routed(one, both, circuit, faults)
+    found = _in_units(routed, both, circuit, faults)
+    for name in ("weight", "delay"):
+        for text in faults_of(getattr(found, name)):
+            faults.add(f"'{name}': {text}")
     if faults.count:
-        return both, one
-    found = _routed(one, both, circuit, faults)
+        return both, found
     for text in found.rule.faults(both):
         faults.add(f"{type(found.rule).__name__}: {text}")
-    if found.variable is not None and found.access is not None:
-        _wiring(found, both, circuit, faults, not faults.count)
+    _wiring(found, both, circuit, faults, not faults.count)
     return both, found
+
+
+def _in_units(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:
+    """Return a projection whose quantities are plain numbers; note what does not fit."""
+    values = {name: getattr(one, name) for name in ("weight", "delay")}
+    if not any(map(holds_quantity, values.values())):
+        return one
+    if faults.count:  # the unit of the weight is not known
+        values["weight"] = 0.0
+    targets = models_of(circuit, ends.target)
+    rules = {} if faults.count else numbers_of(circuit, str(one.variable), str(one.access), targets)
+    units = {"weight": rules["weight"].unit if "weight" in rules else "", "delay": "s"}
+    for name, value in values.items():
+        try:
+            values[name] = in_unit(value, units[name], f"'{name}'")
+        except UnitError as error:
+            faults.add(str(error))
+            values[name] = 0.0
+    out = copy(one)
+    vars(out).update(values)
+    return out
 
 
 def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:

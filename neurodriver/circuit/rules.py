@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..quantities import is_quantity
 from .numbers import real, whole
 
 MOST = 1 << 40
@@ -276,6 +277,8 @@ RULES = {
 
 
 def _array(value: ArrayLike) -> NDArray[Any]:
+    if is_quantity(value):  # NumPy would drop its unit
+        return np.empty(0, dtype=object)
     try:
         return np.asarray(value)
     except ValueError:  # rows of different lengths

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..circuit.uids import Who
 from ..errors import InputError
-from .base import Chunk, EventChunk, Input
+from ..quantities import magnitude, seconds
+from .base import Chunk, EventChunk, Input, value_unit
 
 
 class ArrayInput(Input):
@@ -42,6 +43,10 @@ class ArrayInput(Input):
         self._sources: list[_ArrayRows | _Events] = []
         for (variable, uids), (_, data) in zip(self.targets, inputs.values(), strict=True):
             where = f"{self.name}, '{variable}'"
+            if isinstance(data, tuple) and len(data) == 2:
+                data = seconds(data[0], f"{where}: event time"), data[1]
+            else:
+                data = magnitude(data, value_unit(variable), where)
             kind = _Events if isinstance(data, tuple) else _ArrayRows
             self._sources.append(kind(data, len(uids), where))
 

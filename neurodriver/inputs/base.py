@@ -19,6 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..circuit.uids import Who as Who
 from ..circuit.uids import uid_list as uid_list
 from ..errors import InputError, TargetError
+from ..model.kinds import POTENTIAL, SPIKES, usual_unit
+from ..quantities import magnitude, seconds
+
+PHOTON = "photon"
 
 Target = tuple[str, tuple[str, ...]]
 
@@ -173,8 +177,19 @@ def as_numbers(values: ArrayLike, error: InputError) -> NDArray[np.float64]:
         raise error from None
 
 
-def values_for(values: ArrayLike, uids: Sequence[str], name: str) -> NDArray[np.float64]:
-    """Return one finite value per uid from a scalar or a sequence, (n,) float64."""
+def value_unit(variable: str) -> str | None:
+    """Return the unit of injected values; None where it depends on the model."""
+    return usual_unit(variable) if variable in (POTENTIAL, SPIKES, PHOTON) else None
+
+
+def values_for(
+    values: ArrayLike, uids: Sequence[str], name: str, unit: str | None
+) -> NDArray[np.float64]:
+    """Return one finite value per uid from a scalar or a sequence, (n,) float64.
+
+    Quantities are converted to ``unit``.
+    """
+    values = magnitude(values, unit, name)
     text = f"a number or {len(uids)} of them, got {values!r:.60}"
     array = as_numbers(values, TargetError(f"{name}: {text}"))
     if array.shape not in ((), (len(uids),)):
@@ -188,7 +203,9 @@ def check_span(
     start: float, stop: float, name: str, duration: float | None = None
 ) -> tuple[float, float]:
     """Return start and stop as floats, in seconds; ``duration`` may be given instead of stop."""
+    start, stop = seconds(start, f"{name}: start"), seconds(stop, f"{name}: stop")
     if duration is not None:
+        duration = seconds(duration, f"{name}: duration")
         if stop != np.inf:
             raise InputError(f"{name}: give either stop or duration, got {stop} and {duration}")
         wrong = InputError(f"{name}: duration must be seconds, at least 0, got {duration!r:.60}")

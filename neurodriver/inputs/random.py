@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.uids import Who
 from ..errors import InputError
-from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
+from ..quantities import seconds
+from .base import Chunk, EventChunk, Input, active_steps, check_span, value_unit, values_for
 from .draws import Draws, poisson_table
 from .trains import SELDOM, Trains
 
@@ -188,7 +189,7 @@ class PoissonInput(_TrainInput):
         duration: float | None = None,
     ) -> None:
         super().__init__(variable, uids, start, stop, seed, duration)
-        self.rate = values_for(rate, self.targets[0][1], self.name)
+        self.rate = values_for(rate, self.targets[0][1], self.name, "Hz")
         if (self.rate < 0).any():
             raise InputError(f"{self.name}: rate must be at least 0 Hz, got {self.rate.min()}")
         self.counts = bool(counts)
@@ -245,7 +246,7 @@ class BernoulliInput(_TrainInput):
         duration: float | None = None,
     ) -> None:
         super().__init__(variable, uids, start, stop, seed, duration)
-        self.p = values_for(p, self.targets[0][1], self.name)
+        self.p = values_for(p, self.targets[0][1], self.name, "1")
         bad = self.p[(self.p < 0) | (self.p > 1)]
         if len(bad):
             raise InputError(f"{self.name}: p must be a probability, 0 to 1, got {bad[0]}")
@@ -308,8 +309,10 @@ class NoiseInput(_RandomInput):
         duration: float | None = None,
     ) -> None:
         super().__init__(variable, uids, start, stop, seed, duration)
-        self.mean = values_for(mean, self.targets[0][1], self.name)
-        self.sigma = values_for(sigma, self.targets[0][1], self.name)
+        unit = value_unit(variable)
+        self.mean = values_for(mean, self.targets[0][1], self.name, unit)
+        self.sigma = values_for(sigma, self.targets[0][1], self.name, unit)
+        tau = seconds(tau, f"{self.name}: tau")
         if (self.sigma < 0).any():
             raise InputError(f"{self.name}: sigma must be at least 0, got {self.sigma.min()}")
         if distribution not in ("normal", "uniform"):

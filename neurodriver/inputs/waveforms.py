@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.uids import Who
 from ..errors import CircuitWarning, InputError
-from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
+from ..quantities import magnitude, seconds
+from .base import Chunk, Input, active_steps, as_numbers, check_span, value_unit, values_for
 
 Array = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class StepInput(Input):
     ) -> None:
         super().__init__([(variable, uids)])
         name = f"StepInput '{variable}'"
-        self.value = values_for(value, self.targets[0][1], name)
+        self.value = values_for(value, self.targets[0][1], name, value_unit(variable))
         self.start, self.stop = check_span(start, stop, name, duration)
 
     def open(self, dt: float, dtype: np.dtype) -> None:
@@ -89,14 +90,14 @@ class RampInput(Input):
         start_time: float | None = None,
     ) -> None:
         super().__init__([(variable, uids)])
-        name = f"RampInput '{variable}'"
+        name, unit = f"RampInput '{variable}'", value_unit(variable)
         if start_time is not None:
             start = _renamed_time(start, start_time, name)
         if stop_value is None:
             raise InputError(f"{name}: stop_value is missing, the value at the end of the ramp")
         self.start, self.duration = _start_and_duration(start, stop, duration, name)
-        self.start_value = values_for(start_value, self.targets[0][1], name)
-        self.stop_value = values_for(stop_value, self.targets[0][1], name)
+        self.start_value = values_for(start_value, self.targets[0][1], name, unit)
+        self.stop_value = values_for(stop_value, self.targets[0][1], name, unit)
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
         time = np.arange(first, first + steps) * self.dt
@@ -144,6 +145,7 @@ class PulseInput(Input):
                 f"{self.name}: pulse {i} stops at {self.stops[i]} s, before its start at "
                 f"{self.starts[i]} s"
             )
+        values = magnitude(values, value_unit(variable), self.name)
         self.values = _values(values, count, n, self.name)
         self._period: tuple[float, float, float] | None = None
         self._number: int | None = None
@@ -176,6 +178,8 @@ class PulseInput(Input):
         """
         pulses = cls(variable, uids, [], [], 0.0)
         name = pulses.name
+        given = {"period": period, "width": width, "start": start}
+        period, width, start = (seconds(v, f"{name}: {k}") for k, v in given.items())
         if not (0 < period < math.inf and 0 < width < math.inf and math.isfinite(start)):
             raise InputError(
                 f"{name}: period and width must be positive seconds and start finite, "
@@ -187,7 +191,8 @@ class PulseInput(Input):
             raise InputError(f"{name}: number must be whole and at least 0, got {number!r}")
         pulses._period = (float(start), float(period), float(width))
         pulses._number = None if number is None else int(number)
-        pulses.values = values_for(value, pulses.targets[0][1], name)[None, :]
+        every = values_for(value, pulses.targets[0][1], name, value_unit(variable))
+        pulses.values = every[None, :]
         return pulses
 
     def open(self, dt: float, dtype: np.dtype) -> None:
@@ -247,6 +252,8 @@ def _start_and_duration(
     start: float | None, stop: float | None, duration: float | None, name: str
 ) -> tuple[float, float]:
     """Return start and length of a ramp, s, from its start and one of two others."""
+    start, stop = seconds(start, f"{name}: start"), seconds(stop, f"{name}: stop")
+    duration = seconds(duration, f"{name}: duration")
     begin = 0.0 if start is None else start
     if (stop is None) == (duration is None):
         raise InputError(f"{name}: give either stop or duration, in seconds")
@@ -261,11 +268,12 @@ def _start_and_duration(
 
 def _times(times: ArrayLike, what: str, name: str) -> Array:
     """Return a list of times, (pulses,)."""
+    times = seconds(times, f"{name}: {what}")
     text = f"{name}: {what} must be seconds, got {times!r:.60}"
-    seconds = as_numbers(times, InputError(text))
-    if seconds.ndim != 1 or np.isnan(seconds).any():
+    every = as_numbers(times, InputError(text))
+    if every.ndim != 1 or np.isnan(every).any():
         raise InputError(f"{name}: {what} must be a list of seconds, got {times!r:.60}")
-    return seconds
+    return every
 
 
 def _values(numbers: ArrayLike, count: int, n: int, name: str) -> Array:

@@ -16,6 +16,7 @@ from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
+from ..quantities import magnitude, seconds
 from .arrow import Table, arrow
 
 Number = float | int
@@ -101,6 +102,8 @@ def read_tables(
     """
     faults = Faults(name or str(edges))
     chosen = _model(model, models)
+    weight, weight_scale = magnitude((weight, weight_scale), "", "weight and weight_scale")
+    delay, delay_scale = seconds((delay, delay_scale), "delay and delay_scale")
     plan = _Edges(
         source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column
     )

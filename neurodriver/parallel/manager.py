@@ -9,6 +9,7 @@ from .. import settings
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError
 from ..mpi import World, world
 from ..profiling.phases import phased
+from ..quantities import seconds
 from ..run.lpu import LPU
 from ..run.progress import Progress, check_progress
 from . import leader
@@ -158,6 +159,7 @@ class Manager:
         delay : float
             Seconds on top of the one step that every crossing takes.
         """
+        delay = seconds(delay, f"{id_0} - {id_1}: delay")
         self.plan.connect((id_0, id_1), pat, (int_0, int_1), delay)
 
     @phased("spawn")

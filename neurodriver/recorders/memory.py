@@ -95,6 +95,11 @@ class MemoryRecorder(Recorder):
         uids: list[str] = self._entry(variable)["uids"]
         return uids
 
+    def unit(self, variable: str) -> str:
+        """Return the unit of one variable, empty where it has none."""
+        self._entry(variable)
+        return next(c.unit for c in self._recorded().columns if c.variable == variable)
+
     def time(self) -> npt.NDArray[np.float64]:
         """Return the times of the rows, (rows,) float64, s."""
         return self._recorded().time(0, self._progress.rows)

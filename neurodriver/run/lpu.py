@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
+from ..quantities import seconds
 from ..recorders.base import Recorder
 from ..version import __version__
 from .checkpoints import Checkpoints
@@ -70,6 +72,7 @@ class LPU(LiveValues, Checkpoints):
     inputs : sequence of Input
     recorders : sequence of Recorder
     dtype : {"float64", "float32"}
+        Also as NumPy's type, such as ``np.float32``.
     threads : int, optional
         Worker threads; by the circuit's size when not given. The results do not depend on it.
     seed : int
@@ -117,7 +120,7 @@ class LPU(LiveValues, Checkpoints):
         inputs: Sequence[Input] = (),
         recorders: Sequence[Recorder] = (),
         *,
-        dtype: str = "float64",
+        dtype: DTypeLike = "float64",
         threads: int | None = None,
         seed: int = 0,
         backend: str | Choice | None = None,
@@ -128,7 +131,8 @@ class LPU(LiveValues, Checkpoints):
         executor: str | None = None,
         merge: bool = True,
     ) -> None:
-        _check_settings(dt, dtype, threads, seed)
+        dt, dtype = seconds(dt, "dt"), dtype_name(dtype)
+        _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
@@ -281,11 +285,20 @@ def command_line(arguments: list[str]) -> str:
     return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
 
 
-def _check_settings(dt: float, dtype: str, threads: int | None, seed: int) -> None:
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a working type, also given as NumPy's type or dtype."""
+    try:
+        name = "" if dtype is None else np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in ("float64", "float32"):
+        raise NeurodriverError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    return name
+
+
+def _check_settings(dt: float, threads: int | None, seed: int) -> None:
     if not (isinstance(dt, int | float | np.floating) and 0 < dt < math.inf):
         raise NeurodriverError(f"dt must be positive seconds, got {dt!r}")
-    if dtype not in ("float64", "float32"):
-        raise NeurodriverError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
     if threads is not None and (threads < 1 or threads > 1024):
         raise NeurodriverError(f"threads must be 1 to 1024, got {threads!r}")
     if not 0 <= seed < 2**64:
@@ -294,6 +307,7 @@ def _check_settings(dt: float, dtype: str, threads: int | None, seed: int) -> No
 
 def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
     """Return the length of a run in steps from steps or seconds."""
+    duration = seconds(duration, "LPU.run: duration")
     if (steps is None) == (duration is None):
         raise NeurodriverError("LPU.run: give either steps or duration")
     if duration is not None:

@@ -16,9 +16,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "circuits.md"
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python block of the page, one after the other."""
     pytest.importorskip("pyarrow")
+    pytest.importorskip("pint")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 5 and sum(block.count("assert") for block in blocks) == 5
+    assert len(blocks) == 6 and sum(block.count("assert") for block in blocks) == 6
     scope: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), scope)

@@ -406,3 +406,27 @@ def test_a_population_that_is_not_there() -> None:
         _ = circuit.populations["nobody"]
     with pytest.raises(KeyError, match=r"'excc'.*did you mean 'exc'"):
         _ = circuit.populations["excc"]
+
+
+def test_quantities_of_parameters_weights_and_delays() -> None:
+    pint = pytest.importorskip("pint")
+    q = pint.UnitRegistry().Quantity
+    law = nd.Normal(q(10.0, "ms"), q(1000.0, "us"), low=q(0.005, "s"))
+    exc = population(threshold=q(-0.05, "V"), time_constant=law)
+    plain = population(time_constant=nd.Normal(10.0, 1.0, low=5.0))
+    given = {"weight": 3.0, "delay": q(1.5, "ms")}
+    links = nd.Projection(exc, exc, nd.OneToOne(), "exc", **given)
+    made = nd.Circuit([exc], [links])
+    same = nd.Circuit([plain])
+    assert made.groups[0].params["threshold"] == -50.0
+    drawn = made.groups[0].params["time_constant"]
+    assert drawn.tolist() == same.groups[0].params["time_constant"].tolist()
+    assert made.connections[0].delay == 1.5e-3
+    for wrong in (q(1.0, "mV"), nd.Uniform(q(1.0, "mV"), q(2.0, "mV"))):
+        with pytest.raises(
+            nd.CircuitError, match=r"^population .*time_constant.*: must be a quantity in ms"
+        ):
+            population(time_constant=wrong)
+    with pytest.raises(nd.CircuitError, match=r"'delay'.*millivolt"):
+        wrong_delay = nd.Projection(exc, exc, nd.OneToOne(), "exc", delay=q(1.0, "mV"))
+        nd.Circuit([exc], [wrong_delay])

@@ -1,0 +1,84 @@
+"""Numbers with units of other packages -> plain numbers in the unit that is wanted.
+
+Quantities of pint, astropy and the package `quantities` are known by their methods, so that none of
+these is imported here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .errors import UnitError
+
+
+def is_quantity(value: object) -> bool:
+    """Whether a value carries a unit, or is a list of such."""
+    if isinstance(value, list | tuple):
+        kinds = set(map(type, value))
+        nested = bool(kinds & {list, tuple}) and any(map(is_quantity, value))
+        return nested or any(map(has_unit, kinds))
+    return has_unit(type(value))
+
+
+def has_unit(kind: type) -> bool:
+    """Whether values of a type carry a unit."""
+    pint_like = hasattr(kind, "magnitude") and hasattr(kind, "units")
+    astropy_like = hasattr(kind, "to") and hasattr(kind, "unit")
+    return pint_like or astropy_like or hasattr(kind, "get_best_unit")  # the last one: Brian2
+
+
+def magnitude(value: Any, unit: str | None, name: str) -> Any:
+    """Return the number or array of a quantity in a unit; what is no quantity comes back as it is.
+
+    Parameters
+    ----------
+    value : quantity, number, array, or sequence of these
+    unit : str or None
+        Such as ``"mS/cm^2"``; ``""`` and ``"1"`` are those of plain numbers. None: not declared.
+    name : str
+        What the value is, for messages.
+
+    Raises
+    ------
+    UnitError
+        The quantity has another dimension, or the wanted unit is not known.
+    """
+    if not is_quantity(value):
+        return value
+    if isinstance(value, list | tuple):
+        return type(value)(magnitude(one, unit, name) for one in value)
+    if hasattr(type(value), "get_best_unit"):
+        hint = f"in {unit}: divide it by the unit of Brian2" if unit else "without a unit"
+        raise UnitError(f"{name}: quantities of Brian2 are not taken; give a number {hint}")
+    if unit is None or re.search(r"\^[A-Za-z]", unit):
+        why = "its unit is not declared" if unit is None else f"its unit {unit} is not fixed"
+        raise UnitError(f"{name}: {why}; give a plain number (got {shown_quantity(value)})")
+    try:
+        return _converted(value, spelled(unit))
+    except Exception as error:  # each package has errors of its own
+        want = f"a quantity in {unit}" if unit not in ("", "1") else "a number without a unit"
+        got = shown_quantity(value)
+        raise UnitError(f"{name}: must be {want} (got {got}: {error})") from None
+
+
+def seconds(value: Any, name: str) -> Any:
+    """Return a time in seconds; see `magnitude`."""
+    return magnitude(value, "s", name)
+
+
+def spelled(unit: str) -> str:
+    """Return a unit as the packages read it."""
+    return "" if unit == "1" else unit.replace("Ohm", "ohm").replace(" ", "*")
+
+
+def shown_quantity(value: Any) -> str:
+    """Return a quantity as messages show it."""
+    return " ".join(f"{value!s}".split())[:60]
+
+
+def _converted(value: Any, unit: str) -> Any:
+    if hasattr(value, "rescale"):
+        return value.rescale(unit or "dimensionless").magnitude
+    changed = value.to(unit)
+    return changed.magnitude if hasattr(changed, "magnitude") else changed.value
