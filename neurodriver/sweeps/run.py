@@ -18,6 +18,7 @@ from ..errors import SHOWN, NeurodriverError, SweepError, SweepInterrupted, show
 from ..quantities import seconds
 from ..results.export import needed
 from .identity import identity_of
+from .interrupts import INTERRUPT, interrupts_into
 from .points import Axes, SweepPoints, check_arguments, points_of
 from .results import check_names, dataset_of
 from .store import SweepFolder, description_of
@@ -99,11 +100,11 @@ def sweep(
     if executor is None or isinstance(executor, ProcessPoolExecutor):
         _check_sendable(build)
     folder = None if path is None else SweepFolder(path)
-    progress_of = _Sweep(points, folder, keeps_errors=errors == "keep")
+    state = _Sweep(points, folder, keeps_errors=errors == "keep")
     description = description_of(points, identity_of(build), *length) if folder else {}
     with folder.opened(description) if folder else nullcontext():
-        progress_of.run(executor, (build, length), progress)
-    return progress_of.finish()
+        state.run(executor, (build, length), progress)
+    return state.finish()
 
 
 class _Sweep:
@@ -144,38 +145,57 @@ class _Sweep:
     def _compute(
         self, workers: Executor, missing: Sequence[int], task: tuple[Any, Any], bar: Any
     ) -> None:
-        build, (steps, duration) = task
         arrived: SimpleQueue[int] = SimpleQueue()
         waiting: dict[int, Any] = {}
-        try:
-            for number in missing:
-                if self.stopped:
-                    break
-                point = self.points[number]
-                try:
-                    future = workers.submit(run_point, build, point, steps, duration)
-                except BrokenExecutor as error:
-                    self.broken = str(error)
-                    break
-                waiting[number] = future
-                future.add_done_callback(partial(_put, arrived, number))
-                while not arrived.empty():
+        with interrupts_into(arrived):
+            try:
+                self._submit(workers, missing, task, arrived, waiting, bar)
+                while waiting or not arrived.empty():  # Ctrl-C may come after the last point
                     self._take_next(arrived, waiting, bar)
-            while waiting:
-                self._take_next(arrived, waiting, bar)
-        except BaseException as error:  # Ctrl-C, or a full disk
-            for number, future in waiting.items():
-                if future.done() and isinstance(error, KeyboardInterrupt):
-                    self._take(number, future)
-                elif not self.owns_executor:  # our own cancels them when it is shut down
-                    future.cancel()
-            if isinstance(error, KeyboardInterrupt):
+            except KeyboardInterrupt:
+                for number, future in waiting.items():
+                    if future.done():
+                        self._take(number, future)
+                self._cancel(waiting)
                 raise self._interrupted() from None
-            raise
+            except BaseException:  # a full disk, for instance
+                self._cancel(waiting)
+                raise
+
+    def _submit(
+        self,
+        workers: Executor,
+        missing: Sequence[int],
+        task: tuple[Any, Any],
+        arrived: SimpleQueue[int],
+        waiting: dict[int, Any],
+        bar: Any,
+    ) -> None:
+        """Hand out the points, and take those that have ended in the meantime."""
+        build, (steps, duration) = task
+        for number in missing:
+            if self.stopped:
+                return
+            try:
+                future = workers.submit(run_point, build, self.points[number], steps, duration)
+            except BrokenExecutor as error:
+                self.broken = str(error)
+                return
+            waiting[number] = future
+            future.add_done_callback(partial(_put, arrived, number))
+            while not arrived.empty():
+                self._take_next(arrived, waiting, bar)
+
+    def _cancel(self, waiting: dict[int, Any]) -> None:
+        """Cancel what an executor of the caller has not begun; our own does it at its end."""
+        for future in () if self.owns_executor else waiting.values():
+            future.cancel()
 
     def _take_next(self, arrived: SimpleQueue[int], waiting: dict[int, Any], bar: Any) -> None:
         """Take the next point that has ended; cancel what waits where no more are wanted."""
         number = arrived.get()
+        if number == INTERRUPT:
+            raise KeyboardInterrupt
         self._take(number, waiting.pop(number))
         bar.update()
         if self.stopped and not self.broken:  # a broken executor ends what waits itself

@@ -40,7 +40,7 @@ def run_point(
     try:
         with settings.defaults(NEURODRIVER_THREADS="1"):
             return result_of(build(**point), steps, duration)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, NeurodriverError) and error.__cause__ is None:  # the message says all
             return PointFailure(f"{type(error).__name__}: {error}")
         return PointFailure("".join(lines_of(error)).strip() or type(error).__name__)

@@ -110,12 +110,12 @@ def test_a_killed_sweep_goes_on(tmp_path: Path, whole: Any) -> None:
 def test_an_interrupted_sweep_goes_on(tmp_path: Path, whole: Any, everywhere: bool) -> None:
     """Ctrl-C, to all processes as of a terminal or to the first one: quiet, and all is kept."""
     folder = tmp_path / "sweep"
-    process = start(folder, pause=0.1)
+    process = start(folder, pause=0.2)
     wait_for(folder, 3)
     begin = time.monotonic()
     (os.killpg if everywhere else os.kill)(process.pid, signal.SIGINT)
     said, errors = process.communicate(timeout=60)
-    assert process.returncode == 0 and time.monotonic() - begin < 5
+    assert process.returncode == 0 and time.monotonic() - begin < 20
     assert "Traceback" not in errors, errors
     kept = len(stored(folder))
     assert 3 <= kept < SEEDS

@@ -240,6 +240,7 @@ class Row:
         (lambda a: swept.noisy_neurons(1.0, a), "has not run; give the sweep steps= or duration="),
         (lambda a: nd.LPU(swept.noisy_neurons(1.0, a).circuit, 1e-4), "no MemoryRecorder"),
         (lambda a: nd.StepInput("I", ["n"], np.nan), "a=1: InputError: "),
+        (lambda a: sys.exit("no"), r"a=1: Traceback(.|\n)*SystemExit: no"),
     ],
 )  # fmt: skip
 def test_results_that_cannot_be_kept(values: Callable[[int], Any], message: str) -> None:
