@@ -91,3 +91,10 @@ def test_template_and_raw_class() -> None:
     current = nd.StepInput("I", ["a", "b"], np.array([1.0, 2.0]))
     V = simulate(circuit, steps=STEPS, inputs=current, backend="cpu")["V"]
     assert V[-1].tolist() == [3.0, 6.0, 2.0 * (STEPS - 1)]
+
+
+def test_described() -> None:
+    """A model shows what it declares, as text and as HTML."""
+    found = nd.describe(Leak)
+    assert "rate [1/ms] of the leak" in repr(found) and "<td>rate</td>" in found._repr_html_()
+    assert repr(nd.describe("LeakyIAF")).startswith("LeakyIAF\n")
