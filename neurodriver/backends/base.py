@@ -99,6 +99,13 @@ class Backend(Protocol):
         """
         ...
 
+    def fault(self) -> NDArray[np.int64]:
+        """Return the record of the first value that is not finite, of the completed calls.
+
+        Only where the program has a row ``plan.diagnostics.FAULT``, which says what it holds.
+        """
+        ...
+
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``; compiled code has done its part of the step."""
         ...

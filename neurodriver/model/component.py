@@ -77,11 +77,14 @@ class State:
         parameter ``init<name>`` of a node comes before all of them.
     doc : str
         What it is.
+    infinite : bool
+        Whether it may be infinite or NaN; a run that stops at such values does not test it.
     """
 
     unit: str = ""
     initial: float | str = 0.0
     doc: str = ""
+    infinite: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from ..inputs.base import Input
 from ..plan.program import Program
 from ..recorders.base import Recorder
 from ..version import __version__
+from .nonfinite import check_policy
 from .requests import places_in_row
 from .simulation import Attributes, Member, Simulation
 
@@ -54,6 +55,7 @@ class Settings:
     plans: bool
     choice: Choice
     merge: bool = True
+    nonfinite: str = "raise"
 
 
 class LPU:
@@ -88,6 +90,10 @@ class LPU:
     merge : bool
         Whether linear synapses of one target and equal kinetics may be computed as one, which
         changes results by rounding. Without ``plans`` they are not.
+    nonfinite : {"raise", "warn", "off"}
+        What happens when a variable or a state becomes NaN or infinite, recorded or not: the run
+        ends with NonFiniteError, after the recordings are written; it goes on with a warning for
+        the first such value; or nothing tests for it. LPUs that run together follow the strictest.
 
     Attributes
     ----------
@@ -124,7 +130,9 @@ class LPU:
         device: int | None = None,
         executor: str | None = None,
         merge: bool = True,
+        nonfinite: str = "raise",
     ) -> None:
+        check_policy(nonfinite)
         _check_settings(dt, dtype, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
@@ -141,7 +149,9 @@ class LPU:
             source.attach(self)
         for recorder in self.recorders:
             recorder.attach(self)
-        self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
+        self.settings = Settings(
+            dtype, threads, seed, plans, choice, merge and plans, nonfinite
+        )
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope: str | None = None
         if manager_id is None:

@@ -30,6 +30,7 @@ from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
 from .execution import InputFeed, RecorderFeed
 from .in_flight import CallsInFlight
+from .nonfinite import FirstNonFinite, watching
 
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
@@ -110,6 +111,7 @@ class Simulation:
         border: Border | None = None,
         relays: Sequence[Relay] = (),
         choice: Choice | None = None,
+        nonfinite: str = "raise",
     ) -> None:
         self.dt, self.step = dt, 0
         self.profile = current()
@@ -124,9 +126,10 @@ class Simulation:
         chosen = choice or Choice.of()
         compiled = partial(
             compile_circuit, circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth,
-            merging=merging_of(members),
+            merging=merging_of(members), watch=watching(nonfinite),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
+        self._first_nonfinite = FirstNonFinite(self.program, nonfinite)
         self._inputs = InputFeed(self.program, inputs)
         self._feeds = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
@@ -170,9 +173,13 @@ class Simulation:
 
     @property
     def culprit(self) -> str | None:
-        """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
+        """Id of the LPU that failed: its recorder, a value, its own code; None where none did."""
         if self._failed is not None:
             return next(m.scope for m, feed in self._feeds if feed.recorder is self._failed)
+        number = self._first_nonfinite.number
+        if number is not None:
+            circuit = self.program.circuit
+            return next((m.scope for m in self.members if circuit.members(m.scope)[number]), None)
         asking = self.exchange.asking if self.exchange else None
         return self._inputs.asking if asking is None else asking
 
@@ -220,10 +227,12 @@ class Simulation:
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
             self.watch()
+            self._first_nonfinite.check(self.backend)
             if progress is not None:
                 progress(done)
         while self.calls:
             self._complete(self._writer)
+        self._first_nonfinite.check(self.backend)
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""

@@ -205,6 +205,10 @@ class ShadowBackend:
         """Return the events of one table in the last call."""
         return self._tested.found(number)
 
+    def fault(self) -> NDArray[np.int64]:
+        """Return the record of the first value that is not finite, on the tested side."""
+        return self._tested.fault()
+
     def run_step(self, step: int) -> None:
         """Let the instances of both write row ``step + 1``, and compare."""
         self._tested.run_step(step)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import settings
+from ...codegen.finite import infinite_constants
 from ...codegen.generate import Task, generate
 from ...codegen.source import CPU, Dialect, source
 from ...errors import NeurodriverError
@@ -20,7 +21,8 @@ from ...native.addresses import host_array
 from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
-from ...plan.arrays import CUTS, THREADS, Key, ReceptorOwner
+from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
+from ...plan.diagnostics import FAULT
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
@@ -176,12 +178,21 @@ class CPUBackend:
         u = np.array([float(self._number(key)) for key in kernel.scalars] or [0.0])
         args = _Args(self._pointer(p), self._pointer(n), self._pointer(u))
         library.nd_constants(ct.byref(args))
+        if not (np.isfinite(u).all() and self._finite_constants(kernel.pointers)):
+            for spec in task.specs:
+                if (key := infinite_constants(spec)) in kernel.integers:
+                    n[kernel.integers.index(key)] = 1
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
         self._initial.append((library, args))
         self.cuts.append(cuts)
         deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
         return _Kernel(update, deliver, args, self._pointer(cuts))
+
+    def _finite_constants(self, keys: Sequence[Key]) -> bool:
+        """Whether the constants among a kernel's arrays are finite."""
+        constants = (key for key in keys if key.kind is Kind.CONSTANT)
+        return all(np.isfinite(self.memory.array(key)).all() for key in constants)
 
     def _address(self, key: Key, cuts: NDArray[np.int64]) -> int:
         """Return where an argument of a kernel lies, whose threads have shares from ``cuts`` on."""
@@ -303,6 +314,10 @@ class CPUBackend:
         columns : (n,) int32
         """
         return self._found.found(number)
+
+    def fault(self) -> NDArray[np.int64]:
+        """Return the record of the first value that is not finite."""
+        return self.memory.array(FAULT)
 
     @property
     def stepwise(self) -> bool:

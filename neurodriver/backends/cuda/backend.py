@@ -15,6 +15,7 @@ from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
+from ...plan.diagnostics import FAULT, no_fault
 from ...plan.program import Program
 from ...profiling.phases import current
 from ..instances import Instances
@@ -115,6 +116,7 @@ class CUDABackend:
         self._stages: list[Staging | ChunkRecords] = []
         self._in_flight: list[Lane] = []
         self._arrived = self._lanes[0]
+        self._fault = no_fault()
         self._completed = 0
         self._open = True
 
@@ -233,6 +235,9 @@ class CUDABackend:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
             self._launches.advance(first, first + steps)
+            if FAULT in self.program.arrays:
+                place = self.binding.pool.address[FAULT]
+                device.receive(lane.fault.ctypes.data, place, lane.fault.nbytes)
             lane.end.record(device.stream)
             self.twins.begin_receiving()
             if beside:
@@ -252,13 +257,17 @@ class CUDABackend:
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
         for collect in lane.rows:
             collect()
-        self._arrived = lane
+        self._arrived, self._fault = lane, lane.fault.copy()
         self._found = [before(find(), steps) for find in lane.events]
         self._in_flight, self._completed = self._in_flight[1:], self._completed + 1
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""
         return self._found[number]
+
+    def fault(self) -> NDArray[np.int64]:
+        """Return the record of the first value that is not finite, of the last completed call."""
+        return self._fault
 
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``."""

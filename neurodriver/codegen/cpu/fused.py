@@ -6,6 +6,7 @@ from ...model.text import block
 from ...plan.arrays import Kind
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
+from ..finite import RangeFinite, finding
 from ..kernel import Arguments, Kernel
 from .events import plain_text
 from .sums import SumText, tile_sums, variants
@@ -37,7 +38,30 @@ def fused_kernel(outer: KernelSpec, inner: KernelSpec) -> Kernel:
     constants = [*block("", target.constants()), *block("", synapse.constants())]
     once = constants, [*target.initial(), *synapse.initial()]
     name = f"{outer.model.__name__}+{inner.model.__name__}"
-    return finish(name, arguments, once, [*head, *inside, *block(TILES, tile)])
+    tests = [RangeFinite(target), RangeFinite(synapse)]
+    begin, end = _summed(tests)
+    find = _find(*tests, sums[-1])
+    return finish(name, arguments, once, [*head, *inside, *begin, *block(TILES, tile), *end], find=find)
+
+
+def _summed(tests: list[RangeFinite]) -> tuple[list[str], list[str]]:
+    """Return what stands before and after all tiles, for the test of both."""
+    tests = [one for one in tests if one.names]
+    summed = [one for one in tests if one.sums]
+    ends = [line for one in [*summed[:1], *[t for t in tests if not t.sums][:1]] for line in one.end()]
+    return (summed[0].begin() if summed else []), ends
+
+
+def _find(target: RangeFinite, synapse: RangeFinite, total: SumText) -> list[str]:
+    """Return the function that looks for values that are not finite, of targets and synapses."""
+    some = next((one for one in (target, synapse) if one.names), None)
+    if some is None:
+        return []
+    start = f"nd_start_{total.access.name}"
+    first = f"const long long nd_first = {start}[nd_begin / ND_LANES];"
+    last = f"const long long nd_last = {start}[(nd_end + ND_LANES - 1) / ND_LANES];"
+    places = synapse.find("nd_first", "nd_last")
+    return finding(some.record(), target.find(), [*total.storage(), first, last, *places])
 
 
 def _pass(
@@ -52,6 +76,8 @@ def _pass(
         f"nd_p < nd_start_{name}[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)"
     )
 
+    finite = RangeFinite(synapse)
+
     def over_synapses() -> list[str]:
         one = synapse.output(total.access.variable)
         inner = [*total.before(earlier), *total.add(one, at, live)]
@@ -63,7 +89,8 @@ def _pass(
         else:
             head = f"for (int substep = 0; substep < {synapse.spec.substeps}; ++substep)"
             body += block(head, synapse.mathematics())
-        return block(loop, ["ND_SIMD", *block(lane, [*body, *synapse.store(at)])])
+        whole = block(lane, [*body, *synapse.store(at), *finite.add()])
+        return block(loop, [finite.simd, *whole])
 
     slices = [
         "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",

@@ -17,6 +17,7 @@ from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from ..cpu.update import finish_with
+from ..finite import ThreadFinite
 from ..kernel import Arguments, Kernel
 from .spike_delivery import SlotText
 from .thread_draws import ThreadDraws
@@ -187,7 +188,7 @@ class ThreadText:
             head = f"for (int substep = 0; substep < {c.spec.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
         given = [*self.numbers(), *self.states()]
-        plain = self.store()
+        plain = [*ThreadFinite(c).lines(), *self.store()]
         lines += each([*given, *plain]) if plain else []
         lines += [line for e in self.events for line in e.begin()]
         found = [line for e in self.events for line in e.find()]
