@@ -106,6 +106,14 @@ class Backend(Protocol):
         """
         ...
 
+    def printed(self) -> NDArray[np.int64]:
+        """Return what ``PRINT`` and ``ERROR`` have written in the last call, and begin anew.
+
+        Only where the program has a row ``plan.diagnostics.PRINTED``: its words as far as they are
+        used.
+        """
+        ...
+
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``; compiled code has done its part of the step."""
         ...

@@ -20,6 +20,7 @@ from ..plan.arrays import Key, Kind, depth, width
 from ..plan.diagnostics import FAULT
 from ..plan.unit import KernelSpec
 from .component import ComponentText
+from .prints import number_of
 
 _NUMBER = r"\d+\.?\d*"
 _CONSTANT = re.compile(rf"(?:[^?:]*\?\s*{_NUMBER}\s*:\s*)*{_NUMBER}")
@@ -63,7 +64,7 @@ class FiniteText:
         self.names = [n for n in self.all if n in states or n in self.spec.published]
 
     def record(self) -> list[str]:
-        """Declare where the first value is noted."""
+        """Declare where the first value is recorded."""
         return [f"long long *nd_fault = {self.component.arguments.pointer(FAULT, 'long long')};"]
 
     def test(self) -> str:
@@ -79,22 +80,18 @@ class FiniteText:
         own = a.integer(spec.segment(name, "start"))
         return f"(nd_row({a.pointer(spec.ring(name), 'real')}, {step}, {shape}) + {own})"
 
-    def note(self, name: str, at: str, now: str) -> str:
-        """Return the call that notes a value if it is not finite.
+    def recording(self, name: str, at: str, now: str) -> str:
+        """Return the call that records a value if it is not finite.
 
-        The value of the step before is told where a row still holds it.
+        The value of the step before goes with it where a row still holds it.
         """
         a, spec = self.component.arguments, self.spec
-        first = a.integer(spec.key(Kind.SIZE, "first component"))
-        component = f"{first} + ({at})"
-        if spec.reordered:
-            places = a.pointer(spec.key(Kind.INDEX, "order"), "const int")
-            component = f"nd_component({first}, {places}[{at}])"
+        component = number_of(spec, a, at)
         before = "0"
         if rowed := name in spec.published and name not in spec.unseen:
             before = f"(double){self.row(name, 'nd_k')}[{at}]"
         given = f"{self.all.index(name)}, {int(rowed)}, {before}, (double)({now})"
-        return f"nd_note(nd_fault, nd_k, {component}, {given});"
+        return f"nd_record_first(nd_fault, nd_k, {component}, {given});"
 
 
 class RangeFinite(FiniteText):
@@ -107,7 +104,7 @@ class RangeFinite(FiniteText):
 
     @property
     def sums(self) -> bool:
-        """Whether the test is summed, as the processor's flags do not tell all."""
+        """Whether the test is summed, as the processor's flags do not show all."""
         return bool(self.names) and _silent(self.spec)
 
     @property
@@ -132,7 +129,7 @@ class RangeFinite(FiniteText):
         return [f"if (__builtin_expect({found}, 0)) nd_find(nd_a, nd_k, nd_begin, nd_end);"]
 
     def find(self, begin: str = "nd_begin", end: str = "nd_end") -> list[str]:
-        """Return the loop over components that notes the values that are not finite."""
+        """Return the loop over components that records the values that are not finite."""
         lines = []
         for name in self.names:
             if name in self.spec.published:
@@ -143,7 +140,7 @@ class RangeFinite(FiniteText):
                 f"const real *nd_values = {values};",
                 *block(f"if (nd_any_not_finite(nd_values, {begin}, {end}))", block(
                     f"for (long long nd_c = {begin}; nd_c < {end}; ++nd_c)",
-                    [self.note(name, "nd_c", "nd_values[nd_c]")],
+                    [self.recording(name, "nd_c", "nd_values[nd_c]")],
                 )),
             ])  # fmt: skip
         return lines
@@ -163,9 +160,9 @@ class ThreadFinite(FiniteText):
             return []
         states = self.spec.model.states
         values = {n: n if n in states else self.component.output(n) for n in self.names}
-        notes = [self.note(name, "nd_at", value) for name, value in values.items()]
+        calls = [self.recording(name, "nd_at", value) for name, value in values.items()]
         odd = f"nd_live[nd_i] && !({self.test()} == 0)"
-        return block(f"if ({odd})", [*self.record(), *notes])
+        return block(f"if ({odd})", [*self.record(), *calls])
 
 
 def finding(*parts: list[str]) -> list[str]:

@@ -76,9 +76,9 @@ ND_FN bool nd_comes_first(const long long *fault, long long k, long long compone
     return k < step || (k == step && component < nd_seen(fault + ND_FAULT_COMPONENT));
 }
 
-/* Note a value of a component in row k + 1 if it is not finite; a component below 0 is none. `known`
+/* Record a value of a component in row k + 1 if it is not finite; a component below 0 is none. `known`
  * says whether `before` is the value in row k. */
-ND_RARE void nd_note(long long *fault, long long k, long long component, int which, int known,
+ND_RARE void nd_record_first(long long *fault, long long k, long long component, int which, int known,
                      double before, double now)
 {
     if (now - now == 0 || component < 0) return;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..native.buffers import LANES
 from ..native.headers import INLINE, header
@@ -172,7 +172,10 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
     real = "float" if dtype == "float32" else "double"
     texts = list(kernel_texts)
     draws = any("nd_seed" in text for text in texts)
-    notes = any("nd_note(" in text for text in texts)
+    prints = any(call in text for text in texts for call in ("nd_print(", "nd_error("))
+    records = prints or any("nd_record_first(" in text for text in texts)
+    if prints:  # what prints has an effect beyond its component
+        dialect = replace(dialect, simd="", simd_sum="")
     return [
         f"#define ND_FN {dialect.function}",
         f"#define ND_KERNEL {dialect.kernel}",
@@ -187,7 +190,8 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
         header("native/math.h"),
         header("native/philox.h") if draws else "",
         _PRELUDE.format(real=real, store=dialect.store, row=dialect.row, opaque=dialect.opaque),
-        header("codegen/first_fault.h") if notes else "",
+        header("codegen/first_fault.h") if records else "",
+        header("codegen/prints.h") if prints else "",
     ]
 
 

@@ -203,6 +203,7 @@ class Job:
             border=border,
             relays=joined.relays,
             choice=self._choice(),
+            debug=any(lpu.settings.debug for lpu in self.lpus.values()),
             nonfinite=strictest(lpu.settings.nonfinite for lpu in self.lpus.values()),
         )
         for name, lpu in self.lpus.items():

@@ -35,7 +35,7 @@ from .arrays import (
     zeros,
 )  # fmt: skip
 from .delays import Spread
-from .diagnostics import OFF, Diagnostics
+from .diagnostics import OFF, Diagnostics, prints_of_step, records
 from .fusion import Fused
 from .instances import instance_rows, needs_instance
 from .layout import Layout
@@ -87,7 +87,7 @@ class ProgramBuilder:
         self._custom: list[Custom] = []
         self._gathers: dict[tuple[int, str], Gather] = {}
         self._claims: dict[str, int] = {}
-        self._rows += watch.rows()
+        self._rows += watch.rows(prints_of_step(layout.circuit, layout.dt))
         for variable, ring in layout.rings.items():
             self._rows += [row(depth(variable), ring.depth), row(width(variable), ring.width)]
 
@@ -259,6 +259,9 @@ class ProgramBuilder:
         owner, order = PopulationOwner(number), self.layout.positions.get(number)
         rows = [row(Key(owner, Kind.SIZE, "first component"), int(self.layout.circuit.starts[number]))]
         rows.append(row(Key(owner, Kind.SIZE, "infinite constants"), 0))
+        if self.watch.debug:
+            prints = prints_of_step(self.layout.circuit, self.layout.dt)
+            rows.append(row(Key(owner, Kind.SIZE, "records"), records(prints)))
         if order is not None:
             component = np.full(padded(capacity), -1, np.int32)
             component[order] = np.arange(len(order))

@@ -56,6 +56,7 @@ class Settings:
     choice: Choice
     merge: bool = True
     nonfinite: str = "raise"
+    debug: bool = False
 
 
 class LPU:
@@ -94,6 +95,8 @@ class LPU:
         What happens when a variable or a state becomes NaN or infinite, recorded or not: the run
         ends with NonFiniteError, after the recordings are written; it goes on with a warning for
         the first such value; or nothing tests for it. LPUs that run together follow the strictest.
+    debug : bool
+        Whether ``PRINT`` and ``ERROR`` in the mathematics of models are compiled.
 
     Attributes
     ----------
@@ -131,6 +134,7 @@ class LPU:
         executor: str | None = None,
         merge: bool = True,
         nonfinite: str = "raise",
+        debug: bool = False,
     ) -> None:
         check_policy(nonfinite)
         _check_settings(dt, dtype, threads, seed)
@@ -150,7 +154,7 @@ class LPU:
         for recorder in self.recorders:
             recorder.attach(self)
         self.settings = Settings(
-            dtype, threads, seed, plans, choice, merge and plans, nonfinite
+            dtype, threads, seed, plans, choice, merge and plans, nonfinite, debug
         )
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self._scope: str | None = None

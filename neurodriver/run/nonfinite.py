@@ -30,9 +30,9 @@ def strictest(policies: Iterable[str]) -> str:
     return min(policies, key=POLICIES.index, default="off")
 
 
-def watching(policy: str) -> Diagnostics:
-    """Return what kernels have to watch for a policy."""
-    return Diagnostics(finite=policy != "off")
+def watching(policy: str, debug: bool) -> Diagnostics:
+    """Return what kernels have to watch for a policy, and whether they print."""
+    return Diagnostics(finite=policy != "off", debug=debug)
 
 
 class FirstNonFinite:

@@ -31,6 +31,7 @@ from ..recorders.writer import Writer
 from .execution import InputFeed, RecorderFeed
 from .in_flight import CallsInFlight
 from .nonfinite import FirstNonFinite, watching
+from .printed import Printed
 
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
@@ -112,6 +113,7 @@ class Simulation:
         relays: Sequence[Relay] = (),
         choice: Choice | None = None,
         nonfinite: str = "raise",
+        debug: bool = False,
     ) -> None:
         self.dt, self.step = dt, 0
         self.profile = current()
@@ -126,10 +128,11 @@ class Simulation:
         chosen = choice or Choice.of()
         compiled = partial(
             compile_circuit, circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth,
-            merging=merging_of(members), watch=watching(nonfinite),
+            merging=merging_of(members), watch=watching(nonfinite, debug),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
         self._first_nonfinite = FirstNonFinite(self.program, nonfinite)
+        self._printed = Printed(self.program)
         self._inputs = InputFeed(self.program, inputs)
         self._feeds = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
@@ -148,10 +151,12 @@ class Simulation:
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
+        waits = waits or self._printed.on
         feeds = [feed for _, feed in self._feeds]
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
-        self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
+        most = min(self._inputs.longest, self._printed.longest)
+        self._longest = min(most, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -177,6 +182,7 @@ class Simulation:
         if self._failed is not None:
             return next(m.scope for m, feed in self._feeds if feed.recorder is self._failed)
         number = self._first_nonfinite.number
+        number = self._printed.number if number is None else number
         if number is not None:
             circuit = self.program.circuit
             return next((m.scope for m in self.members if circuit.members(m.scope)[number]), None)
@@ -227,6 +233,7 @@ class Simulation:
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
             self.watch()
+            self._printed.check(self.backend)
             self._first_nonfinite.check(self.backend)
             if progress is not None:
                 progress(done)
@@ -297,6 +304,7 @@ class Simulation:
 
     def finish(self) -> None:
         """Write out and close the recordings."""
+        self._printed.finish()
         writer, self._writer = self._writer, None
         with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
             if self.started and not self._inside and not self._ended:

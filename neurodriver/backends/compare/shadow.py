@@ -209,6 +209,11 @@ class ShadowBackend:
         """Return the record of the first value that is not finite, on the tested side."""
         return self._tested.fault()
 
+    def printed(self) -> NDArray[np.int64]:
+        """Return what has been printed on the tested side."""
+        self._reference.printed()
+        return self._tested.printed()
+
     def run_step(self, step: int) -> None:
         """Let the instances of both write row ``step + 1``, and compare."""
         self._tested.run_step(step)

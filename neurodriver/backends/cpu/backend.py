@@ -22,7 +22,7 @@ from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
 from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
-from ...plan.diagnostics import FAULT
+from ...plan.diagnostics import FAULT, PRINTED, words_used
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
@@ -318,6 +318,13 @@ class CPUBackend:
     def fault(self) -> NDArray[np.int64]:
         """Return the record of the first value that is not finite."""
         return self.memory.array(FAULT)
+
+    def printed(self) -> NDArray[np.int64]:
+        """Return what ``PRINT`` and ``ERROR`` have written in the last call, and begin anew."""
+        words = self.memory.array(PRINTED)
+        used: NDArray[np.int64] = words[: words_used(words)].copy()
+        words[0] = 0
+        return used
 
     @property
     def stepwise(self) -> bool:

@@ -269,6 +269,11 @@ class CUDABackend:
         """Return the record of the first value that is not finite, of the last completed call."""
         return self._fault
 
+    def printed(self) -> NDArray[np.int64]:
+        """Return what ``PRINT`` and ``ERROR`` have written in the last call, and begin anew."""
+        with self.device.current():
+            return self.binding.printed()
+
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``."""
         with self.device.current():

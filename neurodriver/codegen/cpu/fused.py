@@ -69,6 +69,7 @@ def _pass(
 ) -> list[str]:
     """Return the loop that reads, sums and advances the synapses of one tile's targets."""
     at, name = "nd_p + nd_l", total.access.name
+    synapse.place = at
     live = f"(nd_j < nd_degree_{name}[nd_slice * ND_LANES + nd_l])"
     lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
     loop = (

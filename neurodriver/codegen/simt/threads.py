@@ -57,6 +57,7 @@ class ThreadText:
         self.arguments = Arguments()
         self.component = ComponentText(spec, self.arguments)
         self.component.translator.division = DIVISION
+        self.component.place, self.component.live = "nd_at", "nd_live[nd_i]"
         self.model = spec.model
         self.sums = [
             (SlotText if spec.gathers[a.name].form == "fanout" else SumText)(self.component, a)
