@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from .memory import MemoryManager
 
 
+class Findings(Protocol):
+    """What the kernels of a backend have written into the rows of ``plan.diagnostics``."""
+
+    def fault(self) -> NDArray[np.int64]:
+        """Return the words of ``FAULT``, of all completed calls."""
+        ...
+
+    def printed(self) -> NDArray[np.int64]:
+        """Return the words of ``PRINTED`` that the last call has used; the next one begins anew."""
+        ...
+
+
 class Backend(Protocol):
     """Runs a program.
 
@@ -32,6 +44,7 @@ class Backend(Protocol):
     longest : int
         Steps of a call at most.
     instances : Instances
+    findings : Findings
     inputs, probes, events, exports : sequence of tables
         Their pointers may be changed between calls of ``run``.
     """
@@ -45,6 +58,9 @@ class Backend(Protocol):
     probes: Any
     events: Any
     exports: Any
+
+    @property
+    def findings(self) -> Findings: ...
 
     @property
     def longest(self) -> int: ...
@@ -96,21 +112,6 @@ class Backend(Protocol):
         steps : (n,) int64
             Counted from the first step of the call.
         columns : (n,) int32
-        """
-        ...
-
-    def fault(self) -> NDArray[np.int64]:
-        """Return the record of the first value that is not finite, of the completed calls.
-
-        Only where the program has a row ``plan.diagnostics.FAULT``, which says what it holds.
-        """
-        ...
-
-    def printed(self) -> NDArray[np.int64]:
-        """Return what ``PRINT`` and ``ERROR`` have written in the last call, and begin anew.
-
-        Only where the program has a row ``plan.diagnostics.PRINTED``: its words as far as they are
-        used.
         """
         ...
 

@@ -255,7 +255,8 @@ class Formula:
 
 
 def _words(source: str) -> list[str]:
-    words, position = [], 0
+    words: list[str] = []
+    position = 0
     while match := _TOKEN.match(source, position):
         position = match.end()
         if not match[1]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,8 @@ def overshoot(
     dt : float
         Step in seconds.
     """
-    parts = _parts(model)
+    key: Any = model  # classes can be hashed
+    parts = _parts(key)
     if parts is None or not states:
         return None
     try:
@@ -160,7 +162,7 @@ class _SubStep:
     def factors(self, dt: float, params: Mapping[str, Column] | None = None) -> Column:
         """Return the least eigenvalue of each component by its real part, (n,)."""
         matrices = self.matrices(dt, params)
-        known = np.isfinite(matrices).all(axis=(1, 2))
+        known: NDArray[np.bool_] = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
         values = np.linalg.eigvals(np.where(known[:, None, None], matrices, 0.0))
         least: Column = np.where(known, values.real.min(axis=1), 0.0)
         return least
@@ -168,7 +170,8 @@ class _SubStep:
     def overshoot(self, dt: float) -> Overshoot | None:
         """Return the worst component that overshoots because of the step."""
         factors = self.factors(dt)
-        factors = np.where(self.factors(dt / 1000) >= _LEAST, factors, 0.0)
+        by_step = np.asarray(self.factors(dt / 1000) >= _LEAST)
+        factors = np.asarray(np.where(by_step, factors, 0.0))
         worst = int(np.argmin(factors))
         if factors[worst] >= _LEAST:
             return None
@@ -205,7 +208,7 @@ class _SubStep:
 
 
 def sampled(columns: Mapping[str, NDArray[np.floating]], count: int, most: int) -> list[int]:
-    """Return components to look at: ``most`` at equal distances, and the extremes of each column."""
+    """Return components to look at: ``most`` of them, and the extremes of each column."""
     chosen = {*np.linspace(0, count - 1, min(count, most)).astype(int).tolist()}
     for column in columns.values():
         if np.ndim(column):

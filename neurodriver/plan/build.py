@@ -257,7 +257,8 @@ class ProgramBuilder:
         if self.watch == OFF:
             return []
         owner, order = PopulationOwner(number), self.layout.positions.get(number)
-        rows = [row(Key(owner, Kind.SIZE, "first component"), int(self.layout.circuit.starts[number]))]
+        first = int(self.layout.circuit.starts[number])
+        rows = [row(Key(owner, Kind.SIZE, "first component"), first)]
         rows.append(row(Key(owner, Kind.SIZE, "infinite constants"), 0))
         if self.watch.debug:
             prints = prints_of_step(self.layout.circuit, self.layout.dt)

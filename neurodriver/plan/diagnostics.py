@@ -23,7 +23,7 @@ HEAD, RECORD = 16, 12
 """Words before the first record, and words of a record: step, component, sub-step, number of the
 statement, values as the bits of float64."""
 
-LEAST_RECORDS, MOST_RECORDS = 1 << 12, 1 << 18
+LEAST_RECORDS, MOST_RECORDS = 1 << 14, 1 << 18
 """Records that there is room for, by the number of components that print."""
 
 NO_FAULT = np.iinfo(np.int64).max
@@ -68,9 +68,9 @@ class Diagnostics:
         return rows
 
 
-def words_used(head: NDArray[np.int64], size: int | None = None) -> int:
-    """Return how many words of what was printed are in use, of ``size``: by default all of it."""
-    return min(HEAD + int(head[0]) * RECORD, len(head) if size is None else size)
+def words_used(head: NDArray[np.int64], size: int) -> int:
+    """Return how many of ``size`` words hold what was printed, from the first ones."""
+    return min(HEAD + int(head[0]) * RECORD, size)
 
 
 def records(prints: int) -> int:

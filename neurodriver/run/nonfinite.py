@@ -63,7 +63,7 @@ class FirstNonFinite:
         """
         if not self._waiting:
             return
-        fault = backend.fault()
+        fault = backend.findings.fault()
         if fault[1] == NO_FAULT:
             return
         self._waiting = False

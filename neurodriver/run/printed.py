@@ -54,7 +54,7 @@ class Printed:
         """
         if not self.on:
             return
-        words = backend.printed()
+        words = backend.findings.printed()
         last = int(words[2])
         kept = words[HEAD : HEAD + (len(words) - HEAD) // RECORD * RECORD].reshape(-1, RECORD)
         self._lost += max(0, int(words[0]) - len(kept))

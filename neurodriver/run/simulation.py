@@ -29,9 +29,9 @@ from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder, RecordingPlan
 from ..recorders.writer import Writer
 from .execution import InputFeed, RecorderFeed
+from .findings import Watch
 from .in_flight import CallsInFlight
-from .nonfinite import FirstNonFinite, watching
-from .printed import Printed
+from .nonfinite import watching
 
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
@@ -131,8 +131,7 @@ class Simulation:
             merging=merging_of(members), watch=watching(nonfinite, debug),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
-        self._first_nonfinite = FirstNonFinite(self.program, nonfinite)
-        self._printed = Printed(self.program)
+        self._findings = Watch(self.program, nonfinite)
         self._inputs = InputFeed(self.program, inputs)
         self._feeds = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
@@ -151,11 +150,11 @@ class Simulation:
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
-        waits = waits or self._printed.on
         feeds = [feed for _, feed in self._feeds]
+        waits = waits or self._findings.waits
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
-        most = min(self._inputs.longest, self._printed.longest)
+        most = min(self._inputs.longest, self._findings.longest)
         self._longest = min(most, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = self._ended = False
@@ -181,11 +180,9 @@ class Simulation:
         """Id of the LPU that failed: its recorder, a value, its own code; None where none did."""
         if self._failed is not None:
             return next(m.scope for m, feed in self._feeds if feed.recorder is self._failed)
-        number = self._first_nonfinite.number
-        number = self._printed.number if number is None else number
-        if number is not None:
-            circuit = self.program.circuit
-            return next((m.scope for m in self.members if circuit.members(m.scope)[number]), None)
+        for one in self.members:
+            if self._findings.belongs_to(one.scope):
+                return one.scope
         asking = self.exchange.asking if self.exchange else None
         return self._inputs.asking if asking is None else asking
 
@@ -233,13 +230,12 @@ class Simulation:
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
             self.watch()
-            self._printed.check(self.backend)
-            self._first_nonfinite.check(self.backend)
+            self._findings.check(self.backend)
             if progress is not None:
                 progress(done)
         while self.calls:
             self._complete(self._writer)
-        self._first_nonfinite.check(self.backend)
+        self._findings.check(self.backend)
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
@@ -304,7 +300,7 @@ class Simulation:
 
     def finish(self) -> None:
         """Write out and close the recordings."""
-        self._printed.finish()
+        self._findings.finish()
         writer, self._writer = self._writer, None
         with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
             if self.started and not self._inside and not self._ended:

@@ -132,7 +132,8 @@ def test_infinity_of_a_function_is_found():
 
 
 def test_infinite_constant_that_shows_in_one_step_is_found():
-    error = failure(Circuit.from_arrays([(Passing, 5, {}, None)], []), recorders=[MemoryRecorder([("y", None)])])
+    circuit = Circuit.from_arrays([(Passing, 5, {}, None)], [])
+    error = failure(circuit, recorders=[MemoryRecorder([("y", None)])])
     assert error.step == 40
     assert "y of 'Passing/0' (Passing) is inf at step 40" in str(error)
     assert "at step 39 it was 0" in str(error)

@@ -101,10 +101,10 @@ class ShadowBackend:
     """
 
     def __init__(self, tested: Backend, reference: CPUBackend, description: str) -> None:
-        self.memory, self.generated = tested.memory, tested.generated
+        self.memory, self.findings = tested.memory, tested.findings
+        self.generated, self.threads = tested.generated, tested.threads
         self._tested, self._reference, self._description = tested, reference, description
-        self.program = tested.program
-        self.threads, self.instances = tested.threads, tested.instances
+        self.program, self.instances = tested.program, tested.instances
         self.inputs: Any = []
         self.probes: Any = []
         self.events: Any = []
@@ -204,15 +204,6 @@ class ShadowBackend:
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call."""
         return self._tested.found(number)
-
-    def fault(self) -> NDArray[np.int64]:
-        """Return the record of the first value that is not finite, on the tested side."""
-        return self._tested.fault()
-
-    def printed(self) -> NDArray[np.int64]:
-        """Return what has been printed on the tested side."""
-        self._reference.printed()
-        return self._tested.printed()
 
     def run_step(self, step: int) -> None:
         """Let the instances of both write row ``step + 1``, and compare."""

@@ -22,7 +22,6 @@ from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
 from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
-from ...plan.diagnostics import FAULT, PRINTED, words_used
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
@@ -31,6 +30,7 @@ from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
 from .event_buffers import EventBuffers
+from .findings import HostFindings
 from .host import HostMemory
 from .timers import Launch, StepTimers
 from .triad import triad
@@ -136,6 +136,7 @@ class CPUBackend:
         self._handle: int | None = None
         self._initial: list[tuple[ct.CDLL, _Args]] = []
         self.memory = MemoryManager(program, free_memory())
+        self.findings = HostFindings(self.memory)
         self.instances = Instances(program, HostMemory(self.memory))
         self.generated = generate(program, self.instances.templates)
         self.threads = threads or default_threads(program)
@@ -314,17 +315,6 @@ class CPUBackend:
         columns : (n,) int32
         """
         return self._found.found(number)
-
-    def fault(self) -> NDArray[np.int64]:
-        """Return the record of the first value that is not finite."""
-        return self.memory.array(FAULT)
-
-    def printed(self) -> NDArray[np.int64]:
-        """Return what ``PRINT`` and ``ERROR`` have written in the last call, and begin anew."""
-        words = self.memory.array(PRINTED)
-        used: NDArray[np.int64] = words[: words_used(words)].copy()
-        words[0] = 0
-        return used
 
     @property
     def stepwise(self) -> bool:

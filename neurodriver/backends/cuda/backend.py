@@ -15,7 +15,6 @@ from ...codegen.generate import generate
 from ...codegen.simt.device import device_text
 from ...errors import NeurodriverError
 from ...plan.arrays import Key
-from ...plan.diagnostics import FAULT, no_fault
 from ...plan.program import Program
 from ...profiling.phases import current
 from ..instances import Instances
@@ -26,6 +25,7 @@ from .bits import before
 from .compiler import compile_cubin
 from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
+from .findings import DeviceFindings
 from .gates import Gates, Serve
 from .lane import Lane
 from .on_device import DeviceMemory
@@ -77,7 +77,7 @@ class CUDABackend:
         self.executor, self.fuzz = executor, fuzz
         self.device = Device(device)
         self.binding = Binding(self.device, program)
-        self.memory = self.binding.memory
+        self.memory, self.findings = self.binding.memory, DeviceFindings(self.binding)
         self.ring_address = self.binding.ring_address
         self.active_address = self.binding.active_address
         self.delivery = plan_delivery(program, executor == "stepwise")
@@ -115,10 +115,7 @@ class CUDABackend:
         self.exports: list[Probe] = []
         self._stages: list[Staging | ChunkRecords] = []
         self._in_flight: list[Lane] = []
-        self._arrived = self._lanes[0]
-        self._fault = no_fault()
-        self._completed = 0
-        self._open = True
+        self._arrived, self._completed, self._open = self._lanes[0], 0, True
 
     def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide the circuit runs."""
@@ -235,9 +232,7 @@ class CUDABackend:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
             self._launches.advance(first, first + steps)
-            if FAULT in self.program.arrays:
-                place = self.binding.pool.address[FAULT]
-                device.receive(lane.fault.ctypes.data, place, lane.fault.nbytes)
+            self.findings.receive(lane.fault)
             lane.end.record(device.stream)
             self.twins.begin_receiving()
             if beside:
@@ -257,22 +252,14 @@ class CUDABackend:
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
         for collect in lane.rows:
             collect()
-        self._arrived, self._fault = lane, lane.fault.copy()
+        self.findings.take(lane.fault)
+        self._arrived = lane
         self._found = [before(find(), steps) for find in lane.events]
         self._in_flight, self._completed = self._in_flight[1:], self._completed + 1
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""
         return self._found[number]
-
-    def fault(self) -> NDArray[np.int64]:
-        """Return the record of the first value that is not finite, of the last completed call."""
-        return self._fault
-
-    def printed(self) -> NDArray[np.int64]:
-        """Return what ``PRINT`` and ``ERROR`` have written in the last call, and begin anew."""
-        with self.device.current():
-            return self.binding.printed()
 
     def run_step(self, step: int) -> None:
         """Let instances write row ``step + 1``."""

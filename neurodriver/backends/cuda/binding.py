@@ -13,7 +13,6 @@ from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
 from ...plan.arrays import SEED, Key, Kind, VariableOwner
-from ...plan.diagnostics import HEAD, PRINTED, words_used
 from ...plan.program import Program
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
@@ -114,15 +113,6 @@ class Binding:
         numbers = [self.program.arrays[key].value for key in kernel.scalars] or [0.0]
         whole = np.array([*pointers, *integers], dtype=np.uint64)
         return np.concatenate([whole, np.array(numbers, np.float64).view(np.uint64)])
-
-    def printed(self) -> NDArray[np.int64]:
-        """Return what the kernels have printed, and let them begin anew; nothing may run."""
-        place, head = self.pool.address[PRINTED], np.empty(HEAD, np.int64)
-        self.device.download(place, head)
-        words = np.empty(words_used(head, self.program.arrays[PRINTED].size), np.int64)
-        self.device.download(place, words)
-        self.device.upload(place, np.zeros(1, np.int64))
-        return words
 
     # -- before the first step ------------------------------------------------------------------
 

@@ -38,18 +38,18 @@ def fused_kernel(outer: KernelSpec, inner: KernelSpec) -> Kernel:
     constants = [*block("", target.constants()), *block("", synapse.constants())]
     once = constants, [*target.initial(), *synapse.initial()]
     name = f"{outer.model.__name__}+{inner.model.__name__}"
-    tests = [RangeFinite(target), RangeFinite(synapse)]
-    begin, end = _summed(tests)
-    find = _find(*tests, sums[-1])
-    return finish(name, arguments, once, [*head, *inside, *begin, *block(TILES, tile), *end], find=find)
+    tests = RangeFinite(target), RangeFinite(synapse)
+    begin, end = _tested(*tests)
+    body = [*head, *inside, *begin, *block(TILES, tile), *end]
+    return finish(name, arguments, once, body, find=_find(*tests, sums[-1]))
 
 
-def _summed(tests: list[RangeFinite]) -> tuple[list[str], list[str]]:
-    """Return what stands before and after all tiles, for the test of both."""
-    tests = [one for one in tests if one.names]
-    summed = [one for one in tests if one.sums]
-    ends = [line for one in [*summed[:1], *[t for t in tests if not t.sums][:1]] for line in one.end()]
-    return (summed[0].begin() if summed else []), ends
+def _tested(*tests: RangeFinite) -> tuple[list[str], list[str]]:
+    """Return what stands before and after all tiles, for the tests of both models."""
+    summed = [one for one in tests if one.names and one.sums][:1]
+    others = [one for one in tests if one.names and not one.sums]
+    begin = [line for one in summed for line in one.begin()]
+    return begin, [line for one in [*summed, *others] for line in one.end()]
 
 
 def _find(target: RangeFinite, synapse: RangeFinite, total: SumText) -> list[str]:
