@@ -155,7 +155,7 @@ class ThreadFinite(FiniteText):
     """
 
     def lines(self) -> list[str]:
-        """Return the test of component ``nd_at``, before its values are stored."""
+        """Return the test of component ``nd_at``."""
         if not self.names:
             return []
         states = self.spec.model.states

@@ -189,13 +189,15 @@ class ThreadText:
             head = f"for (int substep = 0; substep < {c.spec.substeps}; ++substep)"
             lines += ["ND_ROLLED", *block(head, inside)]
         given = [*self.numbers(), *self.states()]
-        plain = [*ThreadFinite(c).lines(), *self.store()]
+        plain = self.store()
         lines += each([*given, *plain]) if plain else []
         lines += [line for e in self.events for line in e.begin()]
         found = [line for e in self.events for line in e.find()]
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
-        return [*lines, *[line for r in self.reads for line in r.next()]]
+        lines += [line for r in self.reads for line in r.next()]
+        test = ThreadFinite(c).lines()  # last: while stores are on their way
+        return [*lines, *(each([*given, *test]) if test else [])]
 
     def record_window(self) -> list[str]:
         """Return what is done between the barriers of a window that began with step ``nd_k``."""
