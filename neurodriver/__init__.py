@@ -19,6 +19,7 @@ from .circuit import Selection as Selection
 from .circuit import Uniform as Uniform
 from .errors import CircuitError as CircuitError
 from .errors import NeurodriverError as NeurodriverError
+from .errors import NonFiniteError as NonFiniteError
 from .inputs import ArrayInput as ArrayInput
 from .inputs import BernoulliInput as BernoulliInput
 from .inputs import FileInput as FileInput

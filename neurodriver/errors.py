@@ -146,6 +146,14 @@ class SweepInterrupted(KeyboardInterrupt):
         self.results = results
 
 
+class NonFiniteError(LPUExecutionError, FloatingPointError):
+    """A variable or a state of a component has become NaN or infinite.
+
+    Parameters and attributes are those of `LPUExecutionError`; ``step`` is the first step at which
+    a value is not finite. ``LPU(nonfinite=...)`` says whether it is raised.
+    """
+
+
 class SelectorError(NeurodriverError, ValueError):
     """A port selector breaks the grammar, or cannot be used as it was."""
 

@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from .memory import MemoryManager
 
 
+class Findings(Protocol):
+    """What the kernels of a backend have written into the rows of ``plan.diagnostics``."""
+
+    def fault(self) -> NDArray[np.int64]:
+        """Return the words of ``FAULT``, of all completed calls."""
+        ...
+
+    def printed(self) -> NDArray[np.int64]:
+        """Return the words of ``PRINTED`` that the last call has used; the next one begins anew."""
+        ...
+
+
 class Backend(Protocol):
     """Runs a program.
 
@@ -35,6 +47,7 @@ class Backend(Protocol):
     instances : Instances
     live : LiveMemory
         Writes to the arrays of the program between calls.
+    findings : Findings
     inputs, probes, events, exports : sequence of tables
         Their pointers may be changed between calls of ``run``.
     """
@@ -51,6 +64,9 @@ class Backend(Protocol):
 
     @property
     def live(self) -> LiveMemory: ...
+
+    @property
+    def findings(self) -> Findings: ...
 
     @property
     def longest(self) -> int: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import Faults
 from .circuit import Circuit
+from .step_length import warn_of_overshoot
 
 SUBSTEPS = 1000
 """Sub-steps of a model in a step that nobody wants: 100 are those of a step of 1 ms where ions
@@ -14,13 +15,14 @@ DELAY = 0.5
 
 
 def warn_of_step(circuit: Circuit, dt: float) -> None:
-    """Warn of models that take very many sub-steps in a step of ``dt`` seconds."""
+    """Warn of models that take very many sub-steps in a step of ``dt`` seconds, or overshoot."""
     faults = Faults(circuit.name)
     for model in dict.fromkeys(group.model for group in circuit.groups):
         if (many := model.substeps(dt)) >= SUBSTEPS:
             faults.warn(
                 f"{model.__name__} takes {many:,} sub-steps a step: dt = {dt:g} is in seconds"
             )
+    warn_of_overshoot(faults, circuit, dt)
     faults.finish()
 
 

@@ -34,7 +34,8 @@ def command(**given: Any) -> int:
     click.echo(f"{circuit.name}: {circuit.count:,} components, {circuit.edges:,} connections")
     for group in circuit.groups:
         click.echo(f"  {group.count:>10,}  {group.name}")
-    program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
+    with options.strictly(given["strict"]):
+        program = compile_circuit(circuit, given["dt"], given["dtype"], merging=Recorded())
     layout, rows = program.layout, []
     for variable, size in layout.nbytes().items():
         ring = layout.rings[variable]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+
+from ..errors import CircuitError, CircuitWarning
 
 circuit_file = click.argument("file", type=click.Path(path_type=Path))
 strict = click.option("--strict", is_flag=True, help="Turn every warning into an error.")
@@ -17,6 +21,24 @@ own_models = click.option(
     type=click.Path(path_type=Path),
     help="Python file or folder with NDComponent subclasses; may be repeated.",
 )
+
+
+@contextmanager
+def strictly(strict: bool) -> Iterator[None]:
+    """Turn warnings into an error where the user asks for it.
+
+    Raises
+    ------
+    CircuitError
+        For the first warning.
+    """
+    with warnings.catch_warnings():
+        if strict:
+            warnings.simplefilter("error", CircuitWarning)
+        try:
+            yield
+        except CircuitWarning as warning:
+            raise CircuitError(f"{warning} [an error because of --strict]") from None
 
 
 def positive(unit: str) -> Callable[[click.Context, click.Parameter, float | None], float | None]:

@@ -15,6 +15,7 @@ from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
 from ..model.loading import load_models
 from ..plan.target import TARGETS
+from ..run.nonfinite import POLICIES
 from . import experiments, options
 from .reports import Pace, check_trace, profiled, tell
 
@@ -54,6 +55,8 @@ LONGEST_RUN = 2**53
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
 @click.option("--merge/--no-merge", default=True, show_default=True,
               help="Compute linear synapses of one target and equal kinetics as one.")  # fmt: skip
+@click.option("--nonfinite", type=click.Choice(POLICIES), default="raise", show_default=True,
+              help="What happens at a value that is NaN or infinite.")  # fmt: skip
 @click.option("--backend", type=click.Choice(list(TARGETS)),
               help="Default: NEURODRIVER_BACKEND, or cpu.")  # fmt: skip
 @click.option("--device", type=click.IntRange(0),
@@ -111,20 +114,22 @@ def _run_circuit(given: dict[str, Any]) -> None:
     recorder = HDF5Recorder(output, requests, given["sample_interval"], replace)
     words = click.get_current_context().obj or sys.argv
     try:
-        lpu = LPU(
-            circuit,
-            given["dt"],
-            inputs,
-            [recorder],
-            dtype=given["dtype"],
-            threads=given["threads"],
-            seed=given["seed"],
-            backend=given["backend"],
-            merge=given["merge"],
-            device=given["device"],
-            executor=given["executor"],
-            attributes={"command": command_line(words)},
-        )
+        with options.strictly(given["strict"]):
+            lpu = LPU(
+                circuit,
+                given["dt"],
+                inputs,
+                [recorder],
+                dtype=given["dtype"],
+                threads=given["threads"],
+                seed=given["seed"],
+                backend=given["backend"],
+                merge=given["merge"],
+                device=given["device"],
+                executor=given["executor"],
+                nonfinite=given["nonfinite"],
+                attributes={"command": command_line(words)},
+            )
     except InputError:
         for path, one in zip(given["inputs"], inputs, strict=True):  # which file is at fault
             make_slots(circuit, one.targets, str(path))

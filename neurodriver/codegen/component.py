@@ -8,6 +8,7 @@ from ..model.text import block
 from ..plan.arrays import SEED, Key, Kind, activity, depth, width
 from ..plan.unit import KernelSpec
 from .kernel import Arguments
+from .prints import printing
 
 
 class ComponentText:
@@ -31,7 +32,11 @@ class ComponentText:
                 where = f"{self.model.__name__}.accesses['{access.name}']"
                 raise ModelError(f"{where}: '{name}' is only the initial value of a state")
         own = [*params, *self.model.constants]
-        self.numbers = step_numbers(self.model)
+        self.numbers = step_numbers(self.model, spec.watch.debug)
+        self.place = "nd_t + nd_i"
+        """Where the component lies that the mathematics is written for."""
+        self.live = ""
+        """Condition for that place to hold a component; empty where all do."""
         self.inputs = {a.name: self.model.input_symbol(a) for a in self.model.accesses}
         self.names = [*own, *self.model.states, *self.model.updates, *self.inputs.values()]
 
@@ -112,7 +117,9 @@ class ComponentText:
         units = self.model.sub_units
         totals = [] if units is None else list(units.totals)
         names = [*self.names, *self.model.terms, *totals]
-        update = self.translator.text(self.model.update, names, "update")
+        update = printing(self, names)
+        if not update:
+            update = self.translator.text(self.model.update, names, "update")
         return lines + [line.strip() for line in update.splitlines() if line.strip()]
 
     def old_terms(self) -> list[str]:
@@ -120,7 +127,7 @@ class ComponentText:
         self.translator.restart()
         names = [*self.names]
         lines = []
-        if used(["substeps"], texts_of(self.model).values()):
+        if used(["substeps"], texts_of(self.model, self.spec.watch.debug).values()):
             lines.append(f"const int substeps = {self.spec.substeps}; (void)substeps;")
         for name, text in self.model.terms.items():
             lines.append(

@@ -22,6 +22,7 @@ from .component import ComponentText
 from .cpu.events import plain_text
 from .cpu.sums import tile_sums, variants
 from .cpu.update import TILE, finish, tile_substeps
+from .finite import RangeFinite, finding
 from .kernel import Arguments, Kernel
 
 BATCH = 512
@@ -60,7 +61,10 @@ def reaction_kernel(spec: KernelSpec) -> Kernel:
     tile += variants(sums, lambda: tile_substeps(component, sums, units))
     tile += component.write_events()
     once = component.constants(), [*component.initial(), *units.initial()]
-    return finish(spec.model.__name__, arguments, once, [*head, *block(tiles, tile)])
+    finite = RangeFinite(component)
+    body = [*head, *finite.begin(), *block(tiles, tile), *finite.end()]
+    find = finding(finite.record(), finite.find()) if finite.names else []
+    return finish(spec.model.__name__, arguments, once, body, find=find)
 
 
 class SubUnitText:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..native.buffers import LANES
 from ..native.headers import INLINE, header
@@ -25,6 +25,8 @@ class Dialect:
         Qualifiers of an entry point.
     simd : str
         What stands before a loop whose passes are independent.
+    simd_sum : str
+        What stands before a loop that adds to ``nd_odd`` what each pass gives.
     simd_any : str
         What stands before a loop that collects in ``nd_here`` whether any pass found something.
     fixed : str
@@ -51,6 +53,7 @@ class Dialect:
     store: str
     opaque: str = ""
     words: str = ""
+    simd_sum: str = ""
 
 
 _CPU_WORDS = """
@@ -99,6 +102,7 @@ CPU = Dialect(
     function=INLINE,
     kernel='extern "C"',
     simd='_Pragma("omp simd")',
+    simd_sum='_Pragma("omp simd reduction(+:nd_odd)")',
     simd_any='_Pragma("omp simd reduction(|:nd_here)")',
     fixed="const kind *__restrict",
     each="for (long long i = 0; i < (n); ++i)",
@@ -166,11 +170,17 @@ _ARGUMENTS = "struct nd_args { void **p; const long long *n; const double *u; };
 def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[str]:
     """Return what stands before the texts of kernels."""
     real = "float" if dtype == "float32" else "double"
-    draws = any("nd_seed" in text for text in kernel_texts)
+    texts = list(kernel_texts)
+    draws = any("nd_seed" in text for text in texts)
+    prints = any(call in text for text in texts for call in ("nd_print(", "nd_error("))
+    records = prints or any("nd_record_first(" in text for text in texts)
+    if prints:  # what prints has an effect beyond its component
+        dialect = replace(dialect, simd="", simd_sum="")
     return [
         f"#define ND_FN {dialect.function}",
         f"#define ND_KERNEL {dialect.kernel}",
         f"#define ND_SIMD {dialect.simd}",
+        f"#define ND_SIMD_SUM {dialect.simd_sum}",
         f"#define ND_SIMD_ANY {dialect.simd_any}",
         f"#define ND_FIXED(kind) {dialect.fixed}",
         f"#define ND_EACH(i, n) {dialect.each}",
@@ -180,6 +190,8 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
         header("native/math.h"),
         header("native/philox.h") if draws else "",
         _PRELUDE.format(real=real, store=dialect.store, row=dialect.row, opaque=dialect.opaque),
+        header("codegen/first_fault.h") if records else "",
+        header("codegen/prints.h") if prints else "",
     ]
 
 

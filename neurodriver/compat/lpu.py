@@ -139,6 +139,7 @@ time_sync, control_inteface
             recorders,
             dtype=self.default_dtype.name,
             backend=_backend(self.id, device),
+            nonfinite="warn",  # old scripts run on
             attributes={"lpu": self.id},
         )
         self._planned: int | None = None

@@ -56,6 +56,8 @@ class ExperimentLPU(LPU):
             dtype=experiment.section.dtype,
             seed=experiment.section.seed,
             merge=experiment.section.merge,
+            nonfinite=experiment.section.nonfinite,
+            debug=experiment.section.debug,
             backend=experiment.section.backend,
             device=experiment.section.device,
             executor=experiment.section.executor,

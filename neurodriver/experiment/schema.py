@@ -114,6 +114,8 @@ class ExperimentSection(Section):
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 0
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     merge: bool = True
+    nonfinite: Literal["raise", "warn", "off"] = "raise"
+    debug: bool = False
     backend: Literal["cpu", "cuda"] | None = None
     device: Annotated[int, Field(ge=0)] | None = None
     executor: Literal["resident", "stepwise"] | None = None

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ..errors import ModelError, near
 from .kinds import Kinds, VariableKind, declared, usual_unit
 from .linear import Linear
+from .prints import Printing, parted, refuse
 from .runtime import (
     Runtime,
     adapter_of,
@@ -82,11 +83,14 @@ class State:
         parameter ``init<name>`` of a node comes before all of them.
     doc : str
         What it is.
+    infinite : bool
+        Whether it may be infinite or NaN; a run that stops at such values does not test it.
     """
 
     unit: str = ""
     initial: float | str = 0.0
     doc: str = ""
+    infinite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,8 @@ class NDComponent:
         Whether the class is a base of models, with nothing that it computes.
     runtime : Runtime
         What advances the components: the mathematics, or code of the class.
+    printing : Printing
+        What ``PRINT`` and ``ERROR`` in ``update`` say; ``update`` itself is without them.
 
     Notes
     -----
@@ -248,6 +254,7 @@ class NDComponent:
     backends: ClassVar[tuple[str, ...]] = ()
     needs_code: ClassVar[bool] = False
     runtime: ClassVar[Runtime] = Runtime()
+    printing: ClassVar[Printing] = Printing()
     _brings: ClassVar[frozenset[str] | None] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -267,6 +274,8 @@ class NDComponent:
             for base in reversed(cls.__mro__):
                 merged.update(base.__dict__.get(name) or {})
             setattr(cls, name, merged)
+        if isinstance(own.get("update"), str):
+            cls.update, cls.printing = parted(cls.update, f"{cls.__name__}.update")
         cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
         cls.updates = Listed(cls.updates)
@@ -406,6 +415,8 @@ def _check(cls: type[NDComponent]) -> None:
     for name, text in drawless.items():
         if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
             raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
+    for name, text in {**drawless, **cls.terms}.items():
+        refuse(text, f"{where}, '{name}'")
     _check_inputs(cls)
     for name in cls.outputs:
         if name not in cls.updates:

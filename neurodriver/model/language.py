@@ -161,16 +161,19 @@ def used(names: Iterable[str], texts: Iterable[str]) -> list[str]:
     return [name for name in names if name in words]
 
 
-def texts_of(model: type[NDComponent]) -> Mapping[str, str]:
-    """Return every text of a model that runs at each step: part -> text."""
+def texts_of(model: type[NDComponent], prints: bool = False) -> Mapping[str, str]:
+    """Return every text of a model that runs at each step: part -> text.
+
+    With ``prints`` the calls that stand for ``PRINT`` and ``ERROR`` are in it.
+    """
     parts = {f"terms['{k}']": v for k, v in model.terms.items()}
-    parts["update"] = model.update
+    parts["update"] = (prints and model.printing.text) or model.update
     parts.update(model.sub_units.texts() if model.sub_units is not None else {})
     parts.update({f"outputs['{k}']": v for k, v in model.outputs.items()})
     return parts
 
 
-def step_numbers(model: type[NDComponent]) -> list[str]:
+def step_numbers(model: type[NDComponent], prints: bool = False) -> list[str]:
     """Return the parameters and constants that a model reads at each step."""
-    texts = [*texts_of(model).values(), *(a.each for a in model.accesses)]
+    texts = [*texts_of(model, prints).values(), *(a.each for a in model.accesses)]
     return used([*model.fixed_params(), *model.constants], texts)

@@ -19,6 +19,7 @@ from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
 from ..plan.passes.join import Joined, join
 from ..run.lpu import LPU, managed
+from ..run.nonfinite import strictest
 from ..run.simulation import Member, Simulation
 from .deal import deal
 from .directory import PortColumns, port_table
@@ -202,6 +203,8 @@ class Job:
             border=border,
             relays=joined.relays,
             choice=self._choice(),
+            debug=any(lpu.settings.debug for lpu in self.lpus.values()),
+            nonfinite=strictest(lpu.settings.nonfinite for lpu in self.lpus.values()),
         )
         for name, lpu in self.lpus.items():
             lpu.join(self.simulation, name)

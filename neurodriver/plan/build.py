@@ -35,6 +35,7 @@ from .arrays import (
     zeros,
 )  # fmt: skip
 from .delays import Spread
+from .diagnostics import OFF, Diagnostics, prints_of_step, records
 from .fusion import Fused
 from .instances import instance_rows, needs_instance
 from .layout import Layout
@@ -65,6 +66,8 @@ class ProgramBuilder:
         Accesses whose spikes are delivered by source.
     drawn_accesses : mapping of (group number, access) to DrawnBySource
         Projections that are drawn by source already.
+    watch : Diagnostics
+        What the kernels watch.
     """
 
     def __init__(
@@ -74,8 +77,9 @@ class ProgramBuilder:
         plans: bool,
         spread: Spread,
         drawn_accesses: Mapping[tuple[int, str], DrawnBySource],
+        watch: Diagnostics = OFF,
     ) -> None:
-        self.layout, self.seed, self.spread = layout, seed, spread
+        self.layout, self.seed, self.spread, self.watch = layout, seed, spread, watch
         self.planner = AccessPlanner(layout, plans, spread, drawn_accesses)
         self._rows: list[Array] = [row(SEED, seed & 0xFFFF_FFFF_FFFF_FFFF)]
         self._units: list[Unit] = []
@@ -83,6 +87,7 @@ class ProgramBuilder:
         self._custom: list[Custom] = []
         self._gathers: dict[tuple[int, str], Gather] = {}
         self._claims: dict[str, int] = {}
+        self._rows += watch.rows(prints_of_step(layout.circuit, layout.dt))
         for variable, ring in layout.rings.items():
             self._rows += [row(depth(variable), ring.depth), row(width(variable), ring.width)]
 
@@ -190,7 +195,7 @@ class ProgramBuilder:
         if model.draws_random():
             keys = self._stored(number, component_keys(layout.circuit, number), capacity)
             rows.append(row(Key(owner, Kind.RANDOM, "keys"), keys))
-        self._rows += rows
+        self._rows += [*rows, *self._numbering(number, capacity)]
         return KernelSpec(
             number,
             model,
@@ -203,6 +208,8 @@ class ProgramBuilder:
             layout.kept,
             capacity,
             frozenset(v for v in published if layout.rings[v].depth == 1),
+            self.watch,
+            number in layout.positions,
         )
 
     # -- rows -----------------------------------------------------------------------------------
@@ -243,6 +250,24 @@ class ProgramBuilder:
             # which slices of which rows may hold something else than zeros: all, at first
             written = np.ones(ring.depth * slices, np.uint8)
             rows.append(row(Key(owner, Kind.ACTIVITY, "dirty"), written, Role.RING))
+        return rows
+
+    def _numbering(self, number: int, capacity: int) -> list[Array]:
+        """Return the rows that lead from a place in memory to a component of the circuit."""
+        if self.watch == OFF:
+            return []
+        owner, order = PopulationOwner(number), self.layout.positions.get(number)
+        first = int(self.layout.circuit.starts[number])
+        rows = [row(Key(owner, Kind.SIZE, "first component"), first)]
+        rows.append(row(Key(owner, Kind.SIZE, "infinite constants"), 0))
+        if self.watch.debug:
+            prints = prints_of_step(self.layout.circuit, self.layout.dt)
+            rows.append(row(Key(owner, Kind.SIZE, "records"), records(prints)))
+        if order is not None:
+            component = np.full(padded(capacity), -1, np.int32)
+            component[order] = np.arange(len(order))
+            component[np.bincount(order, minlength=padded(capacity)) > 1] = -1  # no one's own
+            rows.append(row(Key(owner, Kind.INDEX, "order"), component))
         return rows
 
     def _stored(self, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from ..profiling.phases import phased
 from . import passes
 from .build import ProgramBuilder
 from .delays import longest
+from .diagnostics import OFF, Diagnostics
 from .fusion import find_fusions
 from .instances import needs_instance
 from .layout import Layout, rings_of
@@ -40,6 +41,7 @@ def compile_circuit(
     depth: Mapping[str, Callable[[int], int]] | None = None,
     target: Target = CPU,
     merging: Recorded | None = None,
+    watch: Diagnostics = OFF,
 ) -> Program:
     """Compile a circuit.
 
@@ -63,6 +65,8 @@ def compile_circuit(
         Backend that the program is for.
     merging : Recorded, optional
         Merge synapses, except where this says; the results differ by rounding.
+    watch : Diagnostics
+        What the kernels watch; the results are the same.
     """
     warn_of_step(circuit, dt)
     draft = passes.run(Draft(circuit, dt, targets, merging))
@@ -96,7 +100,7 @@ def compile_circuit(
     positions |= ordered | grids | merged.positions
     rings = rings_of(full, depths, slots.count, target, silent, capacities)
     layout = Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
-    builder = ProgramBuilder(layout, seed, plans, spread, drawn_accesses)
+    builder = ProgramBuilder(layout, seed, plans, spread, drawn_accesses, watch)
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if not group.is_port and number not in members:

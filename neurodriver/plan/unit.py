@@ -26,6 +26,7 @@ from .arrays import (
     SegmentOwner,
     ring,
 )
+from .diagnostics import OFF, Diagnostics
 from .sums.gather import Gather, outside
 
 
@@ -54,6 +55,10 @@ class KernelSpec:
         Components of the group.
     unseen : frozenset of str
         Updated variables that only their own component reads: a ring of one row.
+    watch : Diagnostics
+        What the kernel watches.
+    reordered : bool
+        Whether the components are stored in another order than the circuit's.
     """
 
     number: int
@@ -67,6 +72,8 @@ class KernelSpec:
     inputs_alone: frozenset[str] = frozenset()
     count: int = 0
     unseen: frozenset[str] = frozenset()
+    watch: Diagnostics = OFF
+    reordered: bool = False
 
     @property
     def accesses(self) -> list[Access]:

@@ -25,6 +25,7 @@ from ..recorders.base import Recorder
 from ..version import __version__
 from .checkpoints import Checkpoints
 from .live_values import LiveValues
+from .nonfinite import check_policy
 from .progress import Progress, end_progress, step_progress
 from .saving import advance_saving
 from .simulation import Attributes, Member, Simulation
@@ -59,6 +60,8 @@ class Settings:
     plans: bool
     choice: Choice
     merge: bool = True
+    nonfinite: str = "raise"
+    debug: bool = False
 
 
 class LPU(LiveValues, Checkpoints):
@@ -94,6 +97,12 @@ class LPU(LiveValues, Checkpoints):
     merge : bool
         Whether linear synapses of one target and equal kinetics may be computed as one, which
         changes results by rounding. Without ``plans`` they are not.
+    nonfinite : {"raise", "warn", "off"}
+        What happens when a variable or a state becomes NaN or infinite, recorded or not: the run
+        ends with NonFiniteError, after the recordings are written; it goes on with a warning for
+        the first such value; or nothing tests for it. LPUs that run together follow the strictest.
+    debug : bool
+        Whether ``PRINT`` and ``ERROR`` in the mathematics of models are compiled.
 
     Attributes
     ----------
@@ -130,7 +139,10 @@ class LPU(LiveValues, Checkpoints):
         device: int | None = None,
         executor: str | None = None,
         merge: bool = True,
+        nonfinite: str = "raise",
+        debug: bool = False,
     ) -> None:
+        check_policy(nonfinite)
         dt, dtype = seconds(dt, "dt"), dtype_name(dtype)
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
@@ -148,7 +160,9 @@ class LPU(LiveValues, Checkpoints):
             source.attach(self)
         for recorder in self.recorders:
             recorder.attach(self)
-        self.settings = Settings(dtype, threads, seed, plans, choice, merge and plans)
+        self.settings = Settings(
+            dtype, threads, seed, plans, choice, merge and plans, nonfinite, debug
+        )
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self.first_circuit = self.circuit
         self.scope: str | None = None

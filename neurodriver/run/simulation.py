@@ -31,8 +31,10 @@ from ..recorders.base import Recorder
 from ..recorders.writer import Writer
 from ..state.late import LateArrivals
 from .execution import InputFeed, RecorderFeed
+from .findings import Watch
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary
+from .nonfinite import watching
 
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
@@ -113,6 +115,8 @@ class Simulation:
         border: Border | None = None,
         relays: Sequence[Relay] = (),
         choice: Choice | None = None,
+        nonfinite: str = "raise",
+        debug: bool = False,
     ) -> None:
         self.dt, self.step = dt, 0
         self.late: list[LateArrivals] = []
@@ -131,9 +135,10 @@ class Simulation:
         chosen = choice or Choice.of()
         compiled = partial(
             compile_circuit, circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth,
-            merging=merging_of(members),
+            merging=merging_of(members), watch=watching(nonfinite, debug),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
+        self._findings = Watch(self.program, nonfinite)
         self._inputs = InputFeed(self.program, inputs)
         self.feeds = [
             (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
@@ -153,9 +158,11 @@ class Simulation:
         self._stepwise = self.backend.stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
         feeds = [feed for _, feed in self.feeds]
+        waits = waits or self._findings.waits
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
-        self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
+        most = min(self._inputs.longest, self._findings.longest)
+        self._longest = min(most, max(1, _BUFFER // size) if size else 1 << 30)
         self._failed: Recorder | None = None
         self.started = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -177,9 +184,12 @@ class Simulation:
 
     @property
     def culprit(self) -> str | None:
-        """Id of the LPU whose recorder failed, or whose own code ran; None where none did."""
+        """Id of the LPU that failed: its recorder, a value, its own code; None where none did."""
         if self._failed is not None:
             return next(m.scope for m, feed in self.feeds if feed.recorder is self._failed)
+        for one in self.members:
+            if self._findings.belongs_to(one.scope):
+                return one.scope
         asking = self.exchange.asking if self.exchange else None
         return self._inputs.asking if asking is None else asking
 
@@ -236,10 +246,12 @@ class Simulation:
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
             self.watch()
+            self._findings.check(self.backend)
             if progress is not None:
                 progress(done)
         while self.calls:
             self._complete(self._writer)
+        self._findings.check(self.backend)
 
     def chunk(self) -> int:
         """Return how many steps the next call should take."""
@@ -309,6 +321,7 @@ class Simulation:
 
     def finish(self) -> None:
         """Write out and close the recordings."""
+        self._findings.finish()
         writer, self._writer = self._writer, None
         with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
             if self.started and not self._inside:

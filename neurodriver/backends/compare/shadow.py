@@ -108,10 +108,10 @@ class ShadowBackend:
     """
 
     def __init__(self, tested: Backend, reference: CPUBackend, description: str) -> None:
-        self.memory, self.generated = tested.memory, tested.generated
+        self.memory, self.findings = tested.memory, tested.findings
+        self.generated, self.threads = tested.generated, tested.threads
         self._tested, self._reference, self._description = tested, reference, description
-        self.program = tested.program
-        self.threads, self.instances = tested.threads, tested.instances
+        self.program, self.instances = tested.program, tested.instances
         self.inputs: Any = []
         self.probes: Any = []
         self.events: Any = []

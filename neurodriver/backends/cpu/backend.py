@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import settings
+from ...codegen.finite import infinite_constants
 from ...codegen.generate import Task, generate
 from ...codegen.kernel import Kernel
 from ...codegen.source import CPU, Dialect, source
@@ -21,7 +22,7 @@ from ...native.addresses import host_array
 from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
-from ...plan.arrays import CUTS, THREADS, Key, ReceptorOwner
+from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
@@ -30,6 +31,7 @@ from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
 from .event_buffers import EventBuffers
+from .findings import HostFindings
 from .host import HostMemory
 from .live import HostLiveMemory
 from .timers import Launch, StepTimers
@@ -138,6 +140,7 @@ class CPUBackend:
         self.scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
         self.live = HostLiveMemory(self)
         self.memory = MemoryManager(program, free_memory())
+        self.findings = HostFindings(self.memory)
         self.instances = Instances(program, HostMemory(self.memory))
         self.generated = generate(program, self.instances.templates)
         self.threads = threads or default_threads(program)
@@ -181,12 +184,21 @@ class CPUBackend:
         args = Args(self._pointer(p), self._pointer(n), self._pointer(u))
         self.scalars.append((kernel, u))
         library.nd_constants(ct.byref(args))
+        if not (np.isfinite(u).all() and self._finite_constants(kernel.pointers)):
+            for spec in task.specs:
+                if (key := infinite_constants(spec)) in kernel.integers:
+                    n[kernel.integers.index(key)] = 1
         update = ct.cast(library.nd_update, _ptr).value
         self._keep += [args, library]
         self.initial.append((library, args))
         self.cuts.append(cuts)
         deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
         return _Kernel(update, deliver, args, self._pointer(cuts))
+
+    def _finite_constants(self, keys: Sequence[Key]) -> bool:
+        """Whether the constants among a kernel's arrays are finite."""
+        constants = (key for key in keys if key.kind is Kind.CONSTANT)
+        return all(np.isfinite(self.memory.array(key)).all() for key in constants)
 
     def _address(self, key: Key, cuts: NDArray[np.int64]) -> int:
         """Return where an argument of a kernel lies, whose threads have shares from ``cuts`` on."""

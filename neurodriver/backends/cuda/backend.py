@@ -25,6 +25,7 @@ from .bits import before
 from .compiler import compile_cubin
 from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
+from .findings import DeviceFindings
 from .gates import Gates, Serve
 from .lane import Lane
 from .live import DeviceLiveMemory
@@ -77,7 +78,7 @@ class CUDABackend:
         self.executor, self.fuzz = executor, fuzz
         self.device = Device(device)
         self.binding = Binding(self.device, program)
-        self.memory = self.binding.memory
+        self.memory, self.findings = self.binding.memory, DeviceFindings(self.binding)
         self.ring_address = self.binding.ring_address
         self.active_address = self.binding.active_address
         self.delivery = plan_delivery(program, executor == "stepwise")
@@ -116,9 +117,7 @@ class CUDABackend:
         self.exports: list[Probe] = []
         self._stages: list[Staging | ChunkRecords] = []
         self._in_flight: list[Lane] = []
-        self._arrived = self._lanes[0]
-        self._completed = 0
-        self._open = True
+        self._arrived, self._completed, self._open = self._lanes[0], 0, True
 
     def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide the circuit runs."""
@@ -235,6 +234,7 @@ class CUDABackend:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
             self._launches.advance(first, first + steps)
+            self.findings.receive(lane.fault)
             lane.end.record(device.stream)
             self.twins.begin_receiving()
             if beside:
@@ -254,6 +254,7 @@ class CUDABackend:
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
         for collect in lane.rows:
             collect()
+        self.findings.take(lane.fault)
         self._arrived = lane
         self._found = [before(find(), steps) for find in lane.events]
         self._in_flight, self._completed = self._in_flight[1:], self._completed + 1

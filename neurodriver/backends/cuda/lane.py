@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from .bits import EventList
 from .device import Device
 from .transfers import ChunkRecords
@@ -25,6 +27,8 @@ class Lane:
         Before the launch, after it, and when rows and events are in the memory of the host.
     rows, events : list of callable
         Functions that collect recorded rows, and events.
+    fault : (8,) int64
+        The record of the first value that is not finite (``plan.diagnostics``).
     """
 
     def __init__(self, device: Device) -> None:
@@ -33,6 +37,7 @@ class Lane:
         self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
         self.events: list[Callable[[], EventList]] = []
+        self.fault = device.pinned(8, np.int64)
 
     def ended(self) -> bool:
         """Whether the call has completed and its results are on the host."""

@@ -6,6 +6,7 @@ from ...model.text import block
 from ...plan.arrays import Kind
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
+from ..finite import RangeFinite, finding
 from ..kernel import Arguments, Kernel
 from .events import plain_text
 from .sums import SumText, tile_sums, variants
@@ -37,7 +38,30 @@ def fused_kernel(outer: KernelSpec, inner: KernelSpec) -> Kernel:
     constants = [*block("", target.constants()), *block("", synapse.constants())]
     once = constants, [*target.initial(), *synapse.initial()]
     name = f"{outer.model.__name__}+{inner.model.__name__}"
-    return finish(name, arguments, once, [*head, *inside, *block(TILES, tile)])
+    tests = RangeFinite(target), RangeFinite(synapse)
+    begin, end = _tested(*tests)
+    body = [*head, *inside, *begin, *block(TILES, tile), *end]
+    return finish(name, arguments, once, body, find=_find(*tests, sums[-1]))
+
+
+def _tested(*tests: RangeFinite) -> tuple[list[str], list[str]]:
+    """Return what stands before and after all tiles, for the tests of both models."""
+    summed = [one for one in tests if one.names and one.sums][:1]
+    others = [one for one in tests if one.names and not one.sums]
+    begin = [line for one in summed for line in one.begin()]
+    return begin, [line for one in [*summed, *others] for line in one.end()]
+
+
+def _find(target: RangeFinite, synapse: RangeFinite, total: SumText) -> list[str]:
+    """Return the function that looks for values that are not finite, of targets and synapses."""
+    some = next((one for one in (target, synapse) if one.names), None)
+    if some is None:
+        return []
+    start = f"nd_start_{total.access.name}"
+    first = f"const long long nd_first = {start}[nd_begin / ND_LANES];"
+    last = f"const long long nd_last = {start}[(nd_end + ND_LANES - 1) / ND_LANES];"
+    places = synapse.find("nd_first", "nd_last")
+    return finding(some.record(), target.find(), [*total.storage(), first, last, *places])
 
 
 def _pass(
@@ -45,12 +69,15 @@ def _pass(
 ) -> list[str]:
     """Return the loop that reads, sums and advances the synapses of one tile's targets."""
     at, name = "nd_p + nd_l", total.access.name
+    synapse.place = at
     live = f"(nd_j < nd_degree_{name}[nd_slice * ND_LANES + nd_l])"
     lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
     loop = (
         f"for (long long nd_p = nd_start_{name}[nd_slice], nd_j = 0; "
         f"nd_p < nd_start_{name}[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)"
     )
+
+    finite = RangeFinite(synapse)
 
     def over_synapses() -> list[str]:
         one = synapse.output(total.access.variable)
@@ -63,7 +90,8 @@ def _pass(
         else:
             head = f"for (int substep = 0; substep < {synapse.spec.substeps}; ++substep)"
             body += block(head, synapse.mathematics())
-        return block(loop, ["ND_SIMD", *block(lane, [*body, *synapse.store(at)])])
+        whole = block(lane, [*body, *synapse.store(at), *finite.add()])
+        return block(loop, [finite.simd, *whole])
 
     slices = [
         "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",

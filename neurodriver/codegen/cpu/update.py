@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...model.text import block
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
+from ..finite import RangeFinite, finding
 from ..kernel import Arguments, Kernel
 from .events import delivery_lines, sum_text
 from .sums import SumText, tile_sums, variants
@@ -49,9 +50,11 @@ def update_kernel(spec: KernelSpec) -> Kernel:
         tile += variants(sums, lambda: tile_update(component, sums))
     tile += [line for s in sums for line in s.after_tile()]
     tile += component.write_events()
+    finite = RangeFinite(component)
     once = component.constants(), component.initial()
-    body = [*head, *block(TILES, tile)]
-    return finish(spec.model.__name__, arguments, once, body, delivery_lines(sums))
+    body = [*head, *finite.begin(), *block(TILES, tile), *finite.end()]
+    find = finding(finite.record(), finite.find()) if finite.names else []
+    return finish(spec.model.__name__, arguments, once, body, delivery_lines(sums), find)
 
 
 def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
@@ -64,15 +67,16 @@ def tile_update(component: ComponentText, sums: list[SumText]) -> list[str]:
     """Return the loop over the components of one tile."""
     at = "nd_t + nd_i"
     if component.spec.substeps == 1:
+        finite = RangeFinite(component)
         body = [
             *component.numbers_of(at),
             *tile_inputs(sums, at),
             *component.load_states(at),
             "const int substep = 0;",
         ]
-        body += ["(void)substep;", *component.mathematics(), *component.store(at)]
+        body += ["(void)substep;", *component.mathematics(), *component.store(at), *finite.add()]
         body += [line for s in sums for line in s.after()]
-        return ["ND_SIMD", *block(_LOOP, body)]
+        return [finite.simd, *block(_LOOP, body)]
     return tile_substeps(component, sums)
 
 
@@ -100,8 +104,9 @@ def tile_substeps(
     inner = [*given, *load, *totals, *component.mathematics(), *keep]
     head = f"for (int substep = 0; substep < {component.spec.substeps}; ++substep)"
     lines += block(head, [*body, "ND_SIMD", *block(loop, inner)])
-    final = [*component.numbers_of(at), *load, *component.store(at)]
-    return [*lines, "ND_SIMD", *block(loop, final)]
+    finite = RangeFinite(component)
+    final = [*component.numbers_of(at), *load, *component.store(at), *finite.add()]
+    return [*lines, finite.simd, *block(loop, final)]
 
 
 def tile_inputs(sums: list[SumText], at: str) -> list[str]:
@@ -117,12 +122,14 @@ def finish(
     once: tuple[list[str], list[str]],
     body: list[str],
     deliver: list[str] | None = None,
+    find: list[str] | None = None,
 ) -> Kernel:
     """Return the kernel with its functions: constants and initial outputs, then the update.
 
-    With ``deliver``, one more comes before each update, for the spikes that are due.
+    With ``deliver``, one more comes before each update, for the spikes that are due. ``find`` is a
+    function that the update calls.
     """
-    update = block(_SIGNATURE, body)
+    update = [*(find or []), *block(_SIGNATURE, body)]
     if deliver:
         update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deliver"), deliver)]
     return replace(finish_with(name, arguments, once, update), delivers=bool(deliver))

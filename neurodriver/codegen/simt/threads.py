@@ -17,6 +17,7 @@ from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from ..cpu.update import finish_with
+from ..finite import ThreadFinite
 from ..kernel import Arguments, Kernel
 from .spike_delivery import SlotText
 from .thread_draws import ThreadDraws
@@ -56,6 +57,7 @@ class ThreadText:
         self.arguments = Arguments()
         self.component = ComponentText(spec, self.arguments)
         self.component.translator.division = DIVISION
+        self.component.place, self.component.live = "nd_at", "nd_live[nd_i]"
         self.model = spec.model
         self.sums = [
             (SlotText if spec.gathers[a.name].form == "fanout" else SumText)(self.component, a)
@@ -193,7 +195,9 @@ class ThreadText:
         found = [line for e in self.events for line in e.find()]
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
-        return [*lines, *[line for r in self.reads for line in r.next()]]
+        lines += [line for r in self.reads for line in r.next()]
+        test = ThreadFinite(c).lines()  # last: while stores are on their way
+        return [*lines, *(each([*given, *test]) if test else [])]
 
     def record_window(self) -> list[str]:
         """Return what is done between the barriers of a window that began with step ``nd_k``."""

@@ -1,0 +1,32 @@
+"""``HostFindings``: what kernels have written about their values, in the memory of the host."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...plan.diagnostics import FAULT, PRINTED, words_used
+from ..memory import MemoryManager
+
+
+class HostFindings:
+    """The rows of ``plan.diagnostics`` in host memory.
+
+    Parameters
+    ----------
+    memory : MemoryManager
+    """
+
+    def __init__(self, memory: MemoryManager) -> None:
+        self._memory = memory
+
+    def fault(self) -> NDArray[np.int64]:
+        """Return the record of the first value that is not finite."""
+        return self._memory.array(FAULT)
+
+    def printed(self) -> NDArray[np.int64]:
+        """Return what ``PRINT`` and ``ERROR`` have written; what comes next takes its place."""
+        words = self._memory.array(PRINTED)
+        used: NDArray[np.int64] = words[: words_used(words, len(words))].copy()
+        words[0] = 0
+        return used

@@ -1,0 +1,186 @@
+"""The test for values that are not finite, as lines of text.
+
+A sum minus itself is 0, unless a term is NaN or infinite (``test``). On a GPU each component tests
+its values like that. On a CPU that would cost a fifth of a light kernel, so there the processor's
+own flags are asked once a call of the kernel: arithmetic that makes an infinity or NaN of finite
+numbers sets one. Functions such as ``exp`` choose such results without arithmetic; kernels that
+call one add up the test of all components instead, which costs little beside the function. Only
+where a flag is set, or the sum is not 0, ``nd_find`` looks at the values one by one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..model.component import NDComponent
+from ..model.language import texts_of, used
+from ..model.text import block
+from ..model.words import FUNCTIONS
+from ..plan.arrays import Key, Kind, depth, width
+from ..plan.diagnostics import FAULT
+from ..plan.unit import KernelSpec
+from .component import ComponentText
+from .prints import number_of
+
+_NUMBER = r"\d+\.?\d*"
+_CONSTANT = re.compile(rf"(?:[^?:]*\?\s*{_NUMBER}\s*:\s*)*{_NUMBER}")
+_FLAGGED = ("sqrt", "fabs", "fmin", "fmax", "floor", "fma")
+"""Functions that set the processor's flags like arithmetic."""
+
+_GIVEN = "const nd_args *nd_a, long long nd_k, long long nd_begin, long long nd_end"
+
+
+def watched(model: type[NDComponent]) -> list[str]:
+    """Return what is tested: states and updated variables, in the order of the declaration.
+
+    A variable to which the mathematics assigns numbers alone, such as 0 and 1, is always finite.
+    """
+    names = [*model.states, *(v for v in model.updates if v not in model.states)]
+    exempt = {name for name, state in model.states.items() if state.infinite}
+    return [n for n in names if n not in exempt and not _only_numbers(model, n)]
+
+
+def _only_numbers(model: type[NDComponent], name: str) -> bool:
+    """Whether a variable is no state, and gets nothing but numbers."""
+    if name in model.states or name in model.outputs:
+        return False
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", model.update, flags=re.DOTALL)
+    given = re.findall(rf"\b{name}\b\s*([^\s\w]?=(?!=)|\+\+|--)([^;,]*)", text)
+    return all(sign == "=" and _CONSTANT.fullmatch(value.strip()) for sign, value in given)
+
+
+class FiniteText:
+    """Writes the test of one model; nothing where the program does not ask for it.
+
+    Parameters
+    ----------
+    component : ComponentText
+    """
+
+    def __init__(self, component: ComponentText) -> None:
+        self.component, self.spec = component, component.spec
+        self.all = watched(self.spec.model) if self.spec.watch.finite else []
+        states = self.spec.model.states
+        self.names = [n for n in self.all if n in states or n in self.spec.published]
+
+    def record(self) -> list[str]:
+        """Declare where the first value is recorded."""
+        return [f"long long *nd_fault = {self.component.arguments.pointer(FAULT, 'long long')};"]
+
+    def test(self) -> str:
+        """Return an expression that is 0 unless a value of the component is not finite."""
+        states = self.spec.model.states
+        values = [n if n in states else f"({self.component.output(n)})" for n in self.names]
+        return f"nd_not_finite({' + '.join(values)})"
+
+    def row(self, name: str, step: str) -> str:
+        """Return the expression of a group's values in the row of a step."""
+        a, spec = self.component.arguments, self.spec
+        shape = f"{a.integer(depth(name))}, {a.integer(width(name))}"
+        own = a.integer(spec.segment(name, "start"))
+        return f"(nd_row({a.pointer(spec.ring(name), 'real')}, {step}, {shape}) + {own})"
+
+    def recording(self, name: str, at: str, now: str) -> str:
+        """Return the call that records a value if it is not finite.
+
+        The value of the step before goes with it where a row still holds it.
+        """
+        a, spec = self.component.arguments, self.spec
+        component = number_of(spec, a, at)
+        before = "0"
+        if rowed := name in spec.published and name not in spec.unseen:
+            before = f"(double){self.row(name, 'nd_k')}[{at}]"
+        given = f"{self.all.index(name)}, {int(rowed)}, {before}, (double)({now})"
+        return f"nd_record_first(nd_fault, nd_k, {component}, {given});"
+
+
+class RangeFinite(FiniteText):
+    """The test of one call of a kernel, on a CPU.
+
+    Parameters
+    ----------
+    component : ComponentText
+    """
+
+    @property
+    def sums(self) -> bool:
+        """Whether the test is summed, as the processor's flags do not show all."""
+        return bool(self.names) and _silent(self.spec)
+
+    @property
+    def simd(self) -> str:
+        """What stands before the loop over components."""
+        return "ND_SIMD_SUM" if self.sums else "ND_SIMD"
+
+    def begin(self) -> list[str]:
+        """Declare the sum."""
+        return ["real nd_odd = 0;"] if self.sums else []
+
+    def add(self) -> list[str]:
+        """Add the test of one component."""
+        return [f"nd_odd += {self.test()};"] if self.sums else []
+
+    def end(self) -> list[str]:
+        """Return what comes last in a call of the kernel."""
+        if not self.names:
+            return []
+        always = self.component.arguments.integer(infinite_constants(self.spec))
+        found = "!(nd_odd == 0)" if self.sums else f"nd_flag_set() || {always}"
+        return [f"if (__builtin_expect({found}, 0)) nd_find(nd_a, nd_k, nd_begin, nd_end);"]
+
+    def find(self, begin: str = "nd_begin", end: str = "nd_end") -> list[str]:
+        """Return the loop over components that records the values that are not finite."""
+        lines = []
+        for name in self.names:
+            if name in self.spec.published:
+                values = self.row(name, "nd_k + 1")
+            else:
+                values = self.component.arguments.pointer(self.spec.key(Kind.STATE, name))
+            lines += block("", [
+                f"const real *nd_values = {values};",
+                *block(f"if (nd_any_not_finite(nd_values, {begin}, {end}))", block(
+                    f"for (long long nd_c = {begin}; nd_c < {end}; ++nd_c)",
+                    [self.recording(name, "nd_c", "nd_values[nd_c]")],
+                )),
+            ])  # fmt: skip
+        return lines
+
+
+class ThreadFinite(FiniteText):
+    """The test of one component, on a GPU.
+
+    Parameters
+    ----------
+    component : ComponentText
+    """
+
+    def lines(self) -> list[str]:
+        """Return the test of component ``nd_at``."""
+        if not self.names:
+            return []
+        states = self.spec.model.states
+        values = {n: n if n in states else self.component.output(n) for n in self.names}
+        calls = [self.recording(name, "nd_at", value) for name, value in values.items()]
+        odd = f"nd_live[nd_i] && !({self.test()} == 0)"
+        return block(f"if ({odd})", [*self.record(), *calls])
+
+
+def finding(*parts: list[str]) -> list[str]:
+    """Return the function ``nd_find`` of a kernel, which has these lines; none without lines."""
+    lines = [line for part in parts for line in part]
+    return [*block(f"ND_RARE void nd_find({_GIVEN})", lines), ""] if lines else []
+
+
+def infinite_constants(spec: KernelSpec) -> Key:
+    """Return the key of an integer that is not 0 where constants are not finite.
+
+    Arithmetic with them sets no flag, so the values are looked at after each step.
+    """
+    return spec.key(Kind.SIZE, "infinite constants")
+
+
+def _silent(spec: KernelSpec) -> bool:
+    """Whether a kernel calls functions that choose results which are not finite."""
+    functions = [name for name in FUNCTIONS if name not in _FLAGGED]
+    texts = [*texts_of(spec.model).values(), *(a.each for a in spec.model.accesses)]
+    return bool(used(functions, texts)) or spec.model.sub_units is not None
