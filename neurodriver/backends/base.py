@@ -88,13 +88,13 @@ class Backend(Protocol):
         """Advance up to ``steps`` steps from step ``first``; return how many were done."""
         ...
 
-    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.
 
         Returns
         -------
-        steps : (n,) int64
-            Counted from the first step of the call.
+        steps : (n,) int32 or int64
+            Counted from the first step of the call; hold until the next call.
         columns : (n,) int32
         """
         ...

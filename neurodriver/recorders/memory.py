@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..errors import RecordingError, near
 from .base import Block, Recorder, RecordingPlan
+from .event_memory import EventMemory
 
 Array = npt.NDArray[Any]
 
@@ -39,6 +40,7 @@ class MemoryRecorder(Recorder):
         self._closed_plan: RecordingPlan | None = None
         self._whole: dict[str, Array] = {}
         self._parts: dict[str, list[Any]] = {}
+        self._events: dict[str, EventMemory] = {}
 
     def get(self, variable: str) -> Any:
         """Return the data of one variable: an array (rows, n), or the dict of events.
@@ -75,7 +77,8 @@ class MemoryRecorder(Recorder):
 
     def _open(self, plan: RecordingPlan) -> None:
         self.output, self._closed_plan = {}, None
-        self._parts = {c.variable: [] for c in plan.columns}
+        self._parts = {c.variable: [] for c in plan.dense}
+        self._events = {c.variable: EventMemory() for c in plan.events}
         self._whole = {}
         if plan.rows is not None:  # pages of np.empty take memory only when they are written
             shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
@@ -93,17 +96,15 @@ class MemoryRecorder(Recorder):
             elif values.ctypes.data != place.ctypes.data or not rows:  # else they are there already
                 place[...] = values
         for variable, events in block.events.items():
-            self._parts[variable].append(events)
+            self._events[variable].append(*events)
 
     def _close(self) -> None:
         plan = self.plan
         for columns in plan.columns:
-            name, parts = columns.variable, self._parts.pop(columns.variable)
-            data: Any
+            name, data = columns.variable, None
+            parts = self._parts.pop(name, [])
             if columns.events:
-                times, indices = ([part[i] for part in parts] for i in (0, 1))
-                time = np.concatenate([np.empty(0), *times])
-                data = {"time": time, "index": np.concatenate([np.empty(0, np.int32), *indices])}
+                data = self._events.pop(name).whole()
             elif name in self._whole:
                 data = _trimmed(self._whole.pop(name), self._progress.rows)
             else:

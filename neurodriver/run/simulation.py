@@ -34,6 +34,10 @@ from .in_flight import CallsInFlight
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
 
+AHEAD_SECONDS, LAST_SECONDS = 0.004, 0.0002
+"""Length of a call that begins before the one before has completed, and of the last one of some
+steps: the host takes what a call has recorded while the next one runs."""
+
 _BUFFER = 16 << 20
 """Bytes of rows of one call: what is written soon after is still in a cache."""
 
@@ -149,6 +153,7 @@ class Simulation:
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
+        self._left = 0  # steps of an advance
         self._failed: Recorder | None = None
         self.started = self._ended = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -210,7 +215,8 @@ class Simulation:
             raise NeurodriverError("LPU: the recordings are closed; make a new LPU to run again")
         end = self.step + steps
         while self.step < end:
-            limit = min(end - self.step, self.chunk())
+            self._left = end - self.step
+            limit = min(self._left, self.chunk())
             if self.exchange is not None:
                 limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
@@ -231,7 +237,9 @@ class Simulation:
         for _, feed in self._feeds:
             limit = min(limit, feed.recorder.longest(self.step) or limit)
         seconds = self.calls.seconds_per_step
-        wanted = CALL_SECONDS / seconds if seconds else 16
+        wanted = (AHEAD_SECONDS if self.calls.ahead else CALL_SECONDS) / seconds if seconds else 16
+        if self.calls.ahead and seconds:  # what is left to do when the device is done is little
+            limit = min(limit, max(self._left // 2, int(LAST_SECONDS / seconds)))
         return max(1, min(int(wanted), limit))
 
     def _call(self, steps: int) -> int:

@@ -266,11 +266,6 @@ class ChunkRecords:
         if self._size:
             self._device.receive(self._host.room(0), self._there.room(0), self._size, beside)
 
-    def clear(self) -> None:
-        """Begin to set all to zero."""
-        if self._size:
-            self._device.clear(self._there.room(0), self._size)
-
     def here(self, address: int) -> int:
         """Return where the host finds what the device has at an address."""
         return self._host.room(0) + address - self._there.room(0)
