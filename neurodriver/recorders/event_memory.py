@@ -1,55 +1,69 @@
-"""``EventMemory``: the events of one variable in two arrays that grow."""
+"""``EventMemory``: the events of one variable, in arrays that are filled block after block."""
 
 from __future__ import annotations
-
-import threading
 
 import numpy as np
 import numpy.typing as npt
 
-Events = dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int32]]
-"""``time`` in s and ``index``."""
+_FIRST = 1 << 25
+"""Events of the first piece at most. Its pages take memory only when they are written, and large
+arrays have large pages, which are faster to get."""
 
-_FIRST = 1 << 20
-"""Events for which there is room at first. Pages of new arrays take memory only when they are
-written, and large arrays have large pages, which are faster to get."""
+Events = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
+"""Times and column indices."""
 
 
 class EventMemory:
-    """Keeps times and column indices of events, block after block.
+    """Keeps times and column indices of events.
 
-    The arrays are enlarged where they stand, or moved page by page; no event is copied again. So
-    nobody else may hold them before the end. One thread may append while another one reads.
+    No event is copied again, unless there are more than fit into the first piece. One thread may
+    append while another one reads.
+
+    Parameters
+    ----------
+    most : int, optional
+        How many events there can be, if that is known.
     """
 
-    def __init__(self) -> None:
-        self._count, self._lock = 0, threading.Lock()
-        self._time, self._index = np.empty(_FIRST), np.empty(_FIRST, np.int32)
+    def __init__(self, most: int | None = None) -> None:
+        first = _piece(_FIRST if most is None else min(most, _FIRST))
+        # pieces, and events of each; replaced as a whole, for other threads
+        self._held: list[tuple[Events, int]] = [(first, 0)]
 
     def append(self, time: npt.NDArray[np.float64], index: npt.NDArray[np.int32]) -> None:
         """Copy the next events."""
-        end = self._count + len(time)
-        if end > len(self._time):
-            with self._lock:
-                self._resize(2 * end)
-        self._time[self._count : end] = time
-        self._index[self._count : end] = index
-        self._count = end
+        *before, (piece, begin) = self._held
+        new = len(time)
+        if begin + new > len(piece[0]):
+            before = self._held
+            piece, begin = _piece(max(2 * len(piece[0]), new)), 0
+        piece[0][begin : begin + new] = time
+        piece[1][begin : begin + new] = index
+        self._held = [*before, (piece, begin + new)]
 
     def so_far(self) -> Events:
-        """Return a copy of all events."""
-        with self._lock:
-            count = self._count
-            return {"time": self._time[:count].copy(), "index": self._index[:count].copy()}
+        """Return times and indices of all events; a copy where they lie in several pieces."""
+        some = [(time[:n], index[:n]) for (time, index), n in self._held]
+        if len(some) == 1:
+            return some[0]
+        return np.concatenate([t for t, _ in some]), np.concatenate([i for _, i in some])
 
     def whole(self) -> Events:
-        """Return all events as ``time`` and ``index``; the memory that they do not need is freed.
+        """Return what `so_far` does, and free what it does not need; no event may follow."""
+        if len(self._held) > 1:
+            return self.so_far()
+        ((piece, count),) = self._held
+        for one in piece:  # gives back the pages that hold nothing; what lies here stays
+            one.resize(count, refcheck=False)
+        return piece
 
-        Nothing can be appended afterwards.
-        """
-        self._resize(self._count)
-        return {"time": self._time, "index": self._index}
 
-    def _resize(self, room: int) -> None:
-        for one in (self._time, self._index):
-            one.resize(room, refcheck=False)
+def _piece(events: int) -> Events:
+    """Return arrays of so many elements, or of fewer where there is no address space for them."""
+    while True:
+        try:
+            return np.empty(events), np.empty(events, np.int32)
+        except MemoryError:
+            if events < 1 << 20:
+                raise
+            events //= 2

@@ -78,7 +78,10 @@ class MemoryRecorder(Recorder):
     def _open(self, plan: RecordingPlan) -> None:
         self.output, self._closed_plan = {}, None
         self._parts = {c.variable: [] for c in plan.dense}
-        self._events = {c.variable: EventMemory() for c in plan.events}
+        self._events = {
+            c.variable: EventMemory(None if plan.steps is None else plan.steps * len(c.uids))
+            for c in plan.events
+        }
         self._whole = {}
         if plan.rows is not None:  # pages of np.empty take memory only when they are written
             shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
@@ -101,10 +104,10 @@ class MemoryRecorder(Recorder):
     def _close(self) -> None:
         plan = self.plan
         for columns in plan.columns:
-            name, data = columns.variable, None
-            parts = self._parts.pop(name, [])
+            name, parts = columns.variable, self._parts.pop(columns.variable, [])
+            data: Any
             if columns.events:
-                data = self._events.pop(name).whole()
+                data = dict(zip(("time", "index"), self._events.pop(name).whole(), strict=True))
             elif name in self._whole:
                 data = _trimmed(self._whole.pop(name), self._progress.rows)
             else:

@@ -154,9 +154,7 @@ def test_events_are_entered_into_rows(dtype: str, begin: int) -> None:
 @given(st.lists(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1,
                          max_size=9), min_size=1, max_size=5),
        st.sampled_from([2, 4]), st.sampled_from([0, 1]))  # fmt: skip
-def test_the_actions_of_events(
-    given_chunks: list[list[list[int]]], depth: int, back: int
-) -> None:
+def test_the_actions_of_events(given_chunks: list[list[list[int]]], depth: int, back: int) -> None:
     """Rows of the inputs hold the events of their step, and zeros elsewhere."""
     ring = Ring("spike_state", depth, VariableKind.EVENT)
     ring.add("inputs", 3)

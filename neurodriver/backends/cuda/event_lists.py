@@ -31,33 +31,43 @@ _ALIGNMENT = 256
 
 
 class _List:
-    """The memory of one list, on the device and on the host."""
+    """The memory of one list, on the device and on the host.
+
+    Attributes
+    ----------
+    room : int
+        Events at most.
+    """
 
     def __init__(self, device: Device) -> None:
+        self._device, self.room = device, 0
         self._there, self._here = Growing(device), Growing(device, pinned=True)
-        self._room = 0
+        self.make_room(_FIRST)
 
-    def room(self, events: int = _FIRST) -> tuple[int, int]:
-        """Return for how many events there is room, and where; what was there may be lost."""
-        if events > self._room:
-            self._room = max(events + events // 4, _FIRST)
-        return self._room, self._there.room(8 * self._room)
+    def make_room(self, events: int) -> None:
+        """Make room for so many events and some more; what was there is lost."""
+        self.room = room = max(events + events // 4, _FIRST)
+        self._there.room(8 * room)
+        self._lists = at(self._here.room(8 * room), (2, room), np.int32)
 
-    def receive(self, device: Device, events: int) -> None:
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Where the device lists steps and columns."""
+        there = self._there.room(0)
+        return there, there + 4 * self.room
+
+    def receive(self, events: int) -> None:
         """Begin to copy so many events to the host."""
-        room, there = self.room()
-        here = self._here.room(8 * room)
-        for start in (0, 4 * room):
-            device.receive(here + start, there + start, 4 * events, beside=True)
+        here = self._here.room(0)
+        for to, there in zip((here, here + 4 * self.room), self.addresses, strict=True):
+            self._device.receive(to, there, 4 * events, beside=True)
 
     def found(self, events: int) -> EventList:
         """Return what has been copied; the steps hold until the next call."""
-        room, _ = self.room()
-        here = self._here.room(8 * room)
-        columns = at(here + 4 * room, (events,), np.int32)
-        return at(here, (events,), np.int32), columns.copy()
+        return self._lists[0, :events], self._lists[1, :events].copy()
 
     def free(self) -> None:
+        """Give the memory back."""
         self._there.free()
         self._here.free()
 
@@ -122,15 +132,15 @@ class EventLists:
     def fetch(self) -> None:
         """Copy the lists to the host, whose numbers are there."""
         numbers = self._found_numbers()
-        late = [i for i, n in enumerate(numbers) if n > self._lists[i].room()[0]]
+        late = [i for i, n in enumerate(numbers) if n > self._lists[i].room]
         for i in late:
-            self._lists[i].room(numbers[i])
+            self._lists[i].make_room(numbers[i])
             self._begin_list(i)
         if late:
             self._device.wait()
         for one, events in zip(self._lists, numbers, strict=False):
             if events:
-                one.receive(self._device, events)
+                one.receive(events)
         if any(numbers):
             self._device.drain.synchronize()
 
@@ -156,15 +166,17 @@ class EventLists:
 
     def _begin_list(self, number: int) -> None:
         row = self._rows[number]
-        room, there = self._lists[number].room()
+        mine = self._lists[number]
         bits = self._bits.room(0) + self._starts[number]
         counts, total = self._counts_of(number), self._counts_of(-1) + 8 * number
-        values = bits, row * self._steps, row, counts, room, there, there + 4 * room, total
+        values = bits, row * self._steps, row, counts, mine.room, *mine.addresses, total
         launch(self._device, self._list, self._blocks, THREADS, values, _LIST_TYPES)
 
     def free(self) -> None:
         """Give the memory back."""
-        for one in (self._bits, self._counts, self._numbers, *self._lists):
+        for memory in (self._bits, self._counts, self._numbers):
+            memory.free()
+        for one in self._lists:
             one.free()
 
 
@@ -180,6 +192,7 @@ class EnteredEvents:
 
     def __init__(self, device: Device, code: Loaded) -> None:
         self._device, self._function = device, code.function("nd_enter_events")
+        self._blocks = _BLOCKS * device.processors
         self._host, self._there = Growing(device, pinned=True), Growing(device)
 
     def enter(self, chunk: EventChunk, table: int) -> None:
@@ -207,8 +220,7 @@ class EnteredEvents:
         self._device.send(there, here, size)
         self._device.clear(table, used * chunk.count * chunk.value.itemsize)
         values = (*(there + begin for begin in begins), table, chunk.count, steps)
-        blocks = min(steps, _BLOCKS * self._device.processors)
-        launch(self._device, self._function, blocks, THREADS, values, _ENTER_TYPES)
+        launch(self._device, self._function, self._blocks, THREADS, values, _ENTER_TYPES)
 
     def free(self) -> None:
         """Give the memory back."""

@@ -1,7 +1,7 @@
 """The stages of a chunk of steps on a device: one object for each input, recorder and export.
 
-* ``InputStage`` brings the values or the events of an input to the device, and says for each step which row of
-  them is injected.
+* ``InputStage`` brings the values or the events of an input to the device, and says for each step
+  which row of them is injected.
 * ``ProbeStage`` returns recorded rows to the host.
 * ``EventStage`` tells the kernel where to note events, as bits.
 """

@@ -77,7 +77,7 @@ class Staging:
         rows = sum(stage.row_bytes for stage in self._probes)
         bits = sum(4 * stage.words for stage in self._events)
         most = [_CHUNK // rows] if rows else []
-        self.longest = max(1, min([*most, _BITS // bits if bits else 1 << 24]))
+        self.longest: int = max(1, min([*most, _BITS // bits if bits else 1 << 24]))
 
     def most(self, steps: int) -> int:
         """Return how many of the steps whose inputs are there fit into one call."""
@@ -91,10 +91,10 @@ class Staging:
         tables = self._tables
         self._twins.forget()
         moved = tables.room(steps)
-        for i, stage in enumerate(self._inputs):
-            if stage.order(first, steps) or moved:
-                tables.put_actions(i, stage.actions)
-            tables.put(0, i, stage.bring(tables.actions_at(i)))
+        for i, given in enumerate(self._inputs):
+            if given.order(first, steps) or moved:
+                tables.put_actions(i, given.actions)
+            tables.put(0, i, given.bring(tables.actions_at(i)))
         copied = [(1, i, one) for i, one in enumerate(self._probes)]
         copied += [(3, i, one) for i, one in enumerate(self.exports)]
         sizes = [stage.expect(first, steps) for _, _, stage in copied]
@@ -115,6 +115,10 @@ class Staging:
 
     def free(self) -> None:
         """Give the memory back."""
-        for stage in (*self._inputs, *self._probes, *self._events, *self.exports):
+        for given in self._inputs:
+            given.free()
+        for stage in (*self._probes, *self.exports):
             stage.free()
+        for events in self._events:
+            events.free()
         self._tables.free()
