@@ -189,7 +189,7 @@ class EmulatedDevice:
         self.copies: list[tuple[str, int]] = []
         self.units: Callable[[int, int, int, int], None]
         self.stream = Stream()
-        self.drain = Stream(self.stream)
+        self.drain, self.lists = Stream(self.stream), Stream(self.stream)
         self.queue = self.stream.work
         self.cuda = SimpleNamespace(
             mem_alloc=self.allocate,
@@ -253,6 +253,12 @@ class EmulatedDevice:
         self.copies.append(("from", size))
         work = self.drain.work if beside else self.stream.work
         work.append(lambda: ct.memmove(target, address, size))
+
+    def receive_list(self, target: int, address: int, size: int) -> None:
+        assert self._within(address, size, self.blocks)
+        assert self._within(target, size, self.locked)
+        self.copies.append(("from", size))
+        self.lists.work.append(lambda: ct.memmove(target, address, size))
 
     def clear(self, address: int, size: int) -> None:
         assert self._within(address, size, self.blocks)

@@ -127,7 +127,15 @@ class Gated(Backend, Protocol):
 
 @runtime_checkable
 class Ahead(Backend, Protocol):
-    """A backend that can begin a call before the rows of the last one are here."""
+    """A backend that can begin a call before the rows of the last one are here.
+
+    Attributes
+    ----------
+    device_seconds : float
+        What the completed calls took, without the host.
+    """
+
+    device_seconds: float
 
     @property
     def completed(self) -> int:

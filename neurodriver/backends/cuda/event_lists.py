@@ -60,7 +60,7 @@ class _List:
         """Begin to copy so many events to the host."""
         here = self._here.room(0)
         for to, there in zip((here, here + 4 * self.room), self.addresses, strict=True):
-            self._device.receive(to, there, 4 * events, beside=True)
+            self._device.receive_list(to, there, 4 * events)
 
     def found(self, events: int) -> EventList:
         """Return what has been copied; the steps hold until the next call."""
@@ -142,7 +142,7 @@ class EventLists:
             if events:
                 one.receive(events)
         if any(numbers):
-            self._device.drain.synchronize()
+            self._device.lists.synchronize()
 
     def found(self, steps: int) -> list[EventList]:
         """Return the events of each table in the first ``steps`` steps, by step, then by column."""
