@@ -147,6 +147,9 @@ class Input(ABC):
         """Return the bytes that one step of values may take."""
         return sum(len(uids) for _, uids in self.targets) * self.dtype.itemsize
 
+    def draw_ahead(self) -> None:  # noqa: B027  (most inputs have no random numbers)
+        """Draw random numbers in threads, before they are asked for: cores are idle."""
+
     def begin_run(self, steps: int | None) -> None:  # noqa: B027  (most inputs have nothing to do)
         """Begin a run of ``steps`` steps, or of unknown length; the LPU is built by now."""
 

@@ -27,6 +27,9 @@ from .trains import SELDOM, Trains
 MOST_EVENTS = 500.0
 """Largest mean number of events of one uid in one step."""
 
+_MANY_EVENTS = 10.0
+"""Events a step from which threads that draw them are worth their trouble."""
+
 
 class _RandomInput(Input):
     """What random inputs have in common: seed, span, and rows drawn for the steps within."""
@@ -106,6 +109,10 @@ class _TrainInput(_RandomInput):
         if not self._as_events:
             return super().row_bytes()
         return 8 + math.ceil(self._mean_events * (4 + self.dtype.itemsize))
+
+    def draw_ahead(self) -> None:
+        if self._as_events and self._mean_events > _MANY_EVENTS:
+            self._trains.draw_ahead()
 
     def _events(self, first: int, steps: int) -> EventChunk:
         """Return the events of all uids."""

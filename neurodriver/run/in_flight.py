@@ -52,7 +52,9 @@ class CallsInFlight:
             self.ahead = backend
         self.seconds_per_step = 0.0
         self._calls: list[_Call] = []
-        self._completed = self._spent = 0.0  # when the last call did; seconds of a device until then
+        self._completed = self._spent = (
+            0.0  # when the last call did; seconds of a device until then
+        )
 
     def begin(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps, or begin to; return how many."""

@@ -151,6 +151,9 @@ class Simulation:
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
         feeds = [feed for _, feed in self._feeds]
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
+        if self.calls.ahead:
+            for _, one in inputs:
+                one.draw_ahead()
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         self._longest = min(self._inputs.longest, max(1, _BUFFER // size) if size else 1 << 30)
         self._left = 0  # steps of an advance

@@ -7,6 +7,7 @@ input go to the device as lists, and it enters them into rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +106,7 @@ class EventLists:
         self._rows, self._steps = list(rows), steps
         self._lists += [_List(self._device) for _ in rows[len(self._lists) :]]
         sizes = (-(-4 * row * steps // _ALIGNMENT) * _ALIGNMENT for row in rows)
-        *self._starts, self._size = np.cumsum([0, *sizes]).tolist()
+        *self._starts, self._size = accumulate(sizes, initial=0)
         base = self._bits.room(self._size)
         return [base + start for start in self._starts]
 
@@ -212,8 +213,8 @@ class EnteredEvents:
             return
         parts = (chunk.begin - chunk.begin[0], rows, chunk.column[chunk.span],
                  chunk.value[chunk.span])  # fmt: skip
-        starts = np.cumsum([0, *(-(-one.nbytes // _ALIGNMENT) * _ALIGNMENT for one in parts)])
-        *begins, size = starts.tolist()
+        sizes = (-(-one.nbytes // _ALIGNMENT) * _ALIGNMENT for one in parts)
+        *begins, size = accumulate(sizes, initial=0)
         here, there = self._host.room(size), self._there.room(size)
         for one, begin in zip(parts, begins, strict=True):
             at(here + begin, one.shape, one.dtype)[...] = one
