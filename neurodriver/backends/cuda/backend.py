@@ -234,11 +234,7 @@ class CUDABackend:
             lane.events.begin_listing()
             lane.end.record(device.stream)
             self.twins.begin_receiving()
-            if beside:
-                device.drain.wait_for_event(lane.end)
-            lane.records.begin_receiving(beside)
-            lane.events.begin_receiving(beside)
-            lane.here.record(device.drain if beside else device.stream)
+            lane.begin_receiving(beside)
         self._staging.expect(lane)
         self._in_flight.append(lane)
         self._done += steps

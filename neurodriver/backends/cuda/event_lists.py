@@ -1,6 +1,6 @@
 """Events as lists, to and from a device.
 
-A device notes events as bits, lists them itself, and the host gets the lists. The events of an
+A device records events as bits, lists them itself, and the host gets the lists. The events of an
 input go to the device as lists, and it enters them into rows.
 """
 

@@ -3,7 +3,7 @@
 * ``InputStage`` brings the values or the events of an input to the device, and says for each step
   which row of them is injected.
 * ``ProbeStage`` returns recorded rows to the host.
-* ``EventStage`` tells the kernel where to note events, as bits.
+* ``EventStage`` holds where the kernel records events, as bits.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class ProbeStage:
 
 
 class EventStage:
-    """Events of one variable, which the kernel notes as bits.
+    """Events of one variable, which the kernel records as bits.
 
     Parameters
     ----------

@@ -36,6 +36,21 @@ class Lane:
         self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
 
+    def begin_receiving(self, beside: bool) -> None:
+        """Begin to copy rows and numbers of events to the host.
+
+        Parameters
+        ----------
+        beside : bool
+            While the next call runs.
+        """
+        device = self._device
+        if beside:
+            device.drain.wait_for_event(self.end)
+        self.records.begin_receiving(beside)
+        self.events.begin_receiving(beside)
+        self.here.record(device.drain if beside else device.stream)
+
     def free(self) -> None:
         """Give the memory back."""
         self.records.free()
