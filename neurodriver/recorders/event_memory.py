@@ -42,10 +42,8 @@ class EventMemory:
         self._held = [*before, (piece, begin + new)]
 
     def so_far(self) -> Events:
-        """Return times and indices of all events; a copy where they lie in several pieces."""
+        """Return a copy of times and indices of all events."""
         some = [(time[:n], index[:n]) for (time, index), n in self._held]
-        if len(some) == 1:
-            return some[0]
         return np.concatenate([t for t, _ in some]), np.concatenate([i for _, i in some])
 
     def whole(self) -> Events:
@@ -53,7 +51,7 @@ class EventMemory:
         if len(self._held) > 1:
             return self.so_far()
         ((piece, count),) = self._held
-        for one in piece:  # gives back the pages that hold nothing; what lies here stays
+        for one in piece:  # gives back the pages that hold nothing
             one.resize(count, refcheck=False)
         return piece
 
