@@ -69,7 +69,6 @@ setup(
         "neurodriver.codegen.simt": ["*.cuh"],
         "neurodriver.codegen.cpu": ["*.h"],
         "neurodriver.backends.cpu": ["*.cpp", "*.h"],
-        "neurodriver.backends.cuda": ["*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },
     install_requires=[

@@ -74,7 +74,8 @@ TABLE = (
 )
 """Cases that run on any backend, most with targets on the GPU."""
 
-COLUMNS = {"case": True, "us a step": True, "wall us": False, "float32 us": False,
+COLUMNS = {"case": True, "us a step": True, "wall us": False, "wall of device": False,
+           "float32 us": False,
            "ms a second": False, "spikes a second": False, "build s": False, "seconds": True,
            "peer": True, "ratio": True, "target": True, "met": False, "activity": False,
            "floor": True}  # fmt: skip

@@ -20,7 +20,7 @@ NEEDED = (
     "neurodriver/codegen/simt/device.cuh",
     "neurodriver/backends/cpu/runtime.cpp",
     "neurodriver/backends/cpu/runtime_plan.h",
-    "neurodriver/backends/cuda/bits.h",
+    "neurodriver/codegen/simt/event_lists.cuh",
     "neurodriver/components/axon_hillocks/leaky_iaf.py",
     "neurodriver/circuits/data/optic_lobe/types.csv",
     "neurodriver/py.typed",

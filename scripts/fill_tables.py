@@ -32,6 +32,7 @@ HEADS = {
     "us a step": "us per step",
     "float32 us": "us per step, float32",
     "wall us": "wall us per step",
+    "wall of device": "wall / device",
     "ms a second": "ms per simulated s",
     "spikes a second": "spikes per simulated s",
     "build s": "build, s",

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from neurodriver import Circuit, Connections, NDComponent, Parameter, State, StepInput
-from neurodriver.backends.cuda import backend, binding, executors, schedule
+from neurodriver.backends.cuda import backend, binding, event_lists, executors, schedule
 from neurodriver.backends.cuda import device as device_module
 from neurodriver.backends.cuda import timers as timers
 from neurodriver.backends.cuda.transfers import Tables, at
@@ -189,7 +189,7 @@ class EmulatedDevice:
         self.copies: list[tuple[str, int]] = []
         self.units: Callable[[int, int, int, int], None]
         self.stream = Stream()
-        self.drain = Stream(self.stream)
+        self.drain, self.lists = Stream(self.stream), Stream(self.stream)
         self.queue = self.stream.work
         self.cuda = SimpleNamespace(
             mem_alloc=self.allocate,
@@ -253,6 +253,12 @@ class EmulatedDevice:
         self.copies.append(("from", size))
         work = self.drain.work if beside else self.stream.work
         work.append(lambda: ct.memmove(target, address, size))
+
+    def receive_list(self, target: int, address: int, size: int) -> None:
+        assert self._within(address, size, self.blocks)
+        assert self._within(target, size, self.locked)
+        self.copies.append(("from", size))
+        self.lists.work.append(lambda: ct.memmove(target, address, size))
 
     def clear(self, address: int, size: int) -> None:
         assert self._within(address, size, self.blocks)
@@ -460,10 +466,50 @@ class Kernels:
             out[i // 32] = 0 if silent else int(here @ (1 << np.arange(len(here), dtype=np.int64)))
 
 
+def count_events(bits: int, words: int, counts: int) -> None:
+    """Leave the counts to the next kernel."""
+    at(counts, (1,), np.uint32)[0] = np.bitwise_count(at(bits, (words,), np.uint32)).sum()
+
+
+def list_events(
+    bits: int, words: int, row: int, counts: int, room: int, step: int, column: int, number: int
+) -> None:
+    """List events, as far as there is room."""
+    flat = at(bits, (words // row, row), np.uint32)
+    found = np.nonzero(np.unpackbits(flat.view(np.uint8), axis=1, bitorder="little"))
+    total = len(found[0])
+    assert total == at(counts, (1,), np.uint32)[0]
+    for where, values in zip((step, column), found, strict=True):
+        at(where, (min(total, room),), np.int32)[:] = values[:room]
+    at(number, (1,), np.int64)[0] = total
+
+
+def enter_events(
+    begin: int, rows: int, column: int, value: int, table: int, count: int, steps: int, kind: Any
+) -> None:
+    """Write the events of steps into their rows."""
+    ends, row = at(begin, (steps + 1,), np.int64), at(rows, (steps,), np.int32)
+    out = at(table, (int(row.max()) + 1, count), kind)
+    where = np.repeat(row, np.diff(ends)), at(column, (int(ends[-1]),), np.int32)
+    out[where] = at(value, (int(ends[-1]),), kind)
+
+
+LISTING: dict[str, Callable[..., None]] = {
+    "nd_count_events": count_events, "nd_list_events": list_events,
+}  # fmt: skip
+
+
 def _launch(
     device: Any, function: str, blocks: int, threads: int, values: Any, types: Any, *_: Any
 ) -> None:
     if function == "nd_once":
+        return
+    if function == "nd_enter_events":
+        kind = device.kernels.dtype
+        device.queue.append(lambda: enter_events(*values, kind=kind))
+        return
+    if function in LISTING:
+        device.queue.append(lambda: LISTING[function](*values))
         return
     items, offsets, first, last, end, parts = values[:6]
     device.copies.append(("launch", 0))
@@ -518,6 +564,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "compile_cubin", lambda text, arch: b"")
     monkeypatch.setattr(binding, "launch", _launch)
     monkeypatch.setattr(executors, "launch", _launch)
+    monkeypatch.setattr(event_lists, "launch", _launch)
     monkeypatch.setattr(timers, "_PEAKS", {})
     monkeypatch.setattr(timers, "copy_bandwidth", lambda nbytes, number: 1e12)
     monkeypatch.setattr(backend, "CUDABackend", EmulatedBackend)

@@ -110,13 +110,13 @@ class Backend(Protocol):
         """Advance up to ``steps`` steps from step ``first``; return how many were done."""
         ...
 
-    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.
 
         Returns
         -------
-        steps : (n,) int64
-            Counted from the first step of the call.
+        steps : (n,) int32 or int64
+            Counted from the first step of the call; hold until the next call.
         columns : (n,) int32
         """
         ...
@@ -149,7 +149,15 @@ class Gated(Backend, Protocol):
 
 @runtime_checkable
 class Ahead(Backend, Protocol):
-    """A backend that can begin a call before the rows of the last one are here."""
+    """A backend that can begin a call before the rows of the last one are here.
+
+    Attributes
+    ----------
+    device_seconds : float
+        What the completed calls took, without the host.
+    """
+
+    device_seconds: float
 
     @property
     def completed(self) -> int:

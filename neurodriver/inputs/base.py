@@ -159,6 +159,9 @@ class Input(ABC):
     def check(self) -> None:  # noqa: B027  (most inputs can always begin)
         """Raise an error where a run must not begin; nothing has been written then."""
 
+    def draw_ahead(self) -> None:  # noqa: B027  (most inputs have no random numbers)
+        """Draw random numbers in threads, before they are asked for: cores are idle."""
+
     def begin_run(self, steps: int | None) -> None:  # noqa: B027  (most inputs have nothing to do)
         """Begin a run of ``steps`` steps, or of unknown length; the LPU is built by now."""
 

@@ -28,6 +28,9 @@ from .trains import SELDOM, Trains
 MOST_EVENTS = 500.0
 """Largest mean number of events of one uid in one step."""
 
+_MANY_EVENTS = 10.0
+"""Events a step from which threads that draw them are worth their trouble."""
+
 
 class _RandomInput(Input):
     """What random inputs have in common: seed, span, and rows drawn for the steps within."""
@@ -93,16 +96,30 @@ class _TrainInput(_RandomInput):
         self._trains = Trains(self._draws, self._seldom, mean[self._seldom], single, self.dtype)
         self._each = self._draws.of(self._often)
         self._few = 8 * float(np.minimum(mean, 1.0).sum()) <= len(mean)
+        self._mean_events = float(mean.sum())
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
-        a, b = active_steps(first, steps, self.dt, self.start, self.stop)
-        if len(self._often) and not (self._few and len(self._seldom)):
+        if not self._as_events:
             return super().chunk(number, first, steps)
+        a, b = active_steps(first, steps, self.dt, self.start, self.stop)
         events = self._events(first + a, max(b - a, 1))
         begin = events.begin
         if b - a < steps:
             begin = np.pad(begin[: b - a + 1], (a, steps - b), mode="edge")
         return EventChunk(events.count, begin, events.column, events.value)
+
+    @property
+    def _as_events(self) -> bool:
+        return not len(self._often) or (self._few and len(self._seldom) > 0)
+
+    def row_bytes(self) -> int:
+        if not self._as_events:
+            return super().row_bytes()
+        return 8 + math.ceil(self._mean_events * (4 + self.dtype.itemsize))
+
+    def draw_ahead(self) -> None:
+        if self._as_events and self._mean_events > _MANY_EVENTS:
+            self._trains.draw_ahead()
 
     def _events(self, first: int, steps: int) -> EventChunk:
         """Return the events of all uids."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,21 +75,31 @@ class Trains:
         self._none = np.exp(-self._mean)
         # beyond: less than 2^-60
         self._most = (self._mean + 12 * np.sqrt(self._mean) + 30).astype(np.int64)
+        self._ahead: _Ahead | None = None
         self._known = self._draw(0, 0)
+
+    def draw_ahead(self) -> None:
+        """Draw the next blocks in threads from now on, before somebody asks for them."""
+        self._ahead = _Ahead(self)
 
     def events(self, first: int, steps: int, count: int) -> EventChunk:
         """Return the events of some steps from ``first`` on, among ``count`` columns."""
         low, high = first // BLOCK, -(-(first + steps) // BLOCK)
         if low < self._known.first or low >= self._known.end:
-            self._known = self._draw(low, high)
+            self._known = _joined(self._blocks(low, high))
         elif high > self._known.end:
-            self._known = _joined(self._known.part(low), self._draw(self._known.end, high))
+            late = self._blocks(self._known.end, high)
+            self._known = _joined([self._known.part(low), *late])
         known = self._known
         at = first - known.first * BLOCK
         return EventChunk(count, known.begin[at : at + steps + 1], known.column, known.value)
 
+    def _blocks(self, low: int, high: int) -> list[_Window]:
+        """Return the events of the blocks from ``low`` to ``high - 1``, in one piece or more."""
+        return [self._draw(low, high)] if self._ahead is None else self._ahead.blocks(low, high)
+
     def _draw(self, low: int, high: int) -> _Window:
-        """Return the events of the blocks from ``low`` to ``high - 1``."""
+        """Return the events of the blocks from ``low`` to ``high - 1``, drawn here."""
         blocks = high - low
         begin = np.zeros(blocks * BLOCK + 1, dtype=np.int64)
         wanted = float(self._mean.sum()) * blocks
@@ -101,10 +113,43 @@ class Trains:
             room *= 2
 
 
-def _joined(early: _Window, late: _Window) -> _Window:
+class _Ahead:
+    """Draws the blocks of trains in threads, and the next ones before they are asked for.
+
+    Parameters
+    ----------
+    trains : Trains
+    """
+
+    def __init__(self, trains: Trains) -> None:
+        self._trains = trains
+        threads = max(1, min(_MOST_THREADS, len(os.sched_getaffinity(0)) - 1))
+        self._pool = ThreadPoolExecutor(threads, "neurodriver-draws")
+        self._drawn: dict[int, Future[_Window]] = {}
+
+    def blocks(self, low: int, high: int) -> list[_Window]:
+        """Return the blocks from ``low`` to ``high - 1``, each by itself."""
+        for block in [one for one in self._drawn if one < low]:
+            self._drawn.pop(block).cancel()
+        for block in range(low, 2 * high - low + 1):
+            if block not in self._drawn:
+                self._drawn[block] = self._pool.submit(self._trains._draw, block, block + 1)
+        return [self._drawn[block].result() for block in range(low, high)]
+
+
+_MOST_THREADS = 8
+
+
+def _joined(windows: list[_Window]) -> _Window:
     """Return the events of blocks that follow each other."""
-    a, b = int(early.begin[0]), int(early.begin[-1])
-    begin = np.concatenate([early.begin[:-1] - a, late.begin + (b - a)])
-    end = int(late.begin[-1])
-    column = np.concatenate([early.column[a:b], late.column[:end]])
-    return _Window(early.first, begin, column, np.concatenate([early.value[a:b], late.value[:end]]))
+    spans = [slice(int(one.begin[0]), int(one.begin[-1])) for one in windows]
+    at, begins = 0, []
+    for one, span in zip(windows, spans, strict=True):
+        begins.append(one.begin[:-1] + (at - span.start))
+        at += span.stop - span.start
+    return _Window(
+        windows[0].first,
+        np.concatenate([*begins, [at]]),
+        np.concatenate([one.column[span] for one, span in zip(windows, spans, strict=True)]),
+        np.concatenate([one.value[span] for one, span in zip(windows, spans, strict=True)]),
+    )

@@ -12,6 +12,7 @@ from ..circuit.uids import Who
 from ..errors import RecordingError, near
 from ..results.recording import Recording
 from .base import Block, Columns, Progress, Recorder, RecordingPlan
+from .event_memory import EventMemory
 from .memory_source import MemorySource, MemoryVariable
 
 Array = npt.NDArray[Any]
@@ -47,6 +48,7 @@ class MemoryRecorder(Recorder):
         self._closed_plan: RecordingPlan | None = None
         self._whole: dict[str, Array] = {}
         self._parts: dict[str, list[Any]] = {}
+        self._events: dict[str, EventMemory] = {}
         self._stored = 0, 0  # rows and steps of all blocks taken so far
 
     @property
@@ -73,7 +75,7 @@ class MemoryRecorder(Recorder):
         if self._closed_plan is not None:
             return self.output[name]["data"]
         if columns.events:
-            time, index = _joined_events(list(self._parts[name]))
+            time, index = self._events[name].so_far()
             count = np.searchsorted(time, end - 0.5 * self.plan.dt)
             return {"time": time[:count], "index": index[:count]}
         if name in self._whole:
@@ -120,7 +122,8 @@ class MemoryRecorder(Recorder):
 
     def _open(self, plan: RecordingPlan) -> None:
         self.output, self._closed_plan, self._stored = {}, None, (0, 0)
-        self._parts = {c.variable: [] for c in plan.columns}
+        self._parts = {c.variable: [] for c in plan.dense}
+        self._events = {c.variable: _event_memory(plan, c) for c in plan.events}
         self._whole = {}
         if plan.rows is not None:  # pages of np.empty take memory only when they are written
             shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
@@ -133,7 +136,8 @@ class MemoryRecorder(Recorder):
         for columns in plan.columns:
             name, data = columns.variable, self.output.pop(columns.variable)["data"]
             if columns.events:
-                self._parts[name] = [(data["time"], data["index"])]
+                self._events[name] = _event_memory(plan, columns)
+                self._events[name].append(data["time"], data["index"])
             else:
                 self._keep(name, data, plan.rows)
         return self._progress
@@ -165,17 +169,16 @@ class MemoryRecorder(Recorder):
             elif values.ctypes.data != place.ctypes.data or not rows:  # else they are there already
                 place[...] = values
         for variable, events in block.events.items():
-            self._parts[variable].append(events)
+            self._events[variable].append(*events)
         self._stored = self._progress.rows + rows, block.step
 
     def _close(self) -> None:
         plan = self.plan
         for columns in plan.columns:
-            name, parts = columns.variable, self._parts.pop(columns.variable)
+            name, parts = columns.variable, self._parts.pop(columns.variable, [])
             data: Any
             if columns.events:
-                time, index = _joined_events(parts)
-                data = {"time": time, "index": index}
+                data = dict(zip(("time", "index"), self._events.pop(name).whole(), strict=True))
             elif name in self._whole:
                 data = self._whole.pop(name)[: self._progress.rows]
             else:
@@ -191,10 +194,6 @@ def _joined_rows(parts: list[Array], columns: Columns, plan: RecordingPlan) -> A
     return np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
 
 
-def _joined_events(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Return times and indices of all blocks."""
-    times, indices = ([part[i] for part in parts] for i in (0, 1))
-    return (
-        np.concatenate([np.empty(0), *times]),
-        np.concatenate([np.empty(0, np.int32), *indices]),
-    )
+def _event_memory(plan: RecordingPlan, columns: Columns) -> EventMemory:
+    """Return memory for the events of one variable."""
+    return EventMemory(None if plan.steps is None else plan.steps * len(columns.uids))

@@ -17,7 +17,7 @@ from ..recorders.base import Block, Columns, Recorder, RecordingPlan
 from .requests import recorded_columns
 from .spike_counts import SpikeCounts, Target
 
-EventPair = tuple[NDArray[np.int64], NDArray[np.int32]]
+EventPair = tuple[NDArray[np.integer], NDArray[np.int32]]
 """Steps and columns of events."""
 
 

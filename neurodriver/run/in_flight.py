@@ -38,7 +38,8 @@ class CallsInFlight:
     ahead : Ahead or None
         The backend, if it begins a call before the last one has completed.
     seconds_per_step : float
-        Of the last calls; 0 before the first one has completed.
+        Of the last calls, of the backend alone where it begins calls ahead; 0 before the first one
+        has completed.
     """
 
     def __init__(
@@ -51,7 +52,9 @@ class CallsInFlight:
             self.ahead = backend
         self.seconds_per_step = 0.0
         self._calls: list[_Call] = []
-        self._completed = 0.0  # when the last call did
+        self._completed = self._spent = (
+            0.0  # when the last call did; seconds of a device until then
+        )
 
     def begin(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps, or begin to; return how many."""
@@ -106,6 +109,9 @@ class CallsInFlight:
         """Return what each recorder gets of a call whose rows are here."""
         now = time.perf_counter()
         seconds = (now - max(call.begin, self._completed)) / call.steps
+        if self.ahead:
+            spent, self._spent = self._spent, self.ahead.device_seconds
+            seconds = (self._spent - spent) / call.steps
         before = self.seconds_per_step
         self.seconds_per_step = max(seconds, before / 8) if before else seconds
         self._completed = now

@@ -39,6 +39,10 @@ from .nonfinite import watching
 CALL_SECONDS = 0.03
 """Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
 
+AHEAD_SECONDS, LAST_SECONDS = 0.004, 0.0002
+"""Length of a call that begins before the one before has completed, and of the last one of some
+steps: the host takes what a call has recorded while the next one runs."""
+
 _BUFFER = 16 << 20
 """Bytes of rows of one call: what is written soon after is still in a cache."""
 
@@ -160,9 +164,13 @@ class Simulation:
         feeds = [feed for _, feed in self.feeds]
         waits = waits or self._findings.waits
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
+        if self.calls.ahead:
+            for _, one in inputs:
+                one.draw_ahead()
         size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
         most = min(self._inputs.longest, self._findings.longest)
         self._longest = min(most, max(1, _BUFFER // size) if size else 1 << 30)
+        self._left = 0  # steps of an advance
         self._failed: Recorder | None = None
         self.started = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -236,7 +244,8 @@ class Simulation:
     ) -> None:
         while self.step < end:
             boundary.reached()
-            limit = min(end - self.step, self.chunk())
+            self._left = end - self.step
+            limit = min(self._left, self.chunk())
             if self.exchange is not None:
                 limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
@@ -259,7 +268,9 @@ class Simulation:
         for _, feed in self.feeds:
             limit = min(limit, feed.recorder.longest(self.step) or limit)
         seconds = self.calls.seconds_per_step
-        wanted = CALL_SECONDS / seconds if seconds else 16
+        wanted = (AHEAD_SECONDS if self.calls.ahead else CALL_SECONDS) / seconds if seconds else 16
+        if self.calls.ahead and seconds:  # what is left to do when the device is done is little
+            limit = min(limit, max(self._left // 2, int(LAST_SECONDS / seconds)))
         return max(1, min(int(wanted), limit))
 
     def check_whole(self) -> None:

@@ -88,7 +88,7 @@ def test_dropped_in_another_thread(log: list[str]) -> None:
     event = kept[0].cuda.Event()
     kept[0].cuda.mem_alloc(7)
     kept[0].cuda.pagelocked_empty(9, np.uint8)
-    streams = [id(kept[0].stream), id(kept[0].drain)]
+    streams = [id(one) for one in (kept[0].stream, kept[0].drain, kept[0].lists)]
 
     def drop() -> None:
         kept.clear()

@@ -131,35 +131,3 @@ def test_what_stays_is_not_copied() -> None:
         taken.append(stage.actions.tolist())
     assert taken == [[0, 0, 0, 0, NOTHING, NOTHING], [NOTHING] * 6, [NOTHING] * 6]
     assert owner.uploaded == COUNT * 8
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.lists(st.lists(st.integers(0, 2), min_size=COUNT, max_size=COUNT), min_size=1,
-                         max_size=9), min_size=1, max_size=5),
-       st.sampled_from([2, 4]), st.sampled_from([0, 1]))  # fmt: skip
-def test_events_are_brought_as_rows(
-    given_chunks: list[list[list[int]]], depth: int, back: int
-) -> None:
-    """Rows of the device hold the events of their step, and zeros elsewhere."""
-    owner: Any = Machine("spike_state", depth)
-    table = InputTable(0, 0, COUNT, None, None, 0, back)
-    stage = InputStage(owner, table)
-    rows = np.full((depth, COUNT), np.nan)
-    first = 0
-    for wanted in np.array(given_chunks, dtype=object).tolist():
-        values = np.array(wanted, float)
-        step, column = np.nonzero(values)
-        begin = np.searchsorted(step, np.arange(len(values) + 1)).astype(np.int64)
-        columns, entered = column.astype(np.int32), values[step, column]
-        table.begin, table.column = begin.ctypes.data, columns.ctypes.data
-        table.value = entered.ctypes.data
-        stage.order(first, len(values))
-        fields = stage.bring(77)
-        held = owner.read(fields[1], np.float64)
-        for k, action in enumerate(stage.actions, first):
-            if k >= back:
-                if action != NOTHING:
-                    row = held[action * COUNT : (action + 1) * COUNT] if action >= 0 else 0.0
-                    rows[(k - back) % depth] = row
-                assert np.array_equal(rows[(k - back) % depth], values[k - first])
-        first += len(values)

@@ -164,7 +164,7 @@ def recorded_events(
     table: EventTable,
     first: int,
     steps: int,
-    at: NDArray[np.int64],
+    at: NDArray[np.integer],
     column: NDArray[np.int32],
 ) -> Iterator[Kept]:
     """Yield the events that a call has recorded, as rows of zeros and ones."""

@@ -211,7 +211,7 @@ class ShadowBackend:
         """Return zeros for what processes send each other."""
         return self._tested.buffer(count)
 
-    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return the events of one table in the last call."""
         return self._tested.found(number)
 

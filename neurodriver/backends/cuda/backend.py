@@ -21,7 +21,6 @@ from ..instances import Instances
 from ..tables import EventTable, InputTable, Probe
 from . import schedule
 from .binding import Binding
-from .bits import before
 from .compiler import compile_cubin
 from .device import Device, Loaded, held_back
 from .executors import Launches, executor_of
@@ -33,7 +32,7 @@ from .on_device import DeviceMemory
 from .spike_delivery import parts_of, plan_delivery
 from .staging import Staging
 from .timers import DeviceTimers, peak_bandwidth
-from .transfers import ChunkRecords, Twins
+from .transfers import Twins
 
 
 class CUDABackend:
@@ -95,7 +94,7 @@ class CUDABackend:
         with self.device.current():
             self.code = self._built()
             self.twins = Twins(self.device, shared=gates)
-            self._lanes = [Lane(self.device) for _ in range(2)]
+            self._lanes = [Lane(self.device, self.code) for _ in range(2)]
             self._sent = self.device.cuda.Event()
         self.live = DeviceLiveMemory(self)
         self._timers = DeviceTimers(
@@ -115,9 +114,9 @@ class CUDABackend:
         self.probes: list[Probe] = []
         self.events: list[EventTable] = []
         self.exports: list[Probe] = []
-        self._stages: list[Staging | ChunkRecords] = []
+        self._stages: list[Staging | Lane] = []
         self._in_flight: list[Lane] = []
-        self._arrived, self._completed, self._open = self._lanes[0], 0, True
+        self._completed, self._open = 0, True
 
     def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide the circuit runs."""
@@ -186,7 +185,7 @@ class CUDABackend:
         self.exports = list(exports)
         with self.device.current():
             self._staging = Staging(self, inputs, probes, events, self.exports)
-            self._stages = [self._staging, *(lane.records for lane in self._lanes)]
+            self._stages = [self._staging, *self._lanes]
             given, *rest = self._staging.pieces
             delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
             self._launches.distribute(self.generated.tasks, [given, delivery, *rest])
@@ -223,24 +222,22 @@ class CUDABackend:
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
         self._check_open()
-        steps = min(steps, self.longest)
+        steps = self._staging.most(steps)
         lane = next(one for one in self._lanes if one not in self._in_flight)
         device = self.device
         with device.current():
             if self._in_flight:
                 self._sent.synchronize()  # what the last call sent lies where this one writes
-            self._staging.send(first, steps, lane.records)
+            self._staging.send(first, steps, lane)
             if beside:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
             self._launches.advance(first, first + steps)
             self.findings.receive(lane.fault)
+            lane.events.begin_listing()
             lane.end.record(device.stream)
             self.twins.begin_receiving()
-            if beside:
-                device.drain.wait_for_event(lane.end)
-            lane.records.begin_receiving(beside)
-            lane.here.record(device.drain if beside else device.stream)
+            lane.begin_receiving(beside)
         self._staging.expect(lane)
         self._in_flight.append(lane)
         self._done += steps
@@ -252,14 +249,14 @@ class CUDABackend:
         with self.device.current():
             lane.here.synchronize()
             self.device_seconds += lane.begin.time_till(lane.end) * 1e-3
+            lane.events.fetch()
         for collect in lane.rows:
             collect()
         self.findings.take(lane.fault)
-        self._arrived = lane
-        self._found = [before(find(), steps) for find in lane.events]
+        self._found = lane.events.found(steps)
         self._in_flight, self._completed = self._in_flight[1:], self._completed + 1
 
-    def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def found(self, number: int) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return steps and columns of the events of one table in the last call."""
         return self._found[number]
 

@@ -157,8 +157,9 @@ class Device:
         Such as ``sm_90``.
     processors : int
         Multiprocessors.
-    stream, drain : Stream
-        Of launches, and of copies to the host beside them.
+    stream, drain, lists : Stream
+        Of launches, of copies to the host beside them, and of those of lists of events, which begin
+        when their length is known.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -180,8 +181,9 @@ class Device:
         with self.current():
             self.stream = self.cuda.Stream()
             self.drain = self.cuda.Stream()
-        self._queue, self._drain = (
-            self.driver.CUstream(int(one.handle)) for one in (self.stream, self.drain)
+            self.lists = self.cuda.Stream()
+        self._queue, self._drain, self._lists = (
+            self.driver.CUstream(int(one.handle)) for one in (self.stream, self.drain, self.lists)
         )
         self.configs: dict[tuple[int, int, int, str, int], Any] = {}
         """How kernels were started: function, blocks, threads, width, bytes -> settings."""
@@ -237,6 +239,10 @@ class Device:
         """Begin to copy from the device; ``beside``: on the stream ``drain``."""
         queue = self._drain if beside else self._queue
         self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, queue))
+
+    def receive_list(self, target: int, address: int, size: int) -> None:
+        """Begin to copy from the device on the stream ``lists``."""
+        self.done(self.driver.cuMemcpyDtoHAsync(target, address, size, self._lists))
 
     def clear(self, address: int, size: int) -> None:
         """Begin to set bytes on the device to zero."""

@@ -1,9 +1,9 @@
 """The stages of a chunk of steps on a device: one object for each input, recorder and export.
 
-* ``InputStage`` copies the values of an input to the device, and says for each step which row of
-  them is injected.
+* ``InputStage`` brings the values or the events of an input to the device, and says for each step
+  which row of them is injected.
 * ``ProbeStage`` returns recorded rows to the host.
-* ``EventStage`` returns events, which leave the device as bits.
+* ``EventStage`` holds where the kernel records events, as bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...inputs.base import EventChunk
 from ..tables import EventTable, InputTable, Probe
-from .bits import Bits, EventList
+from .event_lists import EnteredEvents
 from .transfers import ChunkRecords, Growing, at
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ NOTHING = -2
 """Action of a step whose row already holds the values."""
 
 _UNKNOWN = -2
+
+_ROWS = 256 << 20
+"""Bytes on the device for the rows of one input that come as events."""
 
 Fields = tuple[int, ...]
 """One row of a table of the kernel."""
@@ -61,27 +64,33 @@ class InputStage:
         self._key: tuple[bytes, int] = b"", -1
         self._steady = False
         self._chunk: EventChunk | None = None
+        self._entered: EnteredEvents | None = None
         self.actions = np.empty(0, np.int32)
         ring, active = owner.ring_address(name), owner.active_address(name)
         shape = self._ring.width, self._ring.depth, table.first, table.count, table.back
         self._head, self._tail = ring, (active, *shape)
 
-    def _expand(self, steps: int) -> None:
-        """Make rows of values from events, which the device does not read."""
+    def most(self, steps: int) -> int:
+        """Return how many of the steps whose values are there can be taken at once."""
+        return min(steps, max(1, _ROWS // self._row_bytes)) if self._table.begin else steps
+
+    def _events_of(self, steps: int) -> EventChunk:
+        """Return the events of a chunk."""
         table = self._table
         begin = at(table.begin, (steps + 1,), np.int64)
         found = int(begin[-1])
         column = at(table.column, (found,), np.int32) if found else np.empty(0, np.int32)
         value = at(table.value, (found,), self._owner.dtype) if found else np.empty(0)
-        self._chunk = chunk = EventChunk(table.count, begin, column, value)
-        table.row_of_step, table.table = chunk.row_of_step.ctypes.data, chunk.table.ctypes.data
+        return EventChunk(table.count, begin, column, value)
 
     def order(self, first: int, steps: int) -> bool:
         """Find the actions of a chunk; return whether they differ from those of the last one."""
         table = self._table
-        if table.begin:
-            self._expand(steps)
-        key = ct.string_at(table.row_of_step, 4 * steps), table.version
+        self._chunk = self._events_of(steps) if table.begin else None
+        if self._chunk is not None:
+            key = self._chunk.row_of_step.tobytes(), 0
+        else:
+            key = ct.string_at(table.row_of_step, 4 * steps), table.version
         if self._steady and key == self._key:
             return False
         rows = np.frombuffer(key[0], np.int32)
@@ -107,6 +116,13 @@ class InputStage:
         """
         table, twins = self._table, self._owner.twins
         size = self._used * self._row_bytes
+        if self._chunk is not None:
+            address = self._values.room(max(size, 1))
+            if self._entered is None:
+                self._entered = EnteredEvents(self._owner.device, self._owner.code)
+            self._entered.enter(self._chunk, address)
+            self._held = -1
+            return (self._head, address, actions, *self._tail)
         address = twins.of(table.table)
         if address:
             twins.send(table.table, size)
@@ -144,6 +160,8 @@ class InputStage:
     def free(self) -> None:
         """Give the memory back."""
         self._values.free()
+        if self._entered is not None:
+            self._entered.free()
 
 
 class _Elements:
@@ -224,7 +242,7 @@ class ProbeStage:
 
 
 class EventStage:
-    """Events of one variable, which leave the device as bits.
+    """Events of one variable, which the kernel records as bits.
 
     Parameters
     ----------
@@ -235,6 +253,8 @@ class EventStage:
 
     Attributes
     ----------
+    words : int
+        32-bit words of a row of bits.
     scanned : bool
         Whether each row is scanned; if not, the warp that computes an event records it.
     """
@@ -251,28 +271,14 @@ class EventStage:
             columns = self._columns.room(column.nbytes)
             owner.device.upload(columns, column)
         self.words: int = -(-events.count // 32)
-        self.row_bytes: int = 4 * self.words
-        self._bits = Bits(self.words)
         self._head = owner.ring_address(ring.variable), self._elements.list
         shape = ring.width, ring.depth, self._elements.start, events.count, self.words
         self.scanned = scanned or not _recorded_by_warps(owner.program, ring)[taken].all()
         self._tail = (owner.active_address(ring.variable), *shape, columns)
-        self._steps = 0
 
-    def expect(self, first: int, steps: int) -> int:
-        """Return the bytes of a chunk's bits."""
-        self._steps = steps
-        return steps * self.row_bytes
-
-    def fields(self, first: int, address: int) -> Fields:
+    def fields(self, address: int) -> Fields:
         """Return the fields of the kernel's table, for bits at ``address``."""
-        self._address = address
         return (*self._head, address, *self._tail)
-
-    def collector(self, records: ChunkRecords) -> Callable[[], EventList]:
-        """Return the function that reads the events of this chunk."""
-        flat = at(records.here(self._address), (self._steps * self.words,), np.uint32)
-        return lambda: self._bits.found(flat)
 
     def free(self) -> None:
         """Give the memory back."""

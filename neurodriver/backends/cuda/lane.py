@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .bits import EventList
-from .device import Device
+from .device import Device, Loaded
+from .event_lists import EventLists
 from .transfers import ChunkRecords
 
 
@@ -20,24 +20,46 @@ class Lane:
     Parameters
     ----------
     device : Device
+    code : Loaded
+        Of the circuit.
 
     Attributes
     ----------
     begin, end, here : Event
-        Before the launch, after it, and when rows and events are in the memory of the host.
-    rows, events : list of callable
-        Functions that collect recorded rows, and events.
+        Before the launch, after it and the kernels that list events, and when rows and the numbers
+        of events are in the memory of the host.
+    rows : list of callable
+        Functions that collect recorded rows.
     fault : (8,) int64
         The record of the first value that is not finite (``plan.diagnostics``).
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, code: Loaded) -> None:
         self._device = device
-        self.records = ChunkRecords(device)
+        self.records, self.events = ChunkRecords(device), EventLists(device, code)
         self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
-        self.events: list[Callable[[], EventList]] = []
         self.fault = device.pinned(8, np.int64)
+
+    def begin_receiving(self, beside: bool) -> None:
+        """Begin to copy rows and numbers of events to the host.
+
+        Parameters
+        ----------
+        beside : bool
+            While the next call runs.
+        """
+        device = self._device
+        if beside:
+            device.drain.wait_for_event(self.end)
+        self.records.begin_receiving(beside)
+        self.events.begin_receiving(beside)
+        self.here.record(device.drain if beside else device.stream)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self.records.free()
+        self.events.free()
 
     def ended(self) -> bool:
         """Whether the call has completed and its results are on the host."""

@@ -15,13 +15,16 @@ from ..tables import EventTable, InputTable, Probe
 from . import schedule
 from .feeds import EventStage, InputStage, ProbeStage
 from .lane import Lane
-from .transfers import ChunkRecords, Tables
+from .transfers import Tables
 
 if TYPE_CHECKING:
     from .backend import CUDABackend
 
 _CHUNK = 32 << 20
-"""Bytes on the device, and page-locked on the host, for what one call records."""
+"""Bytes on the device, and page-locked on the host, for the rows that one call records."""
+
+_BITS = 64 << 20
+"""Bytes on the device for the events of one call, as bits."""
 
 
 class Staging:
@@ -55,8 +58,6 @@ class Staging:
         self._probes = [ProbeStage(owner, p) for p in probes]
         self._events = [EventStage(owner, e, i >= Tables.RECORDED) for i, e in enumerate(events)]
         self.exports = [ProbeStage(owner, p, exported=True) for p in exports]
-        self._kept: list[Sequence[ProbeStage | EventStage]]
-        self._kept = [self._probes, self._events, self.exports]
         scans = [schedule.EVENTS if one.scanned else schedule.RECORDED for one in self._events]
         kinds: list[tuple[Sequence[int], Sequence[InputTable | Probe | EventTable]]] = [
             ([schedule.INJECT] * len(inputs), inputs),
@@ -73,41 +74,51 @@ class Staging:
         ]
         address = owner.code.address("nd_chunk")
         self._tables = Tables(owner.device, address, [len(tables) for _, tables in kinds])
-        rows = sum(stage.row_bytes for kind in self._kept[:2] for stage in kind)
-        self.longest = max(1, _CHUNK // rows) if rows else 1 << 24
+        rows = sum(stage.row_bytes for stage in self._probes)
+        bits = sum(4 * stage.words for stage in self._events)
+        most = [_CHUNK // rows] if rows else []
+        self.longest: int = max(1, min([*most, _BITS // bits if bits else 1 << 24]))
 
-    def send(self, first: int, steps: int, records: ChunkRecords) -> None:
+    def most(self, steps: int) -> int:
+        """Return how many of the steps whose inputs are there fit into one call."""
+        most = min([self.longest, *(stage.most(steps) for stage in self._inputs)])
+        if most < steps:
+            self.longest = most
+        return min(steps, most)
+
+    def send(self, first: int, steps: int, lane: Lane) -> None:
         """Queue the copies of the inputs of a chunk, and reserve memory for its results."""
         tables = self._tables
         self._twins.forget()
         moved = tables.room(steps)
-        for i, stage in enumerate(self._inputs):
-            if stage.order(first, steps) or moved:
-                tables.put_actions(i, stage.actions)
-            tables.put(0, i, stage.bring(tables.actions_at(i)))
-        sizes = [stage.expect(first, steps) for kind in self._kept for stage in kind]
-        address = iter(records.room(sizes))
-        for number, kind in enumerate(self._kept, 1):
-            for i, one in enumerate(kind):
-                fields = one.fields(first, next(address))
-                tables.put(number, i, fields)
-                if isinstance(one, EventStage) and not one.scanned:
-                    tables.put_recorded(i, fields)
+        for i, given in enumerate(self._inputs):
+            if given.order(first, steps) or moved:
+                tables.put_actions(i, given.actions)
+            tables.put(0, i, given.bring(tables.actions_at(i)))
+        copied = [(1, i, one) for i, one in enumerate(self._probes)]
+        copied += [(3, i, one) for i, one in enumerate(self.exports)]
+        sizes = [stage.expect(first, steps) for _, _, stage in copied]
+        for (number, i, stage), address in zip(copied, lane.records.room(sizes), strict=True):
+            tables.put(number, i, stage.fields(first, address))
+        places = lane.events.room([one.words for one in self._events], steps)
+        for i, (one, address) in enumerate(zip(self._events, places, strict=True)):
+            tables.put(2, i, one.fields(address))
+            if not one.scanned:
+                tables.put_recorded(i, one.fields(address))
         self._twins.begin_sending()
-        if self._events:
-            records.clear()
+        lane.events.clear()
         tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
 
     def expect(self, lane: Lane) -> None:
-        """Give a lane the functions that collect the rows and events of the last chunk."""
+        """Give a lane the functions that collect the rows of the last chunk."""
         lane.rows = [s.collector(lane.records) for s in (*self._probes, *self.exports)]
-        lane.events = [s.collector(lane.records) for s in self._events]
 
     def free(self) -> None:
         """Give the memory back."""
-        for stage in self._inputs:
+        for given in self._inputs:
+            given.free()
+        for stage in (*self._probes, *self.exports):
             stage.free()
-        for kind in self._kept:
-            for one in kind:
-                one.free()
+        for events in self._events:
+            events.free()
         self._tables.free()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
@@ -266,11 +267,6 @@ class ChunkRecords:
         if self._size:
             self._device.receive(self._host.room(0), self._there.room(0), self._size, beside)
 
-    def clear(self) -> None:
-        """Begin to set all to zero."""
-        if self._size:
-            self._device.clear(self._there.room(0), self._size)
-
     def here(self, address: int) -> int:
         """Return where the host finds what the device has at an address."""
         return self._host.room(0) + address - self._there.room(0)
@@ -284,6 +280,13 @@ class ChunkRecords:
 def at(address: int, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return host memory at an address as an array, without a copy."""
     kind = np.dtype(dtype)
-    size = int(np.prod(shape)) * kind.itemsize
-    raw: Any = (ct.c_char * size).from_address(address)
-    return np.frombuffer(raw, dtype=kind).reshape(shape)
+    size = math.prod(shape) * kind.itemsize
+    if not size:
+        return np.empty(shape, kind)
+    return np.ndarray(shape, kind, _MEMORY_AT(address, size, _WRITABLE))
+
+
+_MEMORY_AT = ct.pythonapi.PyMemoryView_FromMemory
+_MEMORY_AT.argtypes, _MEMORY_AT.restype = (ct.c_void_p, ct.c_ssize_t, ct.c_int), ct.py_object
+_WRITABLE = 0x200
+"""``PyBUF_WRITE``."""

@@ -293,6 +293,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         once.append(f"if (what) {calls[1]}; else {calls[0]};")
     lines += block("ND_FN void nd_do_once(void *const *tables, int what)", once)
     lines.append(header("codegen/simt/device_end.cuh"))
+    lines.append(header("codegen/simt/event_lists.cuh"))
     return "\n".join(lines)
 
 

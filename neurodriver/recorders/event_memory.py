@@ -1,0 +1,67 @@
+"""``EventMemory``: the events of one variable, in arrays that are filled block after block."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+_FIRST = 1 << 25
+"""Events of the first piece at most. Its pages take memory only when they are written, and large
+arrays have large pages, which are faster to get."""
+
+Events = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
+"""Times and column indices."""
+
+
+class EventMemory:
+    """Keeps times and column indices of events.
+
+    No event is copied again, unless there are more than fit into the first piece. One thread may
+    append while another one reads.
+
+    Parameters
+    ----------
+    most : int, optional
+        How many events there can be, if that is known.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        first = _piece(_FIRST if most is None else min(most, _FIRST))
+        # pieces, and events of each; replaced as a whole, for other threads
+        self._held: list[tuple[Events, int]] = [(first, 0)]
+
+    def append(self, time: npt.NDArray[np.float64], index: npt.NDArray[np.int32]) -> None:
+        """Copy the next events."""
+        *before, (piece, begin) = self._held
+        new = len(time)
+        if begin + new > len(piece[0]):
+            before = self._held
+            piece, begin = _piece(max(2 * len(piece[0]), new)), 0
+        piece[0][begin : begin + new] = time
+        piece[1][begin : begin + new] = index
+        self._held = [*before, (piece, begin + new)]
+
+    def so_far(self) -> Events:
+        """Return a copy of times and indices of all events."""
+        some = [(time[:n], index[:n]) for (time, index), n in self._held]
+        return np.concatenate([t for t, _ in some]), np.concatenate([i for _, i in some])
+
+    def whole(self) -> Events:
+        """Return what `so_far` does, and free what it does not need; no event may follow."""
+        if len(self._held) > 1:
+            return self.so_far()
+        ((piece, count),) = self._held
+        for one in piece:  # gives back the pages that hold nothing
+            one.resize(count, refcheck=False)
+        return piece
+
+
+def _piece(events: int) -> Events:
+    """Return arrays of so many elements, or of fewer where there is no address space for them."""
+    while True:
+        try:
+            return np.empty(events), np.empty(events, np.int32)
+        except MemoryError:
+            if events < 1 << 20:
+                raise
+            events //= 2
