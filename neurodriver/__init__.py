@@ -13,7 +13,6 @@ from .circuit import LogNormal as LogNormal
 from .circuit import Normal as Normal
 from .circuit import OneToOne as OneToOne
 from .circuit import Population as Population
-from .circuit import PopulationView as PopulationView
 from .circuit import Projection as Projection
 from .circuit import Selection as Selection
 from .circuit import Uniform as Uniform
@@ -39,12 +38,10 @@ from .model.component import NDComponent as NDComponent
 from .model.component import Parameter as Parameter
 from .model.component import State as State
 from .model.component import Weighted as Weighted
-from .model.page import describe as describe
 from .model.subunits import Reaction as Reaction
 from .model.subunits import Species as Species
 from .model.subunits import SubUnits as SubUnits
 from .native.addresses import host_array as host_array
-from .plot import Movie as Movie
 from .plot.populations import plot_populations as plot_populations
 from .plot.recording import plot_recording as plot_recording
 from .recorders import HDF5Recorder as HDF5Recorder

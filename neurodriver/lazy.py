@@ -10,9 +10,12 @@ from . import adapters
 
 LATER = {
     "Manager": "parallel.manager",
+    "Movie": "plot",
     "Pattern": "ports",
+    "PopulationView": "circuit",
     "Profile": "profiling.phases",
     "Selector": "ports",
+    "describe": "model.page",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
     "sweep": "sweeps",
@@ -22,14 +25,17 @@ LATER = {
 
 if TYPE_CHECKING:
     from .adapters import *  # noqa: F403
+    from .circuit import PopulationView
     from .experiment import load_experiment
+    from .model.page import describe
     from .parallel.manager import Manager
+    from .plot import Movie
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
     from .sweeps import open_sweep, sweep
 
-    __all__ = ["Manager", "Pattern", "Profile", "Selector", "load_experiment"]
-    __all__ += ["open_sweep", "sweep"]
+    __all__ = ["Manager", "Movie", "Pattern", "PopulationView", "Profile", "Selector"]
+    __all__ += ["describe", "load_experiment", "open_sweep", "sweep"]
     __all__ += adapters.__all__
 else:
     __all__ = ["__dir__", "__getattr__"]

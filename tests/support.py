@@ -230,7 +230,7 @@ def started(
     recorders = [MemoryRecorder(record, interval)] if record else []
     lpu = LPU(circuit, dt, inputs, recorders, **settings)
     if chunk is not None:
-        lpu.simulation.chunk = lambda: chunk  # type: ignore[method-assign]
+        lpu.simulation.length.fixed = chunk
     return lpu
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import NeurodriverError
+
 if TYPE_CHECKING:
     from ..plan.arrays import Key
     from ..plan.sums.gather import Gather
@@ -46,3 +48,19 @@ class LiveMemory(Protocol):
     def lists_spikes(self, gather: Gather) -> bool:
         """Whether spikes of the last step wait in a list to be delivered in the next one."""
         ...
+
+
+class Unchangeable:
+    """A memory that cannot be changed.
+
+    Parameters
+    ----------
+    reason : str
+        What its users are told.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        raise NeurodriverError(self._reason)

@@ -3,7 +3,7 @@
 A sum minus itself is 0, unless a term is NaN or infinite (``test``). On a GPU each component tests
 its values like that. On a CPU that would cost a fifth of a light kernel, so there the processor's
 own flags are asked once a call of the kernel: arithmetic that makes an infinity or NaN of finite
-numbers sets one. Functions such as ``exp`` choose such results without arithmetic; kernels that
+numbers sets one. Functions such as ``log`` choose such results without arithmetic; kernels that
 call one add up the test of all components instead, which costs little beside the function. Only
 where a flag is set, or the sum is not 0, ``nd_find`` looks at the values one by one.
 """
@@ -24,8 +24,8 @@ from .prints import number_of
 
 _NUMBER = r"\d+\.?\d*"
 _CONSTANT = re.compile(rf"(?:[^?:]*\?\s*{_NUMBER}\s*:\s*)*{_NUMBER}")
-_FLAGGED = ("sqrt", "fabs", "fmin", "fmax", "floor", "fma")
-"""Functions that set the processor's flags like arithmetic."""
+_FLAGGED = ("exp", "tanh", "sqrt", "fabs", "fmin", "fmax", "floor", "fma")
+"""Functions that set the processor's flags like arithmetic, or give no infinity."""
 
 _GIVEN = "const nd_args *nd_a, long long nd_k, long long nd_begin, long long nd_end"
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import keyword
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from ..errors import ModelError, near
+from ..errors import ModelError
+from .declarations import check_declarations
 from .kinds import Kinds, VariableKind, declared, usual_unit
 from .linear import Linear
-from .prints import Printing, parted, refuse
+from .prints import Printing, parted
 from .runtime import (
     Runtime,
     adapter_of,
@@ -23,7 +22,7 @@ from .runtime import (
     runtime_of,
 )
 from .subunits import SubUnits
-from .words import DRAWS, RESERVED
+from .words import DRAWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +296,7 @@ class NDComponent:
         if cls.runtime.opaque:
             check_names(cls)
         else:
-            _check(cls)
+            check_declarations(cls)
 
     @classmethod
     def _merged(cls, name: str, make: type) -> dict[str, Any]:
@@ -386,66 +385,6 @@ class NDComponent:
 
 
 add_views(NDComponent)
-
-
-def _check(cls: type[NDComponent]) -> None:
-    """Raise ModelError where the declarations of a class contradict each other."""
-    where = cls.__name__
-    names = [a.name for a in cls.accesses]
-    if len(set(names)) < len(names):
-        raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
-    symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
-    symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
-    symbols += [cls.input_symbol(a) for a in cls.accesses]
-    drawless = {**cls.constants, **cls.outputs}
-    drawless.update({a.name: a.each for a in cls.accesses})
-    if cls.sub_units is not None:
-        cls.sub_units.check(f"{where}.sub_units", cls.params)
-        symbols += cls.sub_units.symbols()
-        drawless.update(cls.sub_units.texts())
-    inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
-    for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
-        if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
-            raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
-        if name in RESERVED or name.startswith("nd_"):
-            raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
-    for name in symbols:
-        if symbols.count(name) > 1:
-            raise ModelError(f"{where}: the name '{name}' is declared twice")
-    for name, text in drawless.items():
-        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
-            raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
-    for name, text in {**drawless, **cls.terms}.items():
-        refuse(text, f"{where}, '{name}'")
-    _check_inputs(cls)
-    for name in cls.outputs:
-        if name not in cls.updates:
-            hint = near(name, cls.updates)
-            raise ModelError(f"{where}.outputs: '{name}' is not among its updates{hint}")
-    earlier = list(cls.params)
-    for state, value in cls.states.items():
-        if isinstance(value.initial, str) and value.initial not in earlier:
-            hint = near(value.initial, earlier)
-            message = f"no parameter or earlier state '{value.initial}'{hint}"
-            raise ModelError(f"{where}.states['{state}']: {message}")
-        earlier.append(state)
-    if "linear" in cls.__dict__ and cls.linear is not None:
-        cls.linear.check(cls)
-    if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
-        raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
-
-
-def _check_inputs(cls: type[NDComponent]) -> None:
-    """Raise ModelError where a component's own value could be taken for what arrives."""
-    texts = [*cls.terms.values(), *cls.outputs.values(), *(a.each for a in cls.accesses)]
-    words = set(re.findall(r"\w+", " ".join([cls.update, *texts])))
-    for access in cls.accesses if cls.update and cls.sub_units is None else ():
-        symbol = cls.input_symbol(access)
-        if symbol != access.name and symbol not in words:
-            raise ModelError(
-                f"{cls.__name__}.accesses['{access.name}']: what arrives is called '{symbol}', as "
-                f"'{access.name}' is the component's own; nothing reads it"
-            )
 
 
 def table(models: Iterable[type[NDComponent]]) -> dict[str, type[NDComponent]]:

@@ -56,7 +56,7 @@ ND_FN double nd_exp_scaled(double x, double tail) {
     double e = h + (((1.0 - h) + p.r) + p.c);
     unsigned long long half = p.n >> 1;
     double y = e * nd_pow2(half) * nd_pow2(p.n - half);
-    y = x > 720.0 ? ND_INF_D : y;
+    y = x > 720.0 ? x * 0x1.6c16c16c16c18p1014 : y;            /* infinity, and the processor's flag */
     return x < -750.0 ? 0.0 : y;
 }
 ND_FN float nd_exp_scaled(float x, float tail) {
@@ -65,7 +65,7 @@ ND_FN float nd_exp_scaled(float x, float tail) {
     float e = h + (((1.0f - h) + p.r) + p.c);
     unsigned int half = p.n >> 1;
     float y = e * nd_pow2(half) * nd_pow2(p.n - half);
-    y = x > 100.0f ? ND_INF_F : y;
+    y = x > 100.0f ? x * 0x1.47ae16p121f : y;
     return x < -110.0f ? 0.0f : y;
 }
 

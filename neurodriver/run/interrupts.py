@@ -14,6 +14,11 @@ class StepBoundary:
     A second one takes effect at once. Nothing is done where a program has a handler of its own, or
     in other threads than the first one.
 
+    Attributes
+    ----------
+    asked : bool
+        Whether Ctrl-C has been pressed.
+
     Examples
     --------
     >>> with StepBoundary() as boundary:
@@ -22,7 +27,7 @@ class StepBoundary:
     """
 
     def __init__(self) -> None:
-        self._asked = False
+        self.asked = False
         self._before: Any = None
 
     def __enter__(self) -> StepBoundary:
@@ -32,14 +37,14 @@ class StepBoundary:
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
+        if self.asked:
             signal.default_int_handler(number, frame)
-        self._asked = True
+        self.asked = True
 
     def reached(self) -> None:
         """Raise KeyboardInterrupt if it has been asked for."""
-        if self._asked:
-            self._asked = False
+        if self.asked:
+            self.asked = False
             raise KeyboardInterrupt
 
     def __exit__(self, *error: object) -> None:

@@ -30,21 +30,12 @@ from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder
 from ..recorders.writer import Writer
 from ..state.late import LateArrivals
+from .call_length import CallLength
 from .execution import InputFeed, RecorderFeed
 from .findings import Watch
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary
 from .nonfinite import watching
-
-CALL_SECONDS = 0.03
-"""Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
-
-AHEAD_SECONDS, LAST_SECONDS = 0.004, 0.0002
-"""Length of a call that begins before the one before has completed, and of the last one of some
-steps: the host takes what a call has recorded while the next one runs."""
-
-_BUFFER = 16 << 20
-"""Bytes of rows of one call: what is written soon after is still in a cache."""
 
 Attributes = dict[str, str | int | float]
 
@@ -123,23 +114,19 @@ class Simulation:
         debug: bool = False,
     ) -> None:
         self.dt, self.step = dt, 0
-        self.late: list[LateArrivals] = []
-        """Spikes that were on their way and have no slot yet."""
-        self.changed: set[Key] = set()
-        """Parameters that have been set."""
+        self.late: list[LateArrivals] = []  # spikes on their way that have no slot yet
+        self.changed: set[Key] = set()  # parameters that have been set
         self.profile = current()
         self.members = list(members)
         inputs = [(m.scope, one) for m in members for one in m.inputs]
-        self.targets = targets = [
-            (variable, scoped(scope, uids)) for scope, i in inputs for variable, uids in i.targets
-        ]
+        self.targets = injected(inputs)
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
         recorded |= border.exported if border else set()
-        depth = depths(circuit, targets, border.depth if border else {})
+        depth = depths(circuit, self.targets, border.depth if border else {})
         chosen = choice or Choice.of()
         compiled = partial(
-            compile_circuit, circuit, dt, dtype, targets, frozenset(recorded), seed, plans, depth,
-            merging=merging_of(members), watch=watching(nonfinite, debug),
+            compile_circuit, circuit, dt, dtype, self.targets, frozenset(recorded), seed, plans,
+            depth, merging=merging_of(members), watch=watching(nonfinite, debug),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
         self._findings = Watch(self.program, nonfinite)
@@ -150,8 +137,7 @@ class Simulation:
         copied = sum(feed.copied for _, feed in self.feeds)
         gates = border is not None and border.gates
         self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
-        if settings.debug():
-            show(self.backend)
+        show(self.backend)
         self.backend.publish()
         self._start_relays(relays)
         self.exchange = border.open(self.backend) if border else None
@@ -161,16 +147,12 @@ class Simulation:
         self._writer: Writer | None = None
         self._stepwise = self.backend.stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
-        feeds = [feed for _, feed in self.feeds]
-        waits = waits or self._findings.waits
+        waits, feeds = waits or self._findings.waits, [feed for _, feed in self.feeds]
         self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
-        if self.calls.ahead:
-            for _, one in inputs:
-                one.draw_ahead()
-        size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
+        for one in self._inputs.inputs if self.calls.ahead else []:
+            one.draw_ahead()
         most = min(self._inputs.longest, self._findings.longest)
-        self._longest = min(most, max(1, _BUFFER // size) if size else 1 << 30)
-        self._left = 0  # steps of an advance
+        self.length = CallLength(self.backend, self.calls, feeds, most)
         self._failed: Recorder | None = None
         self.started = False
         self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
@@ -242,10 +224,8 @@ class Simulation:
     def _advance_to(
         self, end: int, progress: Callable[[int], None] | None, boundary: StepBoundary
     ) -> None:
-        while self.step < end:
-            boundary.reached()
-            self._left = end - self.step
-            limit = min(self._left, self.chunk())
+        while self.step < end and not boundary.asked:
+            limit = self.length.steps(self.step, end - self.step)
             if self.exchange is not None:
                 limit = min(limit, self.exchange.left(self.step))
             done = self._call(limit)
@@ -261,17 +241,7 @@ class Simulation:
         while self.calls:
             self._complete(self._writer)
         self._findings.check(self.backend)
-
-    def chunk(self) -> int:
-        """Return how many steps the next call should take."""
-        limit = min(self._longest, self.backend.longest)
-        for _, feed in self.feeds:
-            limit = min(limit, feed.recorder.longest(self.step) or limit)
-        seconds = self.calls.seconds_per_step
-        wanted = (AHEAD_SECONDS if self.calls.ahead else CALL_SECONDS) / seconds if seconds else 16
-        if self.calls.ahead and seconds:  # what is left to do when the device is done is little
-            limit = min(limit, max(self._left // 2, int(LAST_SECONDS / seconds)))
-        return max(1, min(int(wanted), limit))
+        boundary.reached()
 
     def check_whole(self) -> None:
         """Raise NeurodriverError where a call was interrupted, so that states are ahead."""
@@ -374,15 +344,20 @@ def merging_of(members: Sequence[Member]) -> Recorded:
     return Recorded(requests, [m.scope for m in members if not m.merge])
 
 
+def injected(inputs: Sequence[tuple[str | None, Input]]) -> list[tuple[str, Sequence[str]]]:
+    """Return what inputs inject where, as a joined circuit names it."""
+    return [(v, scoped(scope, uids)) for scope, one in inputs for v, uids in one.targets]
+
+
 def scoped(scope: str | None, uids: Sequence[str]) -> Sequence[str]:
     """Return uids as a joined circuit names them."""
     return uids if scope is None else [f"{scope}/{uid}" for uid in uids]
 
 
 def show(backend: Backend) -> None:
-    """Print the plan of what a backend runs, and its generated text at debug level 2."""
+    """Print the plan of what a backend runs at debug level 1, and its text at level 2."""
     program = backend.program
-    for task in backend.generated.tasks:
+    for task in backend.generated.tasks if settings.debug() else ():
         print(f"{task.kernel.name}: {task.count:,} components", file=sys.stderr)
         for number in task.groups:
             for (owner, access), gather in program.gathers.items():

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from circuit_files import GOOD, gexf, save
+from support import node
 
 from neurodriver import LPU, Circuit, NDComponent, Parameter, State
+from neurodriver.__main__ import main
 from neurodriver.errors import CircuitWarning
 from neurodriver.model.formula import Formula, NotReadError
 from neurodriver.model.library import shipped
@@ -142,3 +145,18 @@ def test_other_statements_are_refused():
     for text in ("switch (x) { }", "x = sinc(x);", "do { } while (x);"):
         with pytest.raises(NotReadError):
             Formula(text).statements()
+
+
+def test_strict_commands_refuse_the_step(tmp_path, capsys):
+    slow = {"gmax": 0.02, "tau": 5.0, "a": 0.5}
+    nodes = {**GOOD, "s": node("ExpSynapse", slow, reverse=0.0)}
+    path = str(save(tmp_path, gexf(nodes, [("a", "s"), ("s", "b")])))
+    words = ["--dt", "0.05", "--strict"]
+    assert main(["check", path, *words]) == 1
+    said = capsys.readouterr().err
+    assert "ExpSynapse: dt = 0.05 s is too long" in said and "because of --strict" in said
+    output = tmp_path / "out.h5"
+    assert main(["run", path, *words, "--duration", "1", "-o", str(output)]) == 1
+    assert "by tau = 5 ms" in capsys.readouterr().err
+    assert not output.exists()
+    assert main(["check", path, "--dt", "1e-3", "--strict"]) == 0

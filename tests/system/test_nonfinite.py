@@ -10,6 +10,7 @@ from neurodriver import (
     LPU,
     Circuit,
     Connections,
+    Manager,
     MemoryRecorder,
     NDComponent,
     NonFiniteError,
@@ -18,7 +19,7 @@ from neurodriver import (
     StepInput,
 )
 from neurodriver.codegen.finite import watched
-from neurodriver.errors import CircuitWarning, NeurodriverError
+from neurodriver.errors import CircuitWarning, LPUExecutionError, NeurodriverError
 
 DT = 1e-4
 
@@ -197,3 +198,14 @@ def test_what_is_watched():
 
     assert watched(Counts) == ["left", "n"]
     assert watched(Free) == []
+
+
+def test_manager_names_the_lpu():
+    manager = Manager(quiet=True)
+    manager.add(LPU, "calm", growing(factor=1.0), DT)
+    manager.add(LPU, "wild", growing(), DT)
+    with pytest.raises(LPUExecutionError, match="hidden of 'wild/Growing/321'") as caught:
+        manager.start(steps=2000)
+        manager.wait()
+    assert caught.value.lpu == "wild"
+    assert caught.value.step >= 309

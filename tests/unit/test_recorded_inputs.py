@@ -151,7 +151,7 @@ def test_events_fill_their_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     one = RecordedInput(ArrayInput({"I": (list(nodes), rows)}), path)
     recorder = MemoryRecorder([("spike_state", None)])
     with LPU(build(nodes), DT, one, [recorder], backend="cpu") as lpu:
-        lpu.simulation.chunk = lambda: 50  # type: ignore[method-assign]
+        lpu.simulation.length.fixed = 50
         calls: list[int] = []
         lpu.start(300)
         lpu.advance(300, calls.append)

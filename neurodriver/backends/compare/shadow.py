@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
-from ...errors import NeurodriverError
 from ...plan.arrays import Key
 from ...plan.program import Program
 from ...plan.target import CPU, Target
 from ..base import Backend
 from ..cpu.backend import CPUBackend
-from ..live import LiveMemory
+from ..live import Unchangeable
 from ..tables import EventTable, InputTable, Probe
 from .agreement import DisagreementError, EventCheck, Tolerance, Verdict, same_bits
 from .pairs import (
@@ -116,8 +115,8 @@ class ShadowBackend:
         self.probes: Any = []
         self.events: Any = []
         self.exports: Any = []
-        self.steps = 0
-        self.same = True
+        self.steps, self.same = 0, True
+        self.stepwise, self.live = tested.stepwise, Unchangeable(_NO_CHANGE)
         self._largest = 0.0, "", -1, 0
         self._open = True
         circuit, dtype = self.program.circuit, self.program.dtype
@@ -142,11 +141,6 @@ class ShadowBackend:
             return 1
         return min(self._tested.longest, self._most)
 
-    @property
-    def stepwise(self) -> bool:
-        """Whether ``run_step`` has to follow each step."""
-        return self._tested.stepwise
-
     def publish(self) -> None:
         """Fill row 0 on both sides."""
         self._tested.publish()
@@ -164,11 +158,6 @@ class ShadowBackend:
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program on the tested side."""
         return self._tested.array(key)
-
-    @property
-    def live(self) -> LiveMemory:
-        """Raise NeurodriverError: the rings of the reference look back further."""
-        raise NeurodriverError(_NO_CHANGE)
 
     def start(
         self,

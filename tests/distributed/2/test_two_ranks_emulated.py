@@ -45,7 +45,9 @@ def test_same_bits(
     """
     if alone:
         apart(monkeypatch)
-        monkeypatch.setattr("neurodriver.run.simulation.CALL_SECONDS", 1e4)  # all steps in one call
+        monkeypatch.setattr(
+            "neurodriver.run.call_length.CALL_SECONDS", 1e4
+        )  # all steps in one call
     monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", large)
     monkeypatch.setenv("NEURODRIVER_BACKEND", backends[world().rank])
     circuit, inputs = random_circuit(30, 4)
@@ -86,7 +88,7 @@ def test_a_window_is_one_copy_each_way(emulated: None) -> None:
 def test_a_rank_that_stops(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both leave at a gate, within an endless call; what was done until then is recorded."""
     apart(monkeypatch)
-    monkeypatch.setattr("neurodriver.run.simulation.CALL_SECONDS", 1e4)
+    monkeypatch.setattr("neurodriver.run.call_length.CALL_SECONDS", 1e4)
     circuit, _ = random_circuit(30, 6)
     part = random_parts(circuit, 2, 6)
     parts = cut(circuit, part, ["a", "b"])

@@ -1,0 +1,71 @@
+"""Rules that the declarations of every model keep."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from typing import Any
+
+from ..errors import ModelError, near
+from .prints import refuse
+from .words import DRAWS, RESERVED
+
+
+def check_declarations(cls: Any) -> None:
+    """Raise ModelError where the declarations of a class contradict each other."""
+    where = cls.__name__
+    names = [a.name for a in cls.accesses]
+    if len(set(names)) < len(names):
+        raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
+    symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
+    symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
+    symbols += [cls.input_symbol(a) for a in cls.accesses]
+    drawless = {**cls.constants, **cls.outputs}
+    drawless.update({a.name: a.each for a in cls.accesses})
+    if cls.sub_units is not None:
+        cls.sub_units.check(f"{where}.sub_units", cls.params)
+        symbols += cls.sub_units.symbols()
+        drawless.update(cls.sub_units.texts())
+    inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
+    for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
+        if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
+            raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
+        if name in RESERVED or name.startswith("nd_"):
+            raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
+    for name in symbols:
+        if symbols.count(name) > 1:
+            raise ModelError(f"{where}: the name '{name}' is declared twice")
+    for name, text in drawless.items():
+        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
+            raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
+    for name, text in {**drawless, **cls.terms}.items():
+        refuse(text, f"{where}, '{name}'")
+    _check_inputs(cls)
+    for name in cls.outputs:
+        if name not in cls.updates:
+            hint = near(name, cls.updates)
+            raise ModelError(f"{where}.outputs: '{name}' is not among its updates{hint}")
+    earlier = list(cls.params)
+    for state, value in cls.states.items():
+        if isinstance(value.initial, str) and value.initial not in earlier:
+            hint = near(value.initial, earlier)
+            message = f"no parameter or earlier state '{value.initial}'{hint}"
+            raise ModelError(f"{where}.states['{state}']: {message}")
+        earlier.append(state)
+    if "linear" in cls.__dict__ and cls.linear is not None:
+        cls.linear.check(cls)
+    if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
+        raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
+
+
+def _check_inputs(cls: Any) -> None:
+    """Raise ModelError where a component's own value could be taken for what arrives."""
+    texts = [*cls.terms.values(), *cls.outputs.values(), *(a.each for a in cls.accesses)]
+    for access in cls.accesses if cls.update and cls.sub_units is None else ():
+        symbol = cls.input_symbol(access)
+        if symbol != access.name and symbol not in re.findall(
+            r"\w+", " ".join([cls.update, *texts])
+        ):
+            said = f"what arrives is called '{symbol}', as '{access.name}' is the component's own"
+            raise ModelError(f"{cls.__name__}.accesses['{access.name}']: {said}; nothing reads it")

@@ -1,0 +1,59 @@
+"""``CallLength``: how many steps one call into compiled code takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..backends.base import Backend
+from .execution import RecorderFeed
+from .in_flight import CallsInFlight
+
+CALL_SECONDS = 0.03
+"""Length of one call into compiled code: short enough for Ctrl-C, long enough to be cheap."""
+
+AHEAD_SECONDS, LAST_SECONDS = 0.004, 0.0002
+"""Length of a call that begins before the one before has completed, and of the last one of some
+steps: the host takes what a call has recorded while the next one runs."""
+
+_BUFFER = 16 << 20
+"""Bytes of rows of one call: what is written soon after is still in a cache."""
+
+
+class CallLength:
+    """Chooses the lengths of calls from the time that the last ones took.
+
+    Parameters
+    ----------
+    backend : Backend
+    calls : CallsInFlight
+    feeds : sequence of RecorderFeed
+    most : int
+        Steps of a call at most.
+
+    Attributes
+    ----------
+    fixed : int or None
+        A length for all calls, whatever time they take; for tests.
+    """
+
+    fixed: int | None = None
+
+    def __init__(
+        self, backend: Backend, calls: CallsInFlight, feeds: Sequence[RecorderFeed], most: int
+    ) -> None:
+        self._backend, self._calls, self._feeds = backend, calls, feeds
+        size = sum(feed.row_bytes // feed.recorder.sample_interval for feed in feeds)
+        self._most = min(most, max(1, _BUFFER // size) if size else 1 << 30)
+
+    def steps(self, step: int, left: int) -> int:
+        """Return how many of ``left`` steps from ``step`` on the next call should take."""
+        if self.fixed is not None:
+            return min(self.fixed, left)
+        limit = min(self._most, self._backend.longest, left)
+        for feed in self._feeds:
+            limit = min(limit, feed.recorder.longest(step) or limit)
+        seconds, ahead = self._calls.seconds_per_step, self._calls.ahead
+        wanted = (AHEAD_SECONDS if ahead else CALL_SECONDS) / seconds if seconds else 16
+        if ahead and seconds:  # what is left to do when the device is done is little
+            limit = min(limit, max(left // 2, int(LAST_SECONDS / seconds)))
+        return max(1, min(int(wanted), limit))
