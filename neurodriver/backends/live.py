@@ -34,6 +34,14 @@ class LiveMemory(Protocol):
         """Set elements of the row of a step; events cannot be set so."""
         ...
 
+    def share(self, key: Key, at: slice) -> Any:
+        """Return elements of an array without a copy: NumPy's, or a `SharedArray` of a GPU."""
+        ...
+
+    def share_row(self, variable: str, step: int, at: slice) -> Any:
+        """Return elements of the row of a step without a copy."""
+        ...
+
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable, (rows, width): row j is that of step ``step - j``.
 

@@ -133,7 +133,7 @@ def sampled(first_step: int, steps: int, interval: int) -> tuple[int, slice]:
 
 
 @dataclass(slots=True)
-class Progress:
+class RecordingProgress:
     """How far a recording has come; guards against gaps and overlaps."""
 
     rows: int = 0
@@ -183,7 +183,7 @@ class Recorder(ABC):
             raise RecordingError(f"sample_interval: at least 1 step (got {sample_interval})")
         self.sample_interval = int(sample_interval)
         self._plan: RecordingPlan | None = None
-        self._progress = Progress()
+        self._progress = RecordingProgress()
         self.settle: Callable[[], None] = settled
         """Waits until the blocks of all steps done have been appended; set by who appends them."""
 
@@ -216,7 +216,7 @@ class Recorder(ABC):
         twice = {n for n in names if names.count(n) > 1}
         if twice:
             raise RecordingError(f"{type(self).__name__}: recorded twice: {', '.join(twice)}")
-        self._progress = Progress()
+        self._progress = RecordingProgress()
         self._open(plan)
         self._plan = plan
 
@@ -275,7 +275,7 @@ class Recorder(ABC):
     def _open(self, plan: RecordingPlan) -> None:
         """Get ready for the first block."""
 
-    def _reopen(self, plan: RecordingPlan, step: int) -> Progress:
+    def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
         """Get ready for blocks from a step on; return how far the recording has come."""
         raise RecordingError(
             f"{type(self).__name__}: a recording that was closed cannot go on; add a new recorder"

@@ -33,7 +33,7 @@ from ..circuit.uids import Who
 from ..errors import NeurodriverError, RecordingError
 from ..results.joint import open_recording
 from ..results.recording import Recording
-from .base import Block, Progress, Recorder, RecordingPlan
+from .base import Block, Recorder, RecordingPlan, RecordingProgress
 from .preallocated import ROWS, Counts, PreallocatedFile
 
 UNKNOWN_BYTES = 2**28
@@ -106,13 +106,13 @@ class HDF5Recorder(Recorder):
             self._valid = {ROWS: 0, **{c.variable: 0 for c in plan.events}}
             self._replace(plan, _first_capacity(plan))
 
-    def _reopen(self, plan: RecordingPlan, step: int) -> Progress:
+    def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
         with self._errors("go on with"):
             self._target = Path(os.path.realpath(self.path))
             _remove_stale(self._target)
             self._file = PreallocatedFile()
             self._valid = self._file.open(self._target, plan, step)
-            self._progress = Progress(self._valid[ROWS], step)
+            self._progress = RecordingProgress(self._valid[ROWS], step)
             room = _first_capacity(plan)
             self._replace(plan, {name: max(n, self._valid[name]) for name, n in room.items()})
         return self._progress

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..circuit.uids import Who
 from ..errors import RecordingError, near
 from ..results.recording import Recording
-from .base import Block, Columns, Progress, Recorder, RecordingPlan
+from .base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
 from .event_memory import EventMemory
 from .memory_source import MemorySource, MemoryVariable
 
@@ -129,7 +129,7 @@ class MemoryRecorder(Recorder):
             shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
             self._whole = {v: np.empty(shape, plan.dtype) for v, shape in shapes.items()}
 
-    def _reopen(self, plan: RecordingPlan, step: int) -> Progress:
+    def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
         if self._closed_plan is None or self._progress.step != step:
             raise RecordingError(f"MemoryRecorder: holds no recording up to step {step:,}")
         self._closed_plan = None

@@ -18,6 +18,7 @@ from ..circuit.validate import check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
+from ..quantities import magnitude
 from ..state.snapshot import StateError
 
 if TYPE_CHECKING:
@@ -152,6 +153,26 @@ class Components:
             out[part.out] = place.read(simulation, part.rows)
         return out
 
+    def shared(self, name: str) -> Any:
+        """Return a state, a parameter or a variable in the memory of the backend, without a copy.
+
+        On the CPU this is an array of NumPy. On a GPU it has ``__cuda_array_interface__`` and
+        ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. It is
+        valid until the next run, and until the LPU is closed. What is written to it is read by the
+        next step; constants that follow from a parameter and outputs that follow from a state stay
+        as they are, for which `set` is.
+
+        Raises
+        ------
+        NeurodriverError
+            Where the components do not lie one after the other, or share one number.
+        """
+        placed = list(self._placed(name))
+        if len(placed) != 1:
+            raise NeurodriverError(f"{self._said}: '{name}' lies in {len(placed)} pieces of memory")
+        ((part, place),) = placed
+        return place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
+
     def set(self, name: str, values: ArrayLike) -> None:
         """Set a variable that is a state, a state, or a parameter.
 
@@ -214,6 +235,7 @@ class Components:
         yield from found
 
     def _numbers_of(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
+        values = magnitude(values, self._unit(name), f"{self._said}, '{name}'")
         try:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -222,6 +244,12 @@ class Components:
             want = f"a number or {len(self):,} of them"
             raise NeurodriverError(f"{self._said}, '{name}': {want}, got {values!r:.60}")
         return np.broadcast_to(numbers, (len(self),))
+
+    def _unit(self, name: str) -> str:
+        """Return the unit of what is called so, empty where there is none."""
+        model = self._group(self._parts[0]).model
+        tables = (model.states, model.params)
+        return next((table[name].unit for table in tables if name in table), "")
 
     def _check(self, part: Part, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
@@ -277,6 +305,21 @@ class Place:
     def read_all(self, simulation: Simulation) -> Values:
         """Return the values of all components of the group."""
         return self.read(simulation, slice(0, simulation.program.circuit.groups[self.number].count))
+
+    def share(self, simulation: Simulation, rows: Rows, said: str) -> Any:
+        """Return the memory of some components."""
+        live, program = simulation.backend.live, simulation.program
+        if self.one_for_all or self.column is not None:
+            raise NeurodriverError(f"{said}: is one number for all; read it by get")
+        if self.array is not None:
+            at = self._places(program, rows)
+        else:
+            at = _elements(program, self.number, self.name, rows)
+        if not isinstance(at, slice):
+            raise NeurodriverError(f"{said}: is not stored in this order; read it by get")
+        if self.array is not None:
+            return live.share(self.array.key, at)
+        return live.share_row(self.name, simulation.step, at)
 
     def check_settable(self, program: Program) -> None:
         """Raise StateError where a value follows from others, or is needed to compile."""

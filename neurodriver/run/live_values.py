@@ -135,6 +135,8 @@ class LiveValues:
 
     def current_circuit(self) -> Circuit:
         """Return the circuit with the parameters that it has now."""
+        if self.managed:
+            return self.circuit
         return with_parameters(self.circuit, self.simulation)
 
     def _compile_anew(self, circuit: Circuit) -> None:

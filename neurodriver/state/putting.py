@@ -16,8 +16,8 @@ from .pending import PendingSpikes, delivered_accesses
 from .snapshot import GroupState, InjectedRows, Snapshot, StateError
 from .taking import (
     Targets,
-    _empty,
     check_readable,
+    is_empty,
     is_ragged,
     state_rows,
     storage,
@@ -78,7 +78,7 @@ def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
     faults, out = Faults("state"), {}
     index = _Index(snapshot)
     for number, group in enumerate(program.circuit.groups):
-        if _empty(program, number):
+        if is_empty(program, number):
             continue
         state, lost = index.find(group.name, group.full_uids)
         if state is None:

@@ -47,7 +47,7 @@ def take(
     groups = [
         _group(backend, number, step, [one for one in late if one.number == number])
         for number in range(len(program.circuit.groups))
-        if not _empty(program, number)
+        if not is_empty(program, number)
     ]
     return Snapshot(
         step,
@@ -81,7 +81,7 @@ def keeps_arrays(model: Any) -> bool:
     return bool(getattr(model, "state_in_arrays", False))
 
 
-def _empty(program: Program, number: int) -> bool:
+def is_empty(program: Program, number: int) -> bool:
     """Whether nothing of a group is computed or kept."""
     group = program.circuit.groups[number]
     segments = any(str(number) in ring.segments for ring in program.layout.rings.values())

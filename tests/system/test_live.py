@@ -217,3 +217,40 @@ def test_a_failed_change_leaves_the_simulation_as_it_is() -> None:
             lpu.run(100, record=["no_such"])
         lpu.run(100)
         assert np.array_equal(data(lpu, "V"), whole)
+
+
+def test_memory_is_shared() -> None:
+    """What NumPy gets is the memory of the simulation: a value written there is read by steps."""
+    model = MODELS["LeakyIAF"]
+    circuit = nd.Circuit.from_arrays([(model, 3, varied3(), ["a", "b", "c"])])
+    with nd.LPU(circuit, DT, backend="cpu") as lpu:
+        lpu.run(7)
+        shared = lpu[["b", "c"]].shared("V")
+        assert np.array_equal(shared, lpu.get("V")[1:])
+        shared[0] = -48.5
+        assert lpu.get("V")[1] == -48.5
+        assert np.from_dlpack(shared).ctypes.data == shared.ctypes.data
+        lpu["LeakyIAF"].shared("resistance")[:] = 3.0
+        assert set(lpu.get("resistance")) == {3.0}
+        with pytest.raises(nd.NeurodriverError, match="one number"):
+            lpu["LeakyIAF"].shared("capacitance")
+        with pytest.raises(nd.NeurodriverError, match="not stored in this order"):
+            lpu[["c", "a"]].shared("V")
+
+
+def varied3() -> dict[str, Any]:
+    """Parameters of three IAF neurons."""
+    return {**IAF, "resistance": np.array([9.0, 10.0, 11.0])}
+
+
+def test_quantities_are_set() -> None:
+    """A unit of the right dimension is converted, another one refused."""
+    pint = pytest.importorskip("pint")
+    unit = pint.UnitRegistry()
+    with simulated(network()) as lpu:
+        lpu["LeakyIAF"].threshold = -0.05 * unit.volt
+        assert set(lpu.get("threshold")) == {-50.0}
+        lpu["LeakyIAF/0"].V = -61_000 * unit.microvolt
+        assert lpu["LeakyIAF/0"].V[0] == pytest.approx(-61.0)
+        with pytest.raises(nd.NeurodriverError, match="mV"):
+            lpu["LeakyIAF"].threshold = 3 * unit.second

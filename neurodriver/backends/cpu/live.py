@@ -47,6 +47,15 @@ class HostLiveMemory:
         """Set elements of the row of a step; events cannot be set so."""
         self.owner.row(variable, step)[at] = values
 
+    def share(self, key: Key, at: slice) -> NDArray[Any]:
+        """Return elements of an array without a copy."""
+        out: NDArray[Any] = self.owner.memory.array(key)[at]
+        return out
+
+    def share_row(self, variable: str, step: int, at: slice) -> NDArray[Any]:
+        """Return elements of the row of a step without a copy."""
+        return self.owner.row(variable, step)[at]
+
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
         for task, (library, args) in zip(

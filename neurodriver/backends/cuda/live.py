@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codegen.simt.spike_delivery import few
+from ...native.shared import CUDA, SharedArray
 from ...plan.arrays import Key, Kind, SegmentOwner
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
@@ -62,6 +63,21 @@ class DeviceLiveMemory:
             self.device.download(address, whole)
             whole[at] = values
             self.device.upload(address, whole)
+
+    def share(self, key: Key, at: slice) -> SharedArray:
+        """Return elements of an array without a copy."""
+        row = self.program.arrays[key]
+        return self._shared(self.binding.address(key), row.size, row.dtype, at)
+
+    def share_row(self, variable: str, step: int, at: slice) -> SharedArray:
+        """Return elements of the row of a step without a copy."""
+        width = self.program.layout.rings[variable].width
+        return self._shared(self._row(variable, step), width, self.program.dtype, at)
+
+    def _shared(self, address: int, size: int, dtype: np.dtype, at: slice) -> SharedArray:
+        start, stop, _ = at.indices(size)
+        begin, place = address + start * dtype.itemsize, (CUDA, self.device.number)
+        return SharedArray(begin, stop - start, dtype, place, self.owner)
 
     def fill(self, variable: str, step: int, rows: NDArray[Any]) -> None:
         """Set rows of a variable, (rows, width): row j is that of step ``step - j``."""

@@ -1,0 +1,114 @@
+"""``SharedArray``: memory that other libraries use without a copy.
+
+NumPy, PyTorch, JAX and CuPy read it through the array interfaces of CUDA and DLPack:
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html (version 3),
+https://dmlc.github.io/dlpack/latest/c_api.html (structures without a version).
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from typing import Any, ClassVar
+
+import numpy as np
+
+CPU, CUDA = 1, 2
+"""Types of devices, as DLPack numbers them."""
+
+
+class _Device(ct.Structure):
+    _fields_: ClassVar = [("type", ct.c_int32), ("number", ct.c_int32)]
+
+
+class _Type(ct.Structure):
+    _fields_: ClassVar = [("code", ct.c_uint8), ("bits", ct.c_uint8), ("lanes", ct.c_uint16)]
+
+
+class _Tensor(ct.Structure):
+    _fields_: ClassVar = [
+        ("data", ct.c_void_p),
+        ("device", _Device),
+        ("ndim", ct.c_int32),
+        ("dtype", _Type),
+        ("shape", ct.POINTER(ct.c_int64)),
+        ("strides", ct.POINTER(ct.c_int64)),
+        ("byte_offset", ct.c_uint64),
+    ]
+
+
+_DELETER = ct.CFUNCTYPE(None, ct.c_void_p)
+
+
+class _Managed(ct.Structure):
+    _fields_: ClassVar = [("tensor", _Tensor), ("context", ct.c_void_p), ("deleter", _DELETER)]
+
+
+_CODES = {"i": 0, "u": 1, "f": 2}
+_NAME = b"dltensor"
+_lent: dict[int, Any] = {}  # address of a structure -> what it needs to stay alive
+
+_new = ct.pythonapi.PyCapsule_New
+_new.restype, _new.argtypes = ct.py_object, [ct.c_void_p, ct.c_char_p, ct.c_void_p]
+
+
+_give_back = _DELETER(lambda address: _lent.pop(address, None) and None)
+
+
+class SharedArray:
+    """A one-dimensional array in the memory of a backend.
+
+    Parameters
+    ----------
+    address : int
+    count : int
+        Elements.
+    dtype : dtype
+    device : (int, int)
+        Type of the device, `CPU` or `CUDA`, and its number.
+    owner : object
+        What has to live as long as the memory is used.
+    """
+
+    def __init__(
+        self, address: int, count: int, dtype: np.dtype, device: tuple[int, int], owner: Any
+    ) -> None:
+        self.address, self.shape, self.dtype = address, (count,), np.dtype(dtype)
+        self.device, self._owner = device, owner
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        kind = {CPU: "the CPU", CUDA: f"GPU {self.device[1]}"}[self.device[0]]
+        return f"SharedArray of {len(self):,} {self.dtype} on {kind}"
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self.device[0] != CUDA:
+            raise AttributeError("this memory is not on a GPU")
+        return self._interface()
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self.device[0] != CPU:
+            raise AttributeError("this memory is on a GPU; copy it: .get(name)")
+        return self._interface()
+
+    def _interface(self) -> dict[str, Any]:
+        data = (self.address, False)
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": data, "version": 3}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **wishes: Any) -> Any:
+        """Return a capsule; the steps that wrote the memory are over, whatever the stream."""
+        if wishes.get("copy"):
+            raise BufferError("this memory is shared, not copied")
+        shape = (ct.c_int64 * 1)(*self.shape)
+        kind = _Type(_CODES[self.dtype.kind], 8 * self.dtype.itemsize, 1)
+        tensor = _Tensor(self.address, _Device(*self.device), 1, kind, shape, None, 0)
+        managed = _Managed(tensor, None, _give_back)
+        address = ct.addressof(managed)
+        _lent[address] = managed, shape, self._owner
+        return _new(address, _NAME, None)
