@@ -64,7 +64,7 @@ class Unchangeable:
     Parameters
     ----------
     reason : str
-        What its users are told.
+        The message of the error.
     """
 
     def __init__(self, reason: str) -> None:

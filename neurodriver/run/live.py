@@ -32,7 +32,7 @@ Changed = Callable[[int, str, NDArray[np.float64]], None]
 
 
 @dataclass(frozen=True)
-class Part:
+class GroupPart:
     """Components of one group that are looked at.
 
     Attributes
@@ -57,11 +57,11 @@ def as_slice(rows: NDArray[np.int64]) -> Rows:
     return rows
 
 
-def parts_of(circuit: Circuit, numbers: NDArray[np.int64]) -> tuple[Part, ...]:
+def parts_of(circuit: Circuit, numbers: NDArray[np.int64]) -> tuple[GroupPart, ...]:
     """Return components, by their numbers, as parts of groups."""
     which = np.searchsorted(circuit.starts, numbers, side="right") - 1
     return tuple(
-        Part(g, as_slice(numbers[mine] - circuit.starts[g]), as_slice(mine))
+        GroupPart(g, as_slice(numbers[mine] - circuit.starts[g]), as_slice(mine))
         for g in np.unique(which).tolist()
         for mine in (np.flatnonzero(which == g),)
     )
@@ -88,7 +88,7 @@ class Components:
     __slots__ = ("_changed", "_numbers", "_parts", "_said", "_simulation")
     _simulation: Callable[[], Simulation]
     _numbers: NDArray[np.int64]
-    _parts: tuple[Part, ...]
+    _parts: tuple[GroupPart, ...]
     _changed: Changed
     _said: str
 
@@ -207,17 +207,17 @@ class Components:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _group(self, part: Part) -> Group:
+    def _group(self, part: GroupPart) -> Group:
         return self._simulation().program.circuit.groups[part.number]
 
-    def _whole(self, part: Part, values: Values) -> bool:
+    def _whole(self, part: GroupPart, values: Values) -> bool:
         """Whether all components of a group get one value."""
         return len(values) == self._group(part).count and bool((values == values[0]).all())
 
     def _unknown(self, name: str) -> str:
         return f"{self._said}: nothing is called '{name}'{near(name, self.names)}"
 
-    def _placed(self, name: str) -> Iterator[tuple[Part, Place]]:
+    def _placed(self, name: str) -> Iterator[tuple[GroupPart, Place]]:
         """Yield where each part has what is called so."""
         program, lacking = self._simulation().program, []
         found = []
@@ -251,7 +251,7 @@ class Components:
         tables = (model.states, model.params)
         return next((table[name].unit for table in tables if name in table), "")
 
-    def _check(self, part: Part, name: str, values: NDArray[np.float64]) -> None:
+    def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
         rows = np.arange(group.count)[part.rows]
         if name in group.model.params and name not in group.model.states:

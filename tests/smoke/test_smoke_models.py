@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from support import simulate
 
 import neurodriver as nd
@@ -98,3 +99,21 @@ def test_described() -> None:
     found = nd.describe(Leak)
     assert "rate [1/ms] of the leak" in repr(found) and "<td>rate</td>" in found._repr_html_()
     assert repr(nd.describe("LeakyIAF")).startswith("LeakyIAF\n")
+
+
+class Outspoken(nd.NDComponent):
+    """Grows without bound, and says so under debug."""
+
+    updates = ("V",)
+    states = {"V": nd.State("mV", 1.0)}
+    update = 'V = V * 1e100; PRINT("V %g", V);'
+
+
+def test_values_that_grow(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run ends at the first infinite value; what the model prints comes before."""
+    circuit = nd.Circuit.from_arrays([(Outspoken, 2, {}, ["a", "b"])])
+    with nd.LPU(circuit, 1e-4, debug=True) as lpu, pytest.raises(nd.NonFiniteError) as caught:
+        lpu.run(STEPS)
+    assert caught.value.step == 4
+    assert "V of 'a' (Outspoken) is inf at step 4" in str(caught.value)
+    assert capsys.readouterr().out.startswith("a, step 1: V 1e+100\nb, step 1: V 1e+100\n")

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support import IAF, build, node
 
 from neurodriver import (
     LPU,
@@ -209,3 +210,38 @@ def test_manager_names_the_lpu():
         manager.wait()
     assert caught.value.lpu == "wild"
     assert caught.value.step >= 309
+
+
+class Wild(NDComponent):
+    """A synapse that grows without spikes."""
+
+    accesses = ("spike_state",)
+    updates = ("g",)
+    params = {"factor": Parameter("1")}
+    states = {"z": State("1", 1e-3)}
+    update = "z = z * factor + spike_state;"
+    outputs = {"g": "fmin(z, 1)"}
+
+
+class Wilder(Wild):
+    """The same with a function that sets no flag of the processor."""
+
+    update = "z = z * factor + spike_state; if (z < 0) z = log(z);"
+
+
+@pytest.mark.parametrize("model", [Wild, Wilder])
+@pytest.mark.parametrize("plans", [True, False])
+def test_synapses_that_are_advanced_with_their_sums(model, plans):
+    nodes = {"a": node("LeakyIAF", IAF)}
+    nodes |= {f"n{i}": node("LeakyIAF", IAF) for i in range(160)}
+    edges = []
+    for i in range(480):
+        factor = {"factor": 10.0 if i in (323, 141) else 0.5}
+        nodes[f"s{i}"] = {"class": model.__name__, "reverse": 0.0, **factor}
+        edges += [("a", f"s{i}"), (f"s{i}", f"n{i % 160}")]
+    circuit = build(nodes, edges, models=[model])
+    with LPU(circuit, DT, plans=plans) as lpu:
+        assert any(len(unit.specs) == 2 for unit in lpu.program.units) == plans
+        with pytest.raises(NonFiniteError) as caught:
+            lpu.run(1000)
+    assert f"z of 's141' ({model.__name__}) is inf at step 312 " in str(caught.value)
