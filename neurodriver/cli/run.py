@@ -102,7 +102,7 @@ def _run_circuit(given: dict[str, Any]) -> None:
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):
         raise NeurodriverError(f"{output}: the recording would overwrite an input; name another -o")
-    saved = output.with_suffix(".checkpoint.h5")
+    saved = output.parent / f"{output.stem}.checkpoint.h5"
     if not given["force"] and not given["resume"]:
         refuse_existing(output)
     steps = _steps(given["duration"], given["dt"], given["sample_interval"])

@@ -47,11 +47,11 @@ class CallLength:
 
     def steps(self, step: int, left: int) -> int:
         """Return how many of ``left`` steps from ``step`` on the next call should take."""
-        if self.fixed is not None:
-            return min(self.fixed, left)
         limit = min(self._most, self._backend.longest, left)
         for feed in self._feeds:
             limit = min(limit, feed.recorder.longest(step) or limit)
+        if self.fixed is not None:
+            return min(self.fixed, limit)
         seconds, ahead = self._calls.seconds_per_step, self._calls.ahead
         wanted = (AHEAD_SECONDS if ahead else CALL_SECONDS) / seconds if seconds else 16
         if ahead and seconds:  # what is left to do when the device is done is little

@@ -253,12 +253,12 @@ class Components:
 
     def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
-        rows = np.arange(group.count)[part.rows]
         if name in group.model.params and name not in group.model.states:
-            some = replace(group.taken(rows), params={name: values})
+            uids = group.uids[part.rows]
+            some = replace(group, params={name: values}, count=len(values), given_uids=uids)
             check_parameters(some, faults)
         else:
-            uids = group.uids[rows]
+            uids = group.uids[part.rows]
             faults.add_for(
                 np.flatnonzero(~np.isfinite(values)),
                 lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
@@ -376,14 +376,15 @@ def place_of(program: Program, number: int, name: str) -> Place | None:
             found = program.arrays.get(Key(owner, kind, name))
             if found is not None:
                 return Place(number, name, found, variable)
-    if number in program.merged.computed:
+    if number in program.merged.partly:
         group = program.circuit.groups[number]
         if name in model.params and name not in model.states:
             given = group.params.get(name, model.params[name].default)
             column = np.broadcast_to(np.asarray(given, np.float64), (group.count,))
             return Place(number, name, None, False, column)
         if name in (*model.states, *model.updates):
-            raise StateError(f"'{name}' of {group.name} is not kept: {_MERGED}")
+            said = "that of merged synapses is not kept; record all of it, or pass merge=False"
+            raise StateError(f"'{name}' of {group.name}: {said}")
     return Place(number, name, None, True) if variable else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,9 +62,19 @@ class LiveValues:
         array([-61.3])
         >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
         """
+        if isinstance(who, str) and who in self._named:
+            return self._named[who]
         said = who if isinstance(who, str) else "components"
         numbers = numbered(self.program.circuit, self.scope, self.circuit, who)
-        return Components(lambda: self.simulation, numbers, self._compile_with, said)
+        found = Components(lambda: self.simulation, numbers, self._compile_with, said)
+        if isinstance(who, str):
+            self._named[who] = found
+        return found
+
+    @cached_property
+    def _named(self) -> dict[str, Components]:
+        """What has been looked up by a name; its components keep their numbers."""
+        return {}
 
     def get(self, name: str) -> np.ndarray:
         """Return the values of a variable, a state or a parameter, of all components that have it.

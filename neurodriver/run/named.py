@@ -84,7 +84,7 @@ def having(program: Program, scope: str | None, name: str) -> Numbers:
     with_it = np.zeros(circuit.count, bool)
     known: set[str] = set()
     for number, group in enumerate(circuit.groups):
-        if group.hidden or group.is_port:
+        if number in program.merged.groups or group.is_port:
             continue
         known |= {*group.model.updates, *group.model.states, *group.model.params}
         if place_of(program, number, name) is not None:

@@ -101,6 +101,8 @@ def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
         }
         for kind, names_ in wanted.items():
             lacking = names_ - held[kind]
+            if kind == "state":  # a state that is a variable, too, has rows alone
+                lacking -= set(state.rows)
             if kind == "variable":  # what follows from states
                 lacking -= {*state.states, *group.model.outputs}
             faults.add_each(
@@ -157,15 +159,16 @@ def _put_states(backend: Backend, number: int, state: GroupState) -> None:
         values = np.array(backend.array(row.key))
         if is_ragged(program, number, row):
             _, counts = sub_unit_places(program, number)
-            saved = state.sub_units[row.key.name]
-            if not np.array_equal(saved.counts, counts):
+            ragged = state.sub_units[row.key.name]
+            if not np.array_equal(ragged.counts, counts):
                 name = program.circuit.groups[number].name
                 raise StateError(f"state: {name} had another number of sub-units when saved")
-            values[: counts.sum()] = saved.values
+            values[: counts.sum()] = ragged.values
         else:
             count = program.circuit.groups[number].count
             at = places if isinstance(row.key.owner, PopulationOwner) else slice(count)
-            values[at] = state.states[row.key.name]
+            saved = state.states.get(row.key.name)
+            values[at] = state.rows[row.key.name][0] if saved is None else saved
         backend.live.write(row.key, values)
 
 

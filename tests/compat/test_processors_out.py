@@ -376,8 +376,7 @@ def test_chunks_and_threads(threads: int, chunk: int) -> None:
     for cut, count in ((chunk, threads), (1, 1)):
         one = Own(ALL, 5)
         with LPU(network(), DT, [*drive(), *train], [one], threads=count) as lpu:
-            own = lpu.simulation.chunk
-            lpu.simulation.chunk = lambda own=own, cut=cut: min(own(), cut)  # type: ignore[method-assign, misc]
+            lpu.simulation.length.fixed = cut
             lpu.run(steps=200)
         seen.append(np.array([np.concatenate([*v.values()]) for _, v in one.samples]))
     assert seen[0].shape == (40, 4)

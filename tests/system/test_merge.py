@@ -538,6 +538,6 @@ def test_files_and_the_command_line_turn_it_off(tmp_path: Path) -> None:
             f'dt = 1e-4\nsteps = 300\noutput = "out.h5"\n{text}[lpu.one]\ncircuit = "{file.name}"\n'
             '[[lpu.one.input]]\nclass = "StepInput"\nvariable = "I"\nuids = ["a"]\nvalue = 1.7\n'
         )
-        assert main(["run", str(experiment)]) == 0
+        assert main(["run", "-f", str(experiment)]) == 0
         with Recording(tmp_path / "out.one.h5") as recording:
             assert np.array_equal(recording["V"]["b"], expected)

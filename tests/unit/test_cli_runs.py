@@ -149,7 +149,7 @@ def test_a_population_is_recorded(tmp_path: Path) -> None:
     assert run(path, "-r", "V:exc") == 0
     with Recording(tmp_path / "out.h5") as recording:
         assert recording.uids("V") == ["a", "b", "inh"]
-    assert run(path, "-r", "V:inh,c") == 0
+    assert run(path, "-f", "-r", "V:inh,c") == 0
     with Recording(tmp_path / "out.h5") as recording:
         assert recording.uids("V") == ["inh", "c"]
     assert run(path, "-r", "V:nobody") == 1

@@ -19,6 +19,7 @@ H5PY = {
     "recorders/preallocated.py",
     "results/joint.py",
     "results/sources.py",
+    "state/checkpoint.py",
     "sweeps/store.py",
     "plot/recording.py",
     "inputs/file.py",

@@ -453,7 +453,7 @@ def test_legacy_input(tmp_path: Path, capsys: Capture) -> None:
     assert main(["convert", str(old), str(new)]) == 0
     for file in (old, new):
         out = tmp_path / "out.h5"
-        words = ["run", file, "--dt", dt, "--duration", steps * dt, "-i", path, "-o", out]
+        words = ["run", file, "--dt", dt, "--duration", steps * dt, "-i", path, "-f", "-o", out]
         assert main([str(word) for word in [*words, "-r", "V:0,1,2,3,7"]]) == 0
         with h5py.File(out) as recording:
             assert_array_equal(recording["V/data"][()] / 1e3, want["V"])

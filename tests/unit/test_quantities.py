@@ -212,7 +212,7 @@ def test_times_and_values_of_inputs() -> None:
     step = nd.StepInput("V", ["n"], 0.5 * u.V, start=2 * u.ms, stop=0.1 * u.minute)
     assert (step.value, step.start, step.stop) == (500.0, 2e-3, 6.0)
     ramp = nd.RampInput("V", ["n"], 1 * u.ms, 2 * u.ms, 0.0, 1 * u.V)
-    assert (ramp.start_time, ramp.duration, ramp.stop_value) == (1e-3, 2e-3, 1000.0)
+    assert (ramp.start, ramp.duration, ramp.stop_value) == (1e-3, 2e-3, 1000.0)
     pulses = nd.PulseInput("V", ["n"], [1, 2] * u.ms, [1.5 * u.ms, 2.5 * u.ms], 3 * u.uV)
     assert pulses.starts.tolist() == [1e-3, 2e-3] and np.allclose(pulses.stops, [1.5e-3, 2.5e-3])
     assert (pulses.values == 3e-3).all()

@@ -241,7 +241,7 @@ def _recorded(circuit: Circuit, recorded: Recorded) -> Flags:
     """Return the components whose conductance, or a state, is recorded."""
     out = np.zeros(circuit.count, dtype=bool)
     for scope, variable, uids in recorded.requests:
-        state = any(variable in group.model.states for group in circuit.groups)
+        state = any(linear_form(g.model) and variable in g.model.states for g in circuit.groups)
         if not state and not _conducts(circuit, variable):
             continue
         if uids is None:
