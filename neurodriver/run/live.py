@@ -83,6 +83,8 @@ class Components:
         Compiles the circuit anew with other values of a parameter.
     said : str
         What the components are called in messages.
+    parts : tuple of GroupPart, optional
+        What `parts_of` returns for the numbers, where it is known.
     """
 
     __slots__ = ("_changed", "_numbers", "_parts", "_said", "_simulation")
@@ -98,9 +100,13 @@ class Components:
         numbers: NDArray[np.int64],
         changed: Changed,
         said: str,
+        parts: tuple[GroupPart, ...] = (),
     ) -> None:
         values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
-        values |= {"_said": said, "_parts": parts_of(simulation().program.circuit, numbers)}
+        values |= {
+            "_said": said,
+            "_parts": parts or parts_of(simulation().program.circuit, numbers),
+        }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit
 from ..circuit.validate import checked
@@ -19,7 +19,7 @@ from ..recorders.base import Recorder
 from ..results.recording import Recording
 from ..state.snapshot import StateError
 from .going_on import replaced
-from .live import Components
+from .live import Components, GroupPart, parts_of
 from .live_connections import ConnectionsByName
 from .named import having, numbered, with_parameter, with_parameters
 
@@ -62,18 +62,23 @@ class LiveValues:
         array([-61.3])
         >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
         """
-        if isinstance(who, str) and who in self._named:
-            return self._named[who]
-        said = who if isinstance(who, str) else "components"
-        numbers = numbered(self.program.circuit, self.scope, self.circuit, who)
-        found = Components(lambda: self.simulation, numbers, self._compile_with, said)
-        if isinstance(who, str):
-            self._named[who] = found
-        return found
+        circuit = self.program.circuit
+        if not isinstance(who, str):
+            numbers = numbered(circuit, self.scope, self.circuit, who)
+            return self._components(numbers, "components")
+        if who not in self._named:
+            numbers = numbered(circuit, self.scope, self.circuit, who)
+            self._named[who] = numbers, parts_of(circuit, numbers)
+        return self._components(self._named[who][0], who, self._named[who][1])
+
+    def _components(
+        self, numbers: NDArray[np.int64], said: str, parts: tuple[GroupPart, ...] = ()
+    ) -> Components:
+        return Components(lambda: self.simulation, numbers, self._compile_with, said, parts)
 
     @cached_property
-    def _named(self) -> dict[str, Components]:
-        """What has been looked up by a name; its components keep their numbers."""
+    def _named(self) -> dict[str, tuple[NDArray[np.int64], tuple[GroupPart, ...]]]:
+        """What has been looked up by a name; components keep their numbers."""
         return {}
 
     def get(self, name: str) -> np.ndarray:
@@ -94,7 +99,7 @@ class LiveValues:
 
     def _having(self, name: str) -> Components:
         numbers = having(self.program, self.scope, name)
-        return Components(lambda: self.simulation, numbers, self._compile_with, f"'{name}'")
+        return self._components(numbers, f"'{name}'")
 
     @property
     def connections(self) -> ConnectionsByName:

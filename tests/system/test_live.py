@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -254,3 +256,21 @@ def test_quantities_are_set() -> None:
         assert lpu["LeakyIAF/0"].V[0] == pytest.approx(-61.0)
         with pytest.raises(nd.NeurodriverError, match="mV"):
             lpu["LeakyIAF"].threshold = 3 * unit.second
+
+
+def test_a_dropped_lpu_leaves_no_garbage() -> None:
+    """Nothing that reads or changes an LPU keeps it, its simulation or its memory alive."""
+    gc.collect()
+    gc.disable()
+    try:
+        lpu = simulated(network())
+        lpu.run(20)
+        lpu["SynapseAMPA"].set("gmax", np.linspace(1.0, 2.0, COUNT))
+        lpu.run(10, record=["V"])
+        assert len(lpu.connections) == 1 and len(lpu.recording.V) == 10
+        known = [weakref.ref(one) for one in (lpu, lpu.simulation, lpu.backend)]
+        lpu.close()
+        del lpu
+        assert [one() for one in known] == [None, None, None]
+    finally:
+        gc.enable()

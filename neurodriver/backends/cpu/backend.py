@@ -138,7 +138,6 @@ class CPUBackend:
         self._handle: int | None = None
         self.initial: list[tuple[ct.CDLL, Args]] = []
         self.scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
-        self.live = HostLiveMemory(self)
         self.memory = MemoryManager(program, free_memory())
         self.findings = HostFindings(self.memory)
         self.instances = Instances(program, HostMemory(self.memory))
@@ -309,6 +308,11 @@ class CPUBackend:
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the program; what is written to it shows from the next step on."""
         return self.memory.array(key)
+
+    @property
+    def live(self) -> HostLiveMemory:
+        """What changes the memory between calls."""
+        return HostLiveMemory(self)
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.

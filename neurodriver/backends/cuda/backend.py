@@ -84,6 +84,7 @@ class CUDABackend:
         with self.device.current():
             self.binding.allocate(self.delivery.wanted())
             self.instances = Instances(program, DeviceMemory(self.binding))
+            self.stepwise = self.instances.stepwise
             self.generated = generate(program, self.instances.templates)
             self.binding.take(self.generated)
             gates = gates and executor == "resident" and not self.instances.stepwise
@@ -96,7 +97,6 @@ class CUDABackend:
             self.twins = Twins(self.device, shared=gates)
             self._lanes = [Lane(self.device, self.code) for _ in range(2)]
             self._sent = self.device.cuda.Event()
-        self.live = DeviceLiveMemory(self)
         self._timers = DeviceTimers(
             self.device, self.generated.tasks, self.code if current().on else None
         )
@@ -163,6 +163,11 @@ class CUDABackend:
         with self.device.current():
             return self.binding.array(key)
 
+    @property
+    def live(self) -> DeviceLiveMemory:
+        """What changes the memory between calls."""
+        return DeviceLiveMemory(self)
+
     def buffer(self, count: int) -> NDArray[Any]:
         """Return zeros in page-locked memory, which has a twin on the device."""
         with self.device.current():
@@ -194,11 +199,6 @@ class CUDABackend:
     def longest(self) -> int:
         """Steps of a call at most, by the memory for what they record."""
         return self._staging.longest
-
-    @property
-    def stepwise(self) -> bool:
-        """Whether ``run_step`` has to follow each step."""
-        return self.instances.stepwise
 
     def run(self, first: int, steps: int) -> int:
         """Advance ``steps`` steps from step ``first``; return how many were done."""
