@@ -42,15 +42,20 @@ def test_the_notebook(tmp_path: Path) -> None:
     kernel.execute(env={**os.environ, "PYTHONPATH": str(ROOT)})
     by_text = {
         key: next(cell for cell in code if key in cell.source)
-        for key in ("from_arrays", "lpu.run(", "recorder.recording", ".plot(", "described(found)")
+        for key in ("nd.Circuit(", "record=[", ".plot(", "rates(0.1, 0.3)", "rates(0.3, 0.5)")
     }
-    (table,) = shown(by_text["from_arrays"], "text/html")
-    assert "<td>1,000</td>" in table and "<td>exc</td>" in table
-    bar = printed(by_text["lpu.run("], "stderr") + str(shown(by_text["lpu.run("], "text/plain"))
+    (table,) = shown(by_text["nd.Circuit("], "text/html")
+    assert "<td>1,000</td>" in table and "LeakyIAFExpConductanceEuler" in table
+    bar = printed(by_text["record=["], "stderr") + str(shown(by_text["record=["], "text/plain"))
     assert "100%" in bar
-    (table,) = shown(by_text["recorder.recording"], "text/html")
+    (table,) = shown(next(cell for cell in code if cell.source == "lpu.recording"), "text/html")
     assert "0.3 s, dt 0.0001 s" in table and "<td>3,000</td>" in table
     assert len(shown(by_text[".plot("], "image/png")) == 1
-    rates = dict(re.findall(r"^(exc|inh) +\S+ +(\S+)", printed(by_text["described(found)"]), re.M))
-    assert rates.keys() == {"exc", "inh"} and all(2 < float(r) < 80 for r in rates.values()), rates
+    before, after = (
+        dict(re.findall(r"^(exc|inh) (\S+)$", printed(by_text[key]), re.M))
+        for key in ("rates(0.1, 0.3)", "rates(0.3, 0.5)")
+    )
+    assert before.keys() == after.keys() == {"exc", "inh"}
+    assert all(2 < float(r) < 80 for r in before.values()), before
+    assert float(after["exc"]) < float(before["exc"])  # inhibition has become stronger
     assert not list(tmp_path.iterdir())
