@@ -1,0 +1,54 @@
+"""Values on a GPU between calls: read, set, shared with PyTorch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import IAF
+
+import neurodriver as nd
+
+DT, COUNT = 1e-4, 1000
+
+
+def simulated() -> nd.LPU:
+    """Neurons on a GPU, each with another resistance."""
+    cells = nd.Population(
+        "LeakyIAF", COUNT, name="cells", **{**IAF, "resistance": np.linspace(9.0, 11.0, COUNT)}
+    )
+    current = nd.StepInput("I", cells, np.linspace(0.0, 5.0, COUNT))
+    return nd.LPU(nd.Circuit([cells]), DT, current, backend="cuda")
+
+
+@pytest.mark.parametrize("name", ["V", "resistance"])
+def test_torch_shares_the_memory(name: str) -> None:
+    """The tensor has the LPU's pointer; what is written to it is read by the next step."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch has no GPU")
+    with simulated() as lpu:
+        lpu.run(50)
+        shared = lpu["cells"].shared(name)
+        tensor = torch.from_dlpack(shared)
+        assert tensor.data_ptr() == shared.address and tensor.is_cuda
+        assert np.array_equal(tensor.cpu().numpy(), lpu.get(name))
+        tensor[:] = 9.5
+        torch.cuda.synchronize()
+        assert set(lpu.get(name)) == {9.5}
+
+
+def test_the_bits_are_those_of_the_cpu() -> None:
+    """The same changes between runs, on both backends."""
+    found = []
+    for backend in ("cpu", "cuda"):
+        lpu = simulated()
+        lpu.close()
+        with nd.LPU(lpu.circuit, DT, lpu.inputs, backend=backend) as one:
+            one.run(30, record=["V"])
+            one["cells"].threshold = np.linspace(-60.0, -50.0, COUNT)
+            one[["cells/3", "cells/7"]].V = [-66.0, -67.0]
+            one.run(40)
+            one.set("resistance", 8.0)
+            one.run(30)
+            found.append(one.recording.V[:])
+    assert np.array_equal(*found) and np.ptp(found[0]) > 1
