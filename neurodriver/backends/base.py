@@ -26,6 +26,10 @@ class Findings(Protocol):
         """Return the words of ``FAULT``, of all completed calls."""
         ...
 
+    def forget(self) -> None:
+        """Begin anew to look for the first value that is not finite; no call is in flight."""
+        ...
+
     def printed(self) -> NDArray[np.int64]:
         """Return the words of ``PRINTED`` that the last call has used; the next one begins anew."""
         ...

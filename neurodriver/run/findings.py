@@ -30,6 +30,10 @@ class Watch:
         self._circuit = program.circuit
         self.waits, self.longest = self._printed.on, self._printed.longest
 
+    def begin_run(self, backend: Backend) -> None:
+        """Begin anew where the last run has found something."""
+        self._nonfinite.begin_run(backend)
+
     def check(self, backend: Backend) -> None:
         """Look at what the completed calls have found.
 

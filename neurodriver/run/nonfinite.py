@@ -52,7 +52,13 @@ class FirstNonFinite:
     def __init__(self, program: Program, policy: str) -> None:
         self._program, self._policy = program, policy
         self.number: int | None = None
-        self._waiting = policy != "off" and FAULT in program.arrays
+        self._on = self._waiting = policy != "off" and FAULT in program.arrays
+
+    def begin_run(self, backend: Backend) -> None:
+        """Look for the first value of a run, whatever the last one has found."""
+        if self._on and not self._waiting:
+            backend.findings.forget()
+            self._waiting, self.number = True, None
 
     def check(self, backend: Backend) -> None:
         """Raise NonFiniteError, or warn once, where the completed calls have found a value.

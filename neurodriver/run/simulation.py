@@ -208,6 +208,7 @@ class Simulation:
             for one in self._inputs.inputs:
                 one.end_run(self.step)
             raise
+        self._findings.begin_run(self.backend)
         if self.exchange is not None:
             self.exchange.begin(steps)
         if self.feeds:

@@ -245,3 +245,20 @@ def test_synapses_that_are_advanced_with_their_sums(model, plans):
         with pytest.raises(NonFiniteError) as caught:
             lpu.run(1000)
     assert f"z of 's141' ({model.__name__}) is inf at step 312 " in str(caught.value)
+
+
+def test_a_run_that_goes_on_is_looked_at_again() -> None:
+    """After an error, and a value that is set right, the next runs find their own faults."""
+    circuit = Circuit.from_arrays([(Growing, 3, {"factor": np.array([1e100, 1.0, 1.0])}, None)])
+    with LPU(circuit, DT) as lpu:
+        with pytest.raises(NonFiniteError, match="Growing/0") as first:
+            lpu.run(20)
+        lpu["Growing/0"].set("factor", 1.0)
+        lpu["Growing/0"].set("hidden", 2.0)
+        lpu.run(10)
+        step = lpu.step
+        assert np.isfinite(lpu.get("V")).all()
+        lpu["Growing/2"].set("factor", 1e200)
+        with pytest.raises(NonFiniteError, match="Growing/2") as second:
+            lpu.run(20)
+    assert first.value.step == 4 and second.value.step == step + 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...plan.diagnostics import FAULT, PRINTED, words_used
+from ...plan.diagnostics import FAULT, PRINTED, no_fault, words_used
 from ..memory import MemoryManager
 
 
@@ -23,6 +23,10 @@ class HostFindings:
     def fault(self) -> NDArray[np.int64]:
         """Return the record of the first value that is not finite."""
         return self._memory.array(FAULT)
+
+    def forget(self) -> None:
+        """Begin anew to look for the first value that is not finite."""
+        self._memory.array(FAULT)[:] = no_fault()
 
     def printed(self) -> NDArray[np.int64]:
         """Return what ``PRINT`` and ``ERROR`` have written; what comes next takes its place."""

@@ -37,6 +37,12 @@ class DeviceFindings:
         """Return the record of the first value that is not finite, of the completed calls."""
         return self._fault
 
+    def forget(self) -> None:
+        """Begin anew to look for the first value that is not finite."""
+        self._fault = no_fault()
+        with self._device.current():
+            self._device.upload(self._binding.pool.address[FAULT], self._fault)
+
     def printed(self) -> NDArray[np.int64]:
         """Return what ``PRINT`` and ``ERROR`` have written, while nothing runs; begin anew."""
         device, place, head = self._device, self._binding.pool.address[PRINTED], np.empty(HEAD, int)
