@@ -59,7 +59,7 @@ class Checkpoints:
             Where a class keeps its state in Python, or the file cannot be written.
         """
         if self.managed:
-            raise StateError("an LPU of a Manager is saved by Manager.save")
+            raise StateError("an LPU of a Manager cannot be saved")
         for recorder in self.recorders:  # no recording is behind the checkpoint
             recorder.settle()
         snapshot, circuit = snapshot_of(self.simulation), self.current_circuit()
@@ -138,7 +138,8 @@ class Checkpoints:
         Parameters
         ----------
         keep : sequence of {"parameters", "weights"}
-            What stays as it has been set. All else is as when the LPU was made.
+            What stays as it has been set. Inputs and recorders stay in any case. The first
+            parameters and weights of a restored LPU are those of its checkpoint.
         """
         known = ("parameters", "weights")
         for name in keep:

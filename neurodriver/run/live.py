@@ -1,7 +1,7 @@
 """Values of a simulation between calls: read by component and name, and set.
 
-For example ``lpu["exc"].V`` are the potentials of a population, and ``lpu["exc"].set("tau", 5.0)``
-sets a parameter from the next step on.
+For example ``lpu["exc"].V`` returns the membrane potentials of a population, and
+``lpu["exc"].set("tau", 5.0)`` sets a parameter from the next step on.
 """
 
 from __future__ import annotations
@@ -65,6 +65,26 @@ def parts_of(circuit: Circuit, numbers: NDArray[np.int64]) -> tuple[GroupPart, .
         for g in np.unique(which).tolist()
         for mine in (np.flatnonzero(which == g),)
     )
+
+
+class CopiedValues(np.ndarray):
+    """Values that have been read; an assignment to their elements would be lost."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NeurodriverError(
+            "these values are a copy; set those of some components, as in lpu[cells[3]].V = -60.0, "
+            "or change np.array(values) and set all"
+        )
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return what is computed from the values as an array like any other."""
+        if array is self:  # view.V += 1 sets what is added
+            return self
+        return array[()] if return_scalar else np.asarray(array)
+
+    def copy(self, order: Any = "C") -> Any:
+        """Return an array like any other."""
+        return np.array(self, order=order)
 
 
 class Components:
@@ -144,9 +164,10 @@ class Components:
         return sorted({*object.__dir__(self), *self.names})
 
     def get(self, name: str) -> Values:
-        """Return the values of a variable, a state or a parameter now, (n,).
+        """Return a copy of the values of a variable, a state or a parameter, (n,).
 
-        A variable is that of the current row, which the next step reads.
+        These are the values at the present time, ``lpu.time``. An element of the copy cannot be
+        set, as that would change nothing.
 
         Raises
         ------
@@ -157,16 +178,16 @@ class Components:
         out = np.empty(len(self), simulation.program.dtype)
         for part, place in self._placed(name):
             out[part.out] = place.read(simulation, part.rows)
-        return out
+        return out.view(CopiedValues)
 
     def shared(self, name: str) -> Any:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
 
         On the CPU this is an array of NumPy. On a GPU it has ``__cuda_array_interface__`` and
         ``__dlpack__``, so that ``torch.from_dlpack``, ``cupy.asarray`` and JAX share it. It is
-        valid until the next run, and until the LPU is closed. What is written to it is read by the
-        next step; constants that follow from a parameter and outputs that follow from a state stay
-        as they are, for which `set` is.
+        valid until the next run, and until the LPU is closed. The next step reads what is written
+        to it. Constants that are derived from a parameter, and outputs that are derived from a
+        state, are not updated. Use `set` if the model has any.
 
         Raises
         ------

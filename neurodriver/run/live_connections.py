@@ -13,6 +13,8 @@ from ..circuit.circuit import Circuit, Connections
 from ..circuit.projections import Drawn
 from ..errors import NeurodriverError, near
 
+Now = Callable[[], Circuit]
+
 Changed = Callable[[Circuit], None]
 """Compiles another form of the circuit, which goes on from the state at hand."""
 
@@ -22,16 +24,24 @@ class LiveConnections:
 
     Parameters
     ----------
-    circuit : Circuit
+    now : callable
+        Returns the circuit with the parameters and weights that it has now.
     number : int
         Which of its connections.
     name : str
     changed : callable
     """
 
-    def __init__(self, circuit: Circuit, number: int, name: str, changed: Changed) -> None:
-        self._circuit, self._number, self.name, self._changed = circuit, number, name, changed
-        self._links = circuit.connections[number]
+    def __init__(self, now: Now, number: int, name: str, changed: Changed) -> None:
+        self._now, self._number, self.name, self._changed = now, number, name, changed
+
+    @property
+    def _links(self) -> Connections:
+        return self._now().connections[self._number]
+
+    def _uids(self, ends: NDArray[np.int32]) -> NDArray[np.str_]:
+        uids: NDArray[np.str_] = self._now().uids[ends]
+        return uids
 
     def __len__(self) -> int:
         return len(self._links)
@@ -42,14 +52,12 @@ class LiveConnections:
     @property
     def sources(self) -> NDArray[np.str_]:
         """Uids of the presynaptic components, (m,)."""
-        uids: NDArray[np.str_] = self._circuit.uids[self._links.expanded().source]
-        return uids
+        return self._uids(self._links.expanded().source)
 
     @property
     def targets(self) -> NDArray[np.str_]:
         """Uids of the postsynaptic components, (m,)."""
-        uids: NDArray[np.str_] = self._circuit.uids[self._links.expanded().target]
-        return uids
+        return self._uids(self._links.expanded().target)
 
     @property
     def delays(self) -> NDArray[np.float64]:
@@ -100,9 +108,10 @@ class LiveConnections:
         links = self._links.expanded()
         data = {**links.data, name: np.broadcast_to(numbers, before.shape).copy()}
         own = Connections(links.variable, links.access, links.source, links.target, links.delay)
-        sets = list(self._circuit.connections)
+        circuit = self._now()
+        sets = list(circuit.connections)
         sets[self._number] = replace(own, data=data)
-        self._changed(self._circuit.with_parts(self._circuit.groups, sets))
+        self._changed(circuit.with_parts(circuit.groups, sets))
 
 
 class ConnectionsByName(Mapping[str, LiveConnections]):
@@ -110,14 +119,15 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
 
     Parameters
     ----------
-    circuit : Circuit
+    now : callable
+        Returns the circuit with the parameters and weights that it has now.
     first : Circuit
         The same before any change: the names are those that it gives.
     changed : callable
     """
 
-    def __init__(self, circuit: Circuit, first: Circuit, changed: Changed) -> None:
-        self._circuit, self._changed = circuit, changed
+    def __init__(self, now: Now, first: Circuit, changed: Changed) -> None:
+        self._now, self._changed = now, changed
         self._numbers: dict[str, int] = {}
         for number, links in enumerate(first.connections):
             plain = name = _name(links)
@@ -129,7 +139,7 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
     def __getitem__(self, name: str) -> LiveConnections:
         if name not in self._numbers:
             raise NeurodriverError(f"no connections are called '{name}'{near(name, self)}")
-        return LiveConnections(self._circuit, self._numbers[name], name, self._changed)
+        return LiveConnections(self._now, self._numbers[name], name, self._changed)
 
     def __contains__(self, name: object) -> bool:
         return name in self._numbers

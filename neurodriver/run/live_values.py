@@ -110,8 +110,8 @@ class LiveValues:
         >>> w = lpu.connections["exc -> inh"].get("weight")  # doctest: +SKIP
         >>> lpu.connections["exc -> inh"].set("weight", 0.9 * w)  # doctest: +SKIP
         """
-        now = self.current_circuit()
-        return ConnectionsByName(now, self.first_circuit, self._compile_checked)
+        now, first = self.current_circuit, self.first_circuit
+        return ConnectionsByName(now, first, self._compile_checked)
 
     def _compile_checked(self, circuit: Circuit) -> None:
         """Compile another form of the circuit, if it keeps the rules of circuits."""

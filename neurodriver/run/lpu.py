@@ -69,11 +69,11 @@ class LPU(LiveValues, Checkpoints):
 
     Parameters
     ----------
-    circuit : Circuit, path of a GEXF file, or networkx graph
+    circuit : Circuit, path of a circuit file, or networkx graph
     dt : float
         Step in seconds.
-    inputs : sequence of Input
-    recorders : sequence of Recorder
+    inputs : Input or sequence of Input
+    recorders : Recorder or sequence of Recorder
     dtype : {"float64", "float32"}
         Also as NumPy's type, such as ``np.float32``.
     threads : int, optional
@@ -87,7 +87,8 @@ class LPU(LiveValues, Checkpoints):
     attributes : mapping, optional
         Further attributes for recordings.
     plans : bool
-        Whether special plans may be chosen; False is for comparisons.
+        Whether faster algorithms for sums and for spike delivery may be used. Set it to False only
+        to compare results.
     device : int, optional
         Number of the GPU; when not given ``NEURODRIVER_DEVICE``, or the rank's place on its host
         modulo the number of GPUs.
@@ -234,9 +235,9 @@ class LPU(LiveValues, Checkpoints):
         Parameters
         ----------
         steps : int
-            Number of steps; or give
+            Number of steps. Give `steps` or `duration`.
         duration : float
-            seconds, rounded to whole steps.
+            Length in seconds, rounded to whole steps.
         progress : bool or callable, optional
             True shows a bar. A callable gets the number of steps that each call into compiled
             code has done.
@@ -248,7 +249,7 @@ class LPU(LiveValues, Checkpoints):
         checkpoint : path, optional
             File that is saved during the run and at its end; see `save` and `resume`.
         every : float
-            Seconds of real time from one to the next.
+            Real time between two checkpoints in seconds.
         """
         steps = whole_steps(steps, duration, self.dt)
         if record is not None or inputs is not None:

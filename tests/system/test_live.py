@@ -274,3 +274,31 @@ def test_a_dropped_lpu_leaves_no_garbage() -> None:
         assert [one() for one in known] == [None, None, None]
     finally:
         gc.enable()
+
+
+def test_values_that_were_read_are_copies() -> None:
+    """An element cannot be set, which would be lost; what is computed is an array like others."""
+    with simulated(network()) as lpu:
+        lpu.run(20)
+        view = lpu["LeakyIAF"]
+        with pytest.raises(nd.NeurodriverError, match="a copy"):
+            view.V[3] = -1.0
+        before = np.array(view.V)
+        view.V += 1.5
+        assert np.array_equal(view.V, before + 1.5)
+        for other in (2 * view.V, view.V.copy(), np.array(view.V)):
+            assert type(other) is np.ndarray
+            other[0] = 0.0
+        assert isinstance(view.V.mean(), float) and view.V.dtype == np.float64
+
+
+def test_connections_follow_changes() -> None:
+    """What was looked up before a change reads and keeps it."""
+    with simulated(network()) as lpu:
+        links = lpu.connections["spike_state -> spike_state"]
+        assert len(links) == COUNT and links.sources[0] == "LeakyIAF/0"
+        lpu.set("gmax", 7.0)
+        delay = links.delays
+        assert set(delay) == {3e-4}
+        lpu.run(10)
+        assert set(lpu.get("gmax")) == {7.0}

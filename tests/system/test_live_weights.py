@@ -140,3 +140,15 @@ def test_weights_are_saved(tmp_path: Any) -> None:
         assert set(fresh.connections["spike_state -> exc"].get()) == {2.0}
         fresh.reset()
         assert set(fresh.connections["spike_state -> exc"].get()) == {1.0}
+
+
+def test_weights_change_again_and_again() -> None:
+    """One object serves a loop; parameters that were set in between stay."""
+    with nd.LPU(spiking(16.0), DT) as lpu:
+        links = lpu.connections["spike_state -> exc"]
+        for _ in range(3):
+            links.set("weight", 0.5 * links.get())
+        assert set(links.get()) == {2.0}
+        lpu.set("threshold", -40.0)
+        links.set("weight", 5.0)
+        assert set(lpu.get("threshold")) == {-40.0} and set(links.get()) == {5.0}
