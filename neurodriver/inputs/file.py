@@ -40,7 +40,7 @@ class FileInput(ArrayInput):
     """
 
     def __init__(self, filename: str | Path, mode: int = 0, preload: bool = False) -> None:
-        self.filename = Path(filename)
+        self.filename, self._preload = Path(filename), preload
         self._file = opened(self.filename)
         try:
             groups = {v: g for v, g in self._file.items() if isinstance(g, h5py.Group)}
@@ -83,6 +83,8 @@ class FileInput(ArrayInput):
             raise InputError(f"{where}/data' cannot be read ({error})") from None
 
     def open(self, dt: float, dtype: np.dtype) -> None:
+        if not self._preload and not self._file:  # another LPU has closed it
+            FileInput.__init__(self, self.filename, self.mode)
         super().open(dt, dtype)
         if not self._rows or self._dt is None:
             return

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import neurodriver as nd
-from neurodriver.run.going_on import go_on_from, snapshot_of
 
 DT, STEPS = 1e-4, 200
 
@@ -122,20 +123,24 @@ def resumed(
     interval: int,
     options: dict[str, Any],
 ) -> Values:
-    """Run a circuit in several LPUs, each of which goes on from the state of the last one."""
+    """Run a circuit in several LPUs, each of which goes on from a checkpoint of the last one."""
     parts: list[Values] = []
-    state = None
-    for number, more in enumerate(how.resumed, 1):
-        one = recorder(wanted, interval)
-        with nd.LPU(circuit, dt, inputs, [one], **{**options, **more}) as lpu:
-            if state is not None:
-                go_on_from(lpu.simulation, state)
-            end = steps * number // len(how.resumed)
-            lpu.start(end - lpu.step)
-            lpu.advance(end - lpu.step)
-            state = snapshot_of(lpu.simulation)
-            lpu.finish()
-        parts.append(recorded(one))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "state.h5"
+        for number, more in enumerate(how.resumed, 1):
+            one, given = recorder(wanted, interval), {**options, **more}
+            if number == 1:
+                lpu = nd.LPU(circuit, dt, inputs, [one], **given)
+                models = [group.model for group in lpu.circuit.groups]
+            else:
+                for name in ("dtype", "seed", "models"):
+                    given.pop(name, None)
+                lpu = nd.LPU.restore(path, inputs, [one], models=models, **given)
+            with lpu:
+                end = steps * number // len(how.resumed)
+                lpu.run(end - lpu.step)
+                lpu.save(path)
+            parts.append(recorded(one))
     return {name: (joined([p[name][0] for p in parts]), parts[0][name][1]) for name in parts[0]}
 
 

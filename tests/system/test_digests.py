@@ -57,6 +57,20 @@ def test_one_and_two_threads(tmp_path: Path) -> None:
     assert len(lines) == 3
 
 
+def test_checkpoints_change_no_digest(tmp_path: Path) -> None:
+    """All shipped models, with delays and noise: a run that goes on from a file has its bits."""
+    files = [tmp_path / name for name in ("whole.json", "resumed.json")]
+    words = ("model ", "weights normal", "delays of 1 to 20 steps", "weighted input Poisson")
+    for path, more in zip(files, ((), ("--resume", "cpu", "cpu", "cpu")), strict=True):
+        done = script(*words, "-o", path, "--jobs", "2", *more)
+        assert done.returncode == 0, done.stdout + done.stderr
+    equal = script("--compare", *files)
+    assert equal.returncode == 0, equal.stdout
+    assert (
+        " 0 differences" in equal.stdout and len(json.loads(files[0].read_text())["digests"]) > 80
+    )
+
+
 def test_a_case_that_fails_is_told(tmp_path: Path) -> None:
     """The others are run all the same, and the script does not pass."""
     path = tmp_path / "file.json"
