@@ -182,6 +182,8 @@ def test_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(values(one, 4), [*rows, rows[2]])
     assert one.chunk(1, 0, 4).row_of_step.tolist() == [-1, 0, 1, -1]
     one.close()
+    np.testing.assert_array_equal(values(one, 4), [*rows, rows[2]])  # an LPU opens it again
+    one.close()
 
 
 def test_replay(tmp_path: Path) -> None:
