@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ..parallel import manager
@@ -81,9 +82,14 @@ class Manager(manager.Manager):
         """Construct the LPUs; ``info`` has no effect."""
         super().spawn()
 
-    def start(self, steps: float = float("inf"), progress: bool | Progress | None = None) -> None:
+    def start(
+        self,
+        steps: float = float("inf"),
+        progress: bool | Progress | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
         """Run in the background; arguments as for `neurodriver.Manager.start`."""
-        super().start(steps, progress)
+        super().start(steps, progress, checkpoint)
         self.start_time = time.time()
 
     def quit(self) -> None:

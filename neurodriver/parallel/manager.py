@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any, ClassVar
 
 from .. import settings
@@ -13,6 +14,7 @@ from ..quantities import seconds
 from ..run.lpu import LPU
 from ..run.progress import Progress, check_progress
 from . import leader
+from .checkpoints import check_savable, resume
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
 from .job_plan import JobPlan, Order
 from .module import Module
@@ -184,7 +186,32 @@ class Manager:
             self._world.engaged = not error.told
             raise self._failure(error.told) from error
 
-    def start(self, steps: float = float("inf"), progress: bool | Progress | None = None) -> None:
+    def resume(self, path: str | Path) -> None:
+        """Let all LPUs go on from a checkpoint, before the run; recordings in files go on, too.
+
+        Parameters
+        ----------
+        path : str or Path
+            What a run with ``start(checkpoint=...)`` wrote, of the same LPUs in one process.
+
+        Raises
+        ------
+        NeurodriverError
+            For a file that is damaged, or of other LPUs.
+        """
+        if self._job is None:
+            self.spawn()
+        assert self._job is not None
+        if self._run is not None:
+            raise NeurodriverError("Manager.resume: started already; make a new Manager")
+        resume(self._job, Path(path))
+
+    def start(
+        self,
+        steps: float = float("inf"),
+        progress: bool | Progress | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
         """Run in the background; returns at once.
 
         Parameters
@@ -194,6 +221,9 @@ class Manager:
         progress : bool or callable, optional
             True shows a bar, on rank 0 alone. A callable gets the number of steps that each call
             into compiled code has done.
+        checkpoint : path, optional
+            File for the state at the end of the run, also of one that is stopped; see `resume`.
+            For LPUs in one process.
         """
         if self._job is None:
             self.spawn()
@@ -204,10 +234,12 @@ class Manager:
             message = f"steps must be a whole number, got {steps!r}"
             raise NeurodriverError(f"Manager.start: {message}")
         check_progress(progress)
+        if checkpoint is not None:
+            check_savable(self._job)
         count = None if steps == float("inf") else int(steps)
         leader.send_steps(self._world, count)
         shown = None if progress is True and self._world.rank else progress
-        self._run = Run(self._job, count, shown)
+        self._run = Run(self._job, count, shown, None if checkpoint is None else Path(checkpoint))
 
     def stop(self) -> None:
         """End the run on all ranks at the next call into compiled code; recordings are closed."""

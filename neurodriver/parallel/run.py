@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from contextvars import copy_context
+from pathlib import Path
 
 from ..errors import lines_of
 from ..run.progress import Progress, end_progress, step_progress
 from ..run.simulation import Simulation
+from .checkpoints import save
 from .exchange import Left
 from .job import Error, Job
 
@@ -18,13 +20,18 @@ _WATCH_SECONDS = 0.02
 class Run:
     """Advances a job in the background, by some steps or until ``stop`` is called.
 
-    ``progress`` is that of `Manager.start`; ``seconds`` is the time that the steps took.
+    ``progress`` and ``checkpoint`` are those of `Manager.start`; ``seconds`` is the time that the
+    steps took.
     """
 
     def __init__(
-        self, job: Job, steps: int | None, progress: bool | Progress | None = None
+        self,
+        job: Job,
+        steps: int | None,
+        progress: bool | Progress | None = None,
+        checkpoint: Path | None = None,
     ) -> None:
-        self.job = job
+        self.job, self._checkpoint = job, checkpoint
         self._stopping = threading.Event()
         self.errors: list[Error] = []
         self.seconds = 0.0
@@ -66,8 +73,10 @@ class Run:
                 simulation.advance(1 << 20, shown)
             simulation.advance(self._steps, shown)
             self.seconds = time.perf_counter() - begin
+            self._save()
             simulation.end()
         except Left:
+            self._save()
             simulation.leave()
         except BaseException as error:
             self._note(error)
@@ -80,6 +89,10 @@ class Run:
                 simulation.close()
             except Exception as error:
                 self._note(error)
+
+    def _save(self) -> None:
+        if self._checkpoint is not None:
+            save(self.job, self._checkpoint)
 
     def _note(self, error: BaseException) -> None:
         assert self.job.simulation is not None

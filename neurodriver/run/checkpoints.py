@@ -59,7 +59,9 @@ class Checkpoints:
             Where a class keeps its state in Python, or the file cannot be written.
         """
         if self.managed:
-            raise StateError("an LPU of a Manager cannot be saved")
+            raise StateError(
+                "an LPU of a Manager cannot be saved alone; see Manager.start(checkpoint=...)"
+            )
         for recorder in self.recorders:  # no recording is behind the checkpoint
             recorder.settle()
         snapshot, circuit = snapshot_of(self.simulation), self.current_circuit()

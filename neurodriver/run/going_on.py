@@ -14,6 +14,7 @@ from .simulation import Simulation
 def snapshot_of(simulation: Simulation) -> Snapshot:
     """Return the state of a simulation at its step."""
     simulation.check_whole()
+    simulation.complete_calls()
     return take(simulation.backend, simulation.step, simulation.targets, simulation.late)
 
 

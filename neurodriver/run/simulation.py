@@ -239,10 +239,14 @@ class Simulation:
             self._findings.check(self.backend)
             if progress is not None:
                 progress(done)
-        while self.calls:
-            self._complete(self._writer)
+        self.complete_calls()
         self._findings.check(self.backend)
         boundary.reached()
+
+    def complete_calls(self) -> None:
+        """Wait for all calls that have begun; recorders get what they have recorded."""
+        while self.calls:
+            self._complete(self._writer)
 
     def check_whole(self) -> None:
         """Raise NeurodriverError where a call was interrupted, so that states are ahead."""

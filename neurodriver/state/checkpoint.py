@@ -57,17 +57,29 @@ def write_checkpoint(
     """
     with complete_or_none(path) as part:
         write_hdf5(circuit, part)
-        try:
-            with h5py.File(part, "r+", locking=False) as file:
-                state = file.create_group("state")
-                head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
-                head |= {n: getattr(snapshot, n) for n in ("step", "dt", "dtype")}
-                state.attrs.update({**head, "circuit_digest": circuit.digest})
-                state.attrs["seed"] = np.uint64(snapshot.seed)
-                _put_snapshot(state, snapshot)
-                state.attrs["digest"] = _digest(state)
-        except RuntimeError as error:  # what h5py says when closing fails
-            raise OSError(str(error)) from None
+        _write_state(part, snapshot, namespace, inputs, circuit.digest)
+
+
+def write_state(path: Path, snapshot: Snapshot, inputs: str, circuit_digest: str) -> None:
+    """Write a checkpoint without a circuit: its group ``state`` alone."""
+    with complete_or_none(path) as part:
+        _write_state(part, snapshot, "", inputs, circuit_digest)
+
+
+def _write_state(
+    part: Path, snapshot: Snapshot, namespace: str, inputs: str, circuit_digest: str
+) -> None:
+    try:
+        with h5py.File(part, "a", libver=("v110", "v110"), locking=False) as file:
+            state = file.create_group("state")
+            head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
+            head |= {n: getattr(snapshot, n) for n in ("step", "dt", "dtype")}
+            state.attrs.update({**head, "circuit_digest": circuit_digest})
+            state.attrs["seed"] = np.uint64(snapshot.seed)
+            _put_snapshot(state, snapshot)
+            state.attrs["digest"] = _digest(state)
+    except RuntimeError as error:  # what h5py says when closing fails
+        raise OSError(str(error)) from None
 
 
 def _put_snapshot(state: h5py.Group, snapshot: Snapshot) -> None:
@@ -101,21 +113,18 @@ def _numbered(name: str, count: int) -> NDArray[np.str_]:
     return np.strings.add(f"{name}/", np.arange(count).astype("U"))
 
 
-class Checkpoint:
-    """What a checkpoint holds.
+class StoredState:
+    """The state that a checkpoint holds.
 
     Parameters
     ----------
     path : Path
-    models : NDComponent subclass, module, path, or nested sequence of these
-        Models beside the shipped ones.
 
     Attributes
     ----------
-    circuit : Circuit
     snapshot : Snapshot
-    namespace, inputs : str
-        As `write_checkpoint` takes them.
+    namespace, inputs, circuit_digest : str
+        As `write_checkpoint` and `write_state` take them.
 
     Raises
     ------
@@ -123,7 +132,7 @@ class Checkpoint:
         For a file that is missing, damaged, or no checkpoint of this version.
     """
 
-    def __init__(self, path: Path, models: Any = ()) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         with open_hdf5(path) as file:
             state = file.get("state")
@@ -137,14 +146,34 @@ class Checkpoint:
                 if _digest(state) != head.get("digest"):
                     raise StateError(f"{path}: damaged: the state differs from its digest")
                 self.snapshot = _snapshot(state)
-                self.namespace, self.inputs = str(head["namespace"]), str(head["inputs"])
+                names = ("namespace", "inputs", "circuit_digest")
+                self.namespace, self.inputs, self.circuit_digest = (str(head[n]) for n in names)
             except BROKEN as error:
                 if isinstance(error, NeurodriverError):
                     raise
                 said = " ".join(str(error).split())[:200]
                 raise StateError(f"{path}: damaged ({said})") from None
+
+
+class Checkpoint(StoredState):
+    """What a checkpoint of one LPU holds.
+
+    Parameters
+    ----------
+    path : Path
+    models : NDComponent subclass, module, path, or nested sequence of these
+        Models beside the shipped ones.
+
+    Attributes
+    ----------
+    circuit : Circuit
+        And the attributes of `StoredState`.
+    """
+
+    def __init__(self, path: Path, models: Any = ()) -> None:
+        super().__init__(path)
         self.circuit = read_hdf5(path, models)
-        if self.circuit.digest != head.get("circuit_digest"):
+        if self.circuit.digest != self.circuit_digest:
             raise StateError(f"{path}: damaged: the circuit differs from its digest")
 
 

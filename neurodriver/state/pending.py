@@ -59,8 +59,10 @@ class PendingSpikes:
         self.number, self.access = number, access
         self.owner = ReceptorOwner(number, access.name)
         self.gather = self.program.gathers[number, access.name]
-        group, limits = self.program.circuit.groups[number], self.gather.limits
-        self.places = self.program.layout.positions.get(number, np.arange(group.count))
+        limits, which = self.gather.limits, computed(self.program, number)
+        self.places = self.program.layout.positions.get(number, which)
+        if number in self.program.layout.positions:
+            self.places = self.places[which]
         self.has_slots = self.gather.form == "fanout"
         self.depth = limits["depth"] if self.has_slots else 0
         self.width = limits["ahead"] if self.has_slots else int(self.places.max(initial=0)) + 1
@@ -270,6 +272,13 @@ class PendingSpikes:
         if "of_source" in arrays:
             return arrays["of_source"][source].astype(np.int64)
         return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def computed(program: Program, number: int) -> NDArray[np.int64]:
+    """Return which components of a group are computed, not merged with others, (n,)."""
+    flags = program.merged.computed.get(number)
+    count = program.circuit.groups[number].count
+    return np.arange(count) if flags is None else np.flatnonzero(flags)
 
 
 def counted(values: NDArray[np.floating]) -> NDArray[np.int64]:

@@ -12,16 +12,22 @@ from ..errors import Faults, near, quoted
 from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
 from .late import LateArrivals
-from .pending import PendingSpikes, delivered_accesses
+from .pending import PendingSpikes, computed, delivered_accesses
 from .snapshot import GroupState, InjectedRows, Snapshot, StateError
 from .taking import (
     Targets,
     check_readable,
+    elements,
     is_empty,
     is_ragged,
     state_rows,
     storage,
     sub_unit_places,
+)
+
+_MERGED = (
+    "; synapses of one neuron and equal kinetics were computed as one: record the same from the "
+    "first step on, or make both LPUs with merge=False"
 )
 
 
@@ -80,12 +86,14 @@ def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
     for number, group in enumerate(program.circuit.groups):
         if is_empty(program, number):
             continue
-        state, lost = index.find(group.name, group.full_uids)
+        which = computed(program, number)
+        state, lost = index.find(group.name, group.full_uids[which])
         if state is None:
             names = [one.name for one in snapshot.groups]
-            others = f"{len(lost):,} of {group.count:,}" if len(lost) else "all"
+            others = f"{len(lost):,} of {len(which):,}" if len(lost) else "all"
             some = f", {quoted(lost[0])} for instance" if len(lost) else near(group.name, names)
-            faults.add(f"{others} components of {group.name} were not saved{some}")
+            advice = _MERGED if number in program.merged.computed else ""
+            faults.add(f"{others} components of {group.name} were not saved{some}{advice}")
             continue
         wanted = {
             "state": {r.key.name for r in state_rows(program, number)},
@@ -181,14 +189,14 @@ def _put_rows(
         for number, state in found.items():
             if str(number) not in ring.segments:
                 continue
-            elements = program.layout.elements(number, variable)
+            places = elements(program, number, variable)
             saved = state.rows.get(variable)
             if saved is None and variable not in state.states:
                 continue
             if saved is None:  # nobody kept them, as a kernel read its own states alone
                 saved = state.states[variable][None, :]
             most = min(len(saved), ring.depth)
-            rows[:most, elements] = saved[:most]
+            rows[:most, places] = saved[:most]
         segment = ring.segments.get("inputs")
         injected = snapshot.injected.get(variable)
         if segment is not None and injected is not None:

@@ -13,7 +13,7 @@ from ..errors import quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
 from ..plan.program import Program
 from .late import LateArrivals
-from .pending import PendingSpikes, delivered_accesses
+from .pending import PendingSpikes, computed, delivered_accesses
 from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot, StateError
 
 Targets = Sequence[tuple[str, Sequence[str]]]
@@ -83,9 +83,7 @@ def keeps_arrays(model: Any) -> bool:
 
 def is_empty(program: Program, number: int) -> bool:
     """Whether nothing of a group is computed or kept."""
-    group = program.circuit.groups[number]
-    segments = any(str(number) in ring.segments for ring in program.layout.rings.values())
-    return not group.count or (number in program.merged.gone and not segments)
+    return not len(computed(program, number))
 
 
 def state_rows(program: Program, number: int) -> list[Array]:
@@ -95,10 +93,15 @@ def state_rows(program: Program, number: int) -> list[Array]:
 
 
 def storage(program: Program, number: int) -> NDArray[np.int64]:
-    """Return where each component of a group is stored, (count,)."""
-    count = program.circuit.groups[number].count
+    """Return where each computed component of a group is stored, (n,)."""
+    which = computed(program, number)
     places = program.layout.positions.get(number)
-    return np.arange(count) if places is None else places
+    return which if places is None else places[which]
+
+
+def elements(program: Program, number: int, variable: str) -> NDArray[np.int64]:
+    """Return where each computed component of a group stands in the rows of a variable, (n,)."""
+    return program.layout.elements(number, variable)[computed(program, number)]
 
 
 def sub_unit_places(program: Program, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -138,7 +141,7 @@ def _group(backend: Backend, number: int, step: int, late: Sequence[LateArrivals
             at = places if isinstance(row.key.owner, PopulationOwner) else slice(group.count)
             states[row.key.name] = values[at].copy()
     rows = {
-        variable: _rows(backend, variable, program.layout.elements(number, variable), step)
+        variable: _rows(backend, variable, elements(program, number, variable), step)
         for variable, ring in program.layout.rings.items()
         if str(number) in ring.segments
     }
@@ -150,7 +153,8 @@ def _group(backend: Backend, number: int, step: int, late: Sequence[LateArrivals
             if one.access.name == access.name:
                 sums = _together(sums, one.sums, one.first - step)
         arrivals[access.name] = Arrivals(sums, pending.unit())
-    return GroupState(group.name, group.full_uids, states, sub_units, rows, arrivals)
+    uids = group.full_uids[computed(program, number)]
+    return GroupState(group.name, uids, states, sub_units, rows, arrivals)
 
 
 def _together(sums: NDArray[np.int64], more: NDArray[np.int64], ahead: int) -> NDArray[np.int64]:
