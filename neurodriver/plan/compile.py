@@ -25,7 +25,7 @@ from .ordering import by_rows, by_target
 from .passes.draft import Draft, Merged, Recorded
 from .program import Program
 from .spikes.drawn import draw_by_source, looked_back
-from .spikes.fanout import spread_accesses, window
+from .spikes.fanout import outsiders, spread_accesses, window
 from .target import CPU, Target
 
 
@@ -74,7 +74,7 @@ def compile_circuit(
     spread = spread_accesses(full, target) if plans else frozenset()
     drawn_accesses = draw_by_source(full, spread, slots, dt, dtype, target.threads)
     drawn_depths = looked_back(full, drawn_accesses)
-    depths = longest(full, dt, spread, drawn_depths)
+    depths = longest(full, dt, spread, drawn_depths, outsiders(full, target))
     steps = (
         window(full, dt, spread, drawn_accesses, drawn_depths)
         if not slots.count and not depth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,13 @@ def longest(
     dt: float,
     spread: Spread = frozenset(),
     known: Mapping[Connections, int] | None = None,
+    outside: Container[int] = (),
 ) -> dict[str, int]:
     """Return for each variable how many steps its rows are looked back upon.
 
     That is the largest latency, but the least of the connections of a group into an access whose
-    spikes are delivered as soon as the first of them is due. ``known`` holds the
-    result for some connections.
+    spikes are delivered as soon as the first of them is due. ``known`` holds the result for some
+    connections; spikes of the groups ``outside`` are summed by their targets all the same.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def longest(
             steps = steps_of(links, dt)
             said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
             warn_of_delay(faults, said, float(np.max(links.delay)), dt)
-            rows = _looked_back(circuit, links, steps, spread)
+            rows = _looked_back(circuit, links, steps, spread, outside)
             out[links.variable] = max(out.get(links.variable, 1), rows)
             far = np.flatnonzero(np.broadcast_to(steps > LONGEST, (len(links),)))
             delay = np.broadcast_to(links.delay, (len(links),))
@@ -91,7 +92,11 @@ def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
 
 
 def _looked_back(
-    circuit: Circuit, links: Connections, steps: NDArray[np.int64], spread: Spread
+    circuit: Circuit,
+    links: Connections,
+    steps: NDArray[np.int64],
+    spread: Spread,
+    outside: Container[int],
 ) -> int:
     """Return the largest number of steps that rows are looked back upon for some connections."""
     if links.access not in {access for _, access in spread} or not steps.ndim:
@@ -102,6 +107,7 @@ def _looked_back(
     for target in np.unique(to).tolist():
         for source in np.unique(of[to == target]).tolist():
             some = steps[(to == target) & (of == source)]
-            delivered = (target, links.access) in spread and not circuit.groups[source].is_port
+            delivered = (target, links.access) in spread and source not in outside
+            delivered &= not circuit.groups[source].is_port
             most = max(most, int(some.min() if delivered else some.max()))
     return most

@@ -156,6 +156,41 @@ def test_what_is_injected_is_summed_by_targets(make: Callable[[], Circuit]) -> N
 
 
 @pytest.mark.needs("NVRTC")
+class Outside(NDComponent):
+    """Spikes by code of its own, which no kernel delivers."""
+
+    updates = ("spike_state",)
+
+    def run_step(self, pointers: Any, st: Any = None) -> None:
+        """Write the spikes of a step."""
+
+
+@pytest.mark.parametrize("rule", [False, True])
+def test_spikes_of_own_classes_are_looked_back_upon_as_long_as_their_delays(rule: bool) -> None:
+    """They are summed by target: the ring holds the rows of the longest delay, not of the least."""
+    count, most = 7, 23
+    rng = np.random.default_rng(3)
+    links: Any
+    if rule:
+        ends = (0, count), (count, count + N)
+        chance = FixedProbability(0.5), 1.0, Uniform(DT, most * DT)
+        links = Projection("spike_state", "spike_state", *ends, *chance)
+    else:
+        source = rng.integers(0, count, 600).astype(np.int32)
+        target = (count + rng.integers(0, N, 600)).astype(np.int32)
+        delay = rng.integers(1, most + 1, 600) * DT
+        weight = {"weight": rng.integers(-40, 40, 600) * 0.25}
+        links = Connections("spike_state", "spike_state", source, target, delay, weight)
+    groups = [(Outside, count, {}, None), (model("LeakyIAFDelta"), N, LIF, None)]
+    circuit = Circuit.from_arrays(groups, [links], seed=4)
+    program = compile_circuit(circuit, DT, target=CUDA)
+    gather = program.gathers[1, "spike_state"]
+    assert gather.form not in ("none", "fanout")
+    longest = int(gather.arrays["back"].max())
+    assert longest >= most - 2
+    assert program.layout.rings["spike_state"].depth > longest
+
+
 def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
     """What is injected is added to the slots of a target as a whole number."""
     circuit = columns(1, 9)

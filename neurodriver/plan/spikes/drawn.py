@@ -25,7 +25,7 @@ from ..layout import Layout
 from ..sorting import stable_order
 from ..sums.choice import plan
 from ..sums.gather import Edges, Gather
-from .fanout import add_near, add_slots, per_slice, shared_by, smallest
+from .fanout import add_near, add_slots, per_slice, sends, shared_by, smallest
 from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics, add_units, multiples, units_of
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def draw_by_source(
     for number, access in sorted(spread):
         injected = _injected(circuit, slots, number, access, dt) if threads else None
         drawn = reaching(circuit, Slots() if threads else slots, number, access)
-        if drawn and _ascend(drawn) and not _has_port(circuit, drawn):
+        if drawn and _ascend(drawn) and not _from_outside(circuit, drawn, threads):
             out[number, access] = DrawnBySource(
                 circuit, number, drawn, dt, dtype, threads, injected
             )
@@ -307,10 +307,11 @@ def _ascend(drawn: list[Drawn]) -> bool:
     return True
 
 
-def _has_port(circuit: Circuit, drawn: list[Drawn]) -> bool:
+def _from_outside(circuit: Circuit, drawn: list[Drawn], threads: bool) -> bool:
+    """Whether some sources are ports, or on a GPU groups that do not deliver their spikes."""
     for g, group in enumerate(circuit.groups):
         start, stop = circuit.starts[g], circuit.starts[g + 1]
         inside = any(d.ends.source.start < stop and d.ends.source.stop > start for d in drawn)
-        if inside and group.is_port:
+        if inside and (group.is_port or (threads and not sends(group))):
             return True
     return False

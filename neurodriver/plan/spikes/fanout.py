@@ -112,6 +112,13 @@ def sends(group: Group) -> bool:
     return not (group.is_port or group.model.sub_units is not None or needs_instance(group))
 
 
+def outsiders(circuit: Circuit, target: Target) -> frozenset[int]:
+    """Return the groups whose spikes no kernel of a backend delivers; a CPU delivers all."""
+    if not target.threads:
+        return frozenset()
+    return frozenset(n for n, group in enumerate(circuit.groups) if not sends(group))
+
+
 def from_senders(layout: Layout, variable: str, element: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which elements of a variable's row belong to groups that deliver events themselves.
 
