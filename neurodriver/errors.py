@@ -100,6 +100,10 @@ class LPUExecutionError(NeurodriverError, RuntimeError):
         return type(self), (str(self), self.lpu, self.step, self.traceback)
 
 
+class StateError(NeurodriverError):
+    """A state that cannot be taken or set, or that does not fit what it is put into."""
+
+
 class UnitError(NeurodriverError, ValueError):
     """A quantity has a unit of another dimension than the number that is wanted."""
 

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..errors import StateError
 from ..run.going_on import go_on_from, snapshot_of
 from ..run.injected import compare_inputs, injected_by
 from ..run.lpu import LPU
 from ..run.simulation import Simulation
 from ..state.checkpoint import StoredState, write_state
-from ..state.snapshot import StateError
 from .job import Job
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..circuit.circuit import Circuit
-from ..errors import NeurodriverError
+from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
 from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
-from ..state.snapshot import StateError
 from .going_on import go_on_from, leave, snapshot_of
 from .injected import compare_inputs, injected_by
 

@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit, Group
 from ..circuit.validate import check_parameters
-from ..errors import Faults, NeurodriverError, near, quoted
+from ..errors import Faults, NeurodriverError, StateError, near, quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
 from ..quantities import magnitude
-from ..state.snapshot import StateError
 
 if TYPE_CHECKING:
     from .simulation import Simulation

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit
 from ..circuit.validate import checked
-from ..errors import NeurodriverError
+from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
 from ..plan.program import Program
 from ..recorders import HDF5Recorder, MemoryRecorder
 from ..recorders.base import Recorder
 from ..results.recording import Recording
-from ..state.snapshot import StateError
 from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_connections import ConnectionsByName

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..errors import NeurodriverError
+from ..errors import NeurodriverError, StateError
 from ..io.columns import BROKEN, open_hdf5, put, stored_name, told_name
 from ..io.hdf5 import read_hdf5, write_hdf5
 from ..io.write import complete_or_none
-from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot, StateError
+from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
 
 VERSION = 1
 

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..circuit.projections import Drawn
+from ..codegen.cpu.fanout import PAGE
+from ..errors import StateError
 from ..model.component import Access
 from ..plan.arrays import Key, Kind, ReceptorOwner
 from ..plan.edges import edges_of
@@ -27,12 +29,8 @@ from ..plan.program import Program
 from ..plan.spikes.fanout import from_senders
 from ..plan.spikes.weights import MOST_SPIKES
 from ..plan.sums.gather import Edges
-from .snapshot import StateError
 
 Sums = NDArray[np.int64]
-
-_PAGE = 16
-"""Bits of a slot's number within a page of a calendar, as `codegen.cpu.fanout` has it."""
 
 _LINE = 8
 """Arrivals of a cache line of a calendar."""
@@ -165,7 +163,7 @@ class PendingSpikes:
         """Add the arrivals that wait in the calendars of the threads (``nd_calendar``)."""
         memory = self.backend.array(self._key("calendar"))
         threads, size = self.backend.threads, self.gather.limits["postponed"]
-        pages = ((self.depth * self.width - 1) >> _PAGE) + 1
+        pages = ((self.depth * self.width - 1) >> PAGE) + 1
         share = size // threads // _LINE * _LINE
         head = -(-pages // _LINE) * _LINE
         room = (share - head) // pages if share > head else 0

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..errors import Faults, near, quoted
+from ..errors import Faults, StateError, near, quoted
 from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
 from .late import LateArrivals
 from .pending import PendingSpikes, computed, delivered_accesses
-from .snapshot import GroupState, InjectedRows, Snapshot, StateError
+from .snapshot import GroupState, InjectedRows, Snapshot
 from .taking import (
     Targets,
     check_readable,

@@ -7,19 +7,13 @@ depend on backend, threads, storage order or plans, so any of them can go on fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NeurodriverError
-
 Column = NDArray[np.generic]
-
-
-class StateError(NeurodriverError):
-    """A state that cannot be taken, or that does not fit what it is put into."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +138,3 @@ class Snapshot:
     seed: int
     groups: tuple[GroupState, ...]
     injected: Mapping[str, InjectedRows] = field(default_factory=dict)
-
-    def named(self, name: str) -> Iterator[GroupState]:
-        """Yield the states of the groups of one model."""
-        return (one for one in self.groups if one.name == name)

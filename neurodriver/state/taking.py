@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..errors import quoted
+from ..errors import StateError, quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
 from ..plan.program import Program
 from .late import LateArrivals
 from .pending import PendingSpikes, computed, delivered_accesses
-from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot, StateError
+from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
 
 Targets = Sequence[tuple[str, Sequence[str]]]
 """Variable and uids of each target of the inputs, in the order of the program's slots."""
