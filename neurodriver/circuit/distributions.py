@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -42,7 +43,7 @@ class Law:
         return max(self.factor * self.low, self.factor * self.high)
 
 
-class Distribution:
+class Distribution(ABC):
     """Base of the distributions below: what the law itself gives, cut to bounds."""
 
     limits: ClassVar[Mapping[str, float]]
@@ -52,13 +53,13 @@ class Distribution:
     outside = "clip"
     factor = 1.0
 
+    @abstractmethod
     def shape(self) -> tuple[int, float, float, float, float]:
         """Return kind and two numbers of the law, the least and the greatest that it gives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def below(self, x: float) -> float:
         """Return the share of the law below x."""
-        raise NotImplementedError
 
     def law(self) -> Law:
         """Return what is drawn, with bounds as tight as the law itself makes them."""
@@ -126,6 +127,10 @@ class Uniform(Distribution):
 
     def shape(self) -> tuple[int, float, float, float, float]:
         return 2, self.low, self.high, self.low, self.high
+
+    def below(self, x: float) -> float:
+        span = self.high - self.low
+        return min(max((x - self.low) / span, 0.0), 1.0) if span else float(x > self.low)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -30,13 +31,13 @@ class Ends:
         return max(both, 0)
 
 
-class Rule:
+class Rule(ABC):
     """Base of the rules below."""
 
     @property
+    @abstractmethod
     def fields(self) -> dict[str, float]:
         """Numbers that compiled code has to know."""
-        raise NotImplementedError
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:

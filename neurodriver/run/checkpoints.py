@@ -6,40 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
 from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
 from .going_on import go_on_from, leave, snapshot_of
 from .injected import compare_inputs, injected_by
-
-if TYPE_CHECKING:
-    from .simulation import Simulation
+from .live_values import LiveValues
 
 
-class Checkpoints:
+class Checkpoints(LiveValues):
     """Saves an LPU, restores it, and takes it back to step 0."""
-
-    circuit: Circuit
-    first_circuit: Circuit
-    inputs: list[Input]
-    recorders: list[Recorder]
-    simulation: Simulation
-    random_namespace: str
-    managed: bool
 
     if TYPE_CHECKING:
 
         def __init__(self, *given: Any, **options: Any) -> None: ...
-
-    def current_circuit(self) -> Circuit:
-        """Return the circuit with the parameters that it has now."""
-        raise NotImplementedError
-
-    def simulated(self, circuit: Circuit) -> Simulation:
-        """Return a simulation of a form of the circuit."""
-        raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
         """Write a checkpoint: the circuit as it is now, and all that decides how it goes on.

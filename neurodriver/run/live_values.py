@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 
-class LiveValues:
+class LiveValues(ABC):
     """Reads and sets variables, states and parameters by component and name."""
 
     circuit: Circuit
@@ -43,9 +44,9 @@ class LiveValues:
         """The compiled circuit."""
         return self.simulation.program
 
+    @abstractmethod
     def simulated(self, circuit: Circuit) -> Simulation:
         """Return a simulation of a form of the circuit."""
-        raise NotImplementedError
 
     def __getitem__(self, who: Any) -> Components:
         """Return some components, whose values can be read and set.

@@ -24,7 +24,6 @@ from ..quantities import seconds
 from ..recorders.base import Recorder
 from ..version import __version__
 from .checkpoints import Checkpoints
-from .live_values import LiveValues
 from .nonfinite import check_policy
 from .progress import Progress, end_progress, step_progress
 from .saving import advance_saving
@@ -64,7 +63,7 @@ class Settings:
     debug: bool = False
 
 
-class LPU(LiveValues, Checkpoints):
+class LPU(Checkpoints):
     """Local processing unit: one circuit, compiled, with its inputs and recorders.
 
     Parameters

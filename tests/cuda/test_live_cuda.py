@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support import IAF
@@ -52,3 +55,38 @@ def test_the_bits_are_those_of_the_cpu() -> None:
             one.run(30)
             found.append(one.recording.V[:])
     assert np.array_equal(*found) and np.ptp(found[0]) > 1
+
+
+@pytest.mark.parametrize("executor", ["resident", "stepwise"])
+@pytest.mark.parametrize("least", [1, 8])
+def test_weighted_spikes_go_from_backend_to_backend(
+    tmp_path: Path, executor: str, least: int
+) -> None:
+    """Spikes in slots, in lists of pieces and in rows arrive, with windows and without."""
+    cell = {
+        "resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0,
+        "time_constant": 10.0, "capacitance": 250.0, "tau_exc": 0.5, "tau_inh": 0.5,
+    }  # fmt: skip
+    cells = nd.Population("LeakyIAFExpCurrent", COUNT, initV=nd.Uniform(-65.0, -50.0), **cell)
+    law = nd.Uniform(least * DT, 30 * DT)
+    loop = nd.Projection(cells, cells, nd.FixedInDegree(90), receptor="exc", weight=9.0, delay=law)
+    circuit = nd.Circuit([cells], [loop], seed=3)
+    drive = [nd.StepInput("I", cells, 700.0)] if least == 1 else []
+    if not drive:
+        circuit = circuit.with_parts(
+            [replace(g, params={**g.params, "resting_potential": -40.0}) for g in circuit.groups],
+            circuit.connections,
+        )
+    with nd.LPU(circuit, DT, drive, backend="cpu") as lpu:
+        lpu.run(200, record=["spike_state"])
+        expected, spikes = lpu.get("V"), len(lpu.recording.spikes.time)
+    assert spikes > COUNT
+    for backend in ("cpu", "cuda", "cuda", "cpu"):
+        how = {"backend": backend, "executor": executor}
+        path = tmp_path / "c.h5"
+        lpu = nd.LPU.restore(path, drive, **how) if path.exists() else nd.LPU(circuit, DT, drive)
+        with lpu:
+            lpu.run(50)
+            lpu.save(path)
+            found = lpu.get("V")
+    assert np.array_equal(found, expected)

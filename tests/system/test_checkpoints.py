@@ -16,6 +16,7 @@ from test_live import COUNT, DT, data, drive, network, simulated
 
 import neurodriver as nd
 from neurodriver.errors import CircuitWarning
+from neurodriver.plan.arrays import ReceptorOwner
 
 WANTED = [("V", None), ("g", None), ("spike_state", None)]
 
@@ -128,6 +129,32 @@ def test_damage_is_told(tmp_path: Path) -> None:
         nd.LPU.restore(path, drive())
     with pytest.raises(nd.NeurodriverError, match="no such file"):
         nd.LPU.restore(tmp_path / "none.h5", drive())
+
+
+def test_arrivals_in_a_calendar_are_saved(tmp_path: Path) -> None:
+    """So many targets and spikes that arrivals of later steps wait in the calendars of threads."""
+    count = 40_000
+    cell = {
+        "resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0,
+        "time_constant": 10.0, "capacitance": 250.0, "tau_exc": 0.5, "tau_inh": 0.5,
+    }  # fmt: skip
+    cells = nd.Population("LeakyIAFExpCurrent", count, initV=nd.Uniform(-65.0, -50.0), **cell)
+    loop = nd.Projection(cells, cells, nd.FixedInDegree(12), receptor="exc", weight=20.0,
+                         delay=nd.Uniform(1e-4, 2e-3))  # fmt: skip
+    circuit = nd.Circuit([cells], [loop], seed=3)
+    current = nd.StepInput("I", cells, 900.0)
+    with nd.LPU(circuit, DT, current, threads=2, backend="cpu") as lpu:
+        (gather,) = (g for g in lpu.program.gathers.values() if g.form == "fanout")
+        assert "calendar" in gather.blanks
+        lpu.run(60)
+        key = gather.key(ReceptorOwner(0, "exc"), "calendar")
+        assert lpu.backend.array(key).any()  # some have passed through it
+        lpu.save(tmp_path / "c.h5")
+        lpu.run(30)
+        expected = lpu.get("V")
+    with nd.LPU.restore(tmp_path / "c.h5", current, threads=3, backend="cpu") as lpu:
+        lpu.run(30)
+        assert np.array_equal(lpu.get("V"), expected) and np.ptp(expected) > 5
 
 
 class Pressed(nd.Input):
