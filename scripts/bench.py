@@ -50,6 +50,7 @@ CASES = (
     "potjans",
     "fly",
     "cuts",
+    "living",
 )
 
 TABLE = (
@@ -71,6 +72,7 @@ TABLE = (
     "potjans",
     "exchange",
     "cuts",
+    "living",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 
