@@ -128,7 +128,8 @@ class PendingSpikes:
 
     def _check_size(self, sums: Sums) -> None:
         """Raise StateError where sums that were sent with other weights are too large for slots."""
-        most = np.iinfo(self.gather.blanks["slots"].dtype).max // 2 if self.has_slots else np.inf
+        dtype = self.gather.blanks["slots"].dtype if self.has_slots else np.int64
+        most = np.iinfo(dtype).max // 2
         if np.abs(sums).max(initial=0) > most:
             name = self.program.circuit.groups[self.number].name
             raise StateError(

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+TOO_LARGE = 1.5 * 2**62
+"""Stands for a sum that no integer holds; `PendingSpikes.fill` refuses it."""
+
 Column = NDArray[np.generic]
 
 
@@ -61,7 +64,8 @@ class Arrivals:
         if np.array_equal(unit, self.unit):
             return self.sums
         ratio = self.unit / unit
-        return np.where(ratio == 1, self.sums, np.rint(self.sums * ratio)).astype(np.int64)
+        scaled = np.clip(np.rint(self.sums * ratio), -TOO_LARGE, TOO_LARGE).astype(np.int64)
+        return np.where(ratio == 1, self.sums, scaled)
 
 
 @dataclass(frozen=True, eq=False)

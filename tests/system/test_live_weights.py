@@ -152,3 +152,16 @@ def test_weights_change_again_and_again() -> None:
         lpu.set("threshold", -40.0)
         links.set("weight", 5.0)
         assert set(lpu.get("threshold")) == {-40.0} and set(links.get()) == {5.0}
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-12])
+def test_arrivals_too_large_for_small_weights_are_refused(small: float) -> None:
+    """Slots count in units that follow the weights; what they cannot hold is told."""
+
+    def wrong(lpu: nd.LPU) -> None:
+        with pytest.raises(nd.NeurodriverError, match="so small that spikes on their way"):
+            lpu.connections["spike_state -> exc"].set("weight", small)
+
+    expected, _ = run(spiking(1e6), 200)
+    found, _ = run(spiking(1e6), 100, wrong, 100)
+    assert np.array_equal(found, expected) and np.ptp(expected) > 1.0
