@@ -91,7 +91,7 @@ def _checkpoint(table: Table) -> Row:
 
         floor = _seconds(write, 1)
     return {
-        "case": f"living: checkpoint of potjans_diesmann, scale {scale:g}, {len(data) / 1e6:.1f} MB",
+        "case": f"living: checkpoint of potjans_diesmann at {scale:g}, {len(data) / 1e6:.1f} MB",
         "seconds": spent,
         "floor": f"writing so many bytes: {floor:.3f} s",
         "target": "<= 3 s",

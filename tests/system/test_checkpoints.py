@@ -274,3 +274,35 @@ def test_a_killed_command_is_resumed_without_a_seam(tmp_path: Path, seed: int) -
     with command(*line[:-2], "60x") as process:
         said, _ = process.communicate()
         assert process.returncode != 0 and "60s, 5min or 2h" in said
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_recording_is_cut_at_the_step_of_the_checkpoint(tmp_path: Path, after: int) -> None:
+    """Events of the checkpoint's own step are dropped; those of the step before it are kept."""
+    with simulated(network()) as lpu:
+        lpu.run(200)
+        steps = np.rint(data(lpu, "spike_state")["time"] / DT).astype(int)
+    cut = int(steps[len(steps) // 2]) + after
+    assert (steps < cut).any() and (steps > cut).any()
+
+    def recorded(name: str) -> nd.LPU:
+        wanted = [("V", None), ("spike_state", None)]
+        files = [nd.HDF5Recorder(tmp_path / name, wanted, overwrite=True)]
+        return nd.LPU(network(), DT, drive(), files)
+
+    with recorded("whole.h5") as lpu:
+        lpu.run(200)
+    with recorded("parts.h5") as lpu:
+        lpu.run(cut)
+        lpu.save(tmp_path / "c.h5")
+        lpu.run(170 - cut)
+    with recorded("parts.h5") as lpu:
+        lpu.resume(tmp_path / "c.h5")
+        lpu.run(200 - cut)
+    with (
+        nd.open_recording(tmp_path / "whole.h5") as a,
+        nd.open_recording(tmp_path / "parts.h5") as b,
+    ):
+        assert np.array_equal(a["V"][:], b["V"][:]) and len(b["V"][:]) == 200
+        for x, y in zip(a.events(), b.events(), strict=True):
+            assert np.array_equal(x, y)
