@@ -130,6 +130,14 @@ class MemoryManager:
             self._arrays[key] = _made(self.program.arrays[key])
         return self._arrays[key]
 
+    def of_threads(self, key: Key, threads: int) -> NDArray[Any]:
+        """Return an array of which each thread has its own, one after the other."""
+        if key not in self._arrays:
+            one = self.program.arrays[key]
+            made = self._arrays[key] = aligned(one.size * threads, one.dtype)
+            made.reshape(threads, -1)[:] = one.initial()
+        return self._arrays[key]
+
     def argument(self, key: Key) -> NDArray[Any]:
         """Return what a kernel's argument points to."""
         if not isinstance(key.owner, VariableOwner):

@@ -158,7 +158,7 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
     if len(ends[1]) != m:
         faults.add(f"{where}: {m} sources, but {len(ends[1])} targets")
     columns: dict[str, Any] = {"delay": given.delay, **given.data}
-    units = {"delay": "s", "reverse": "mV"}
+    units = {"delay": "s", "reverse": "mV", "dendritic": "s", "back": "s"}
     if any(map(is_quantity, columns.values())):
         targets = groups_of(circuit, ends[1])
         rules = numbers_of(circuit, given.variable, given.access, targets)
@@ -172,7 +172,8 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
             at = f" at connection {np.flatnonzero(np.isnan(column))[0]}" if column.ndim else ""
             faults.add(f"{where}, '{key}': must be finite (got nan{at})")
     delay = numbers.pop("delay")
-    return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers)
+    learning = given.plasticity, given.name
+    return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers, *learning)
 
 
 def check_wiring(circuit: Circuit, faults: Faults) -> None:

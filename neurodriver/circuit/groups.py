@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.component import NDComponent
+from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
 
 Column = NDArray[Any]
@@ -128,7 +129,13 @@ class Connections:
     delay : (m,) or () float64
         Total latency in seconds.
     data : mapping of str to (m,) float64
-        Numbers of each connection (``weight``, ``reverse``, ...).
+        Numbers of each connection (``weight``, ``reverse``, ...). Where they learn, ``dendritic``
+        is the part of the delay from the synapse to the target, and ``back`` the time after which
+        the synapse sees a spike of its target; both in seconds.
+    plasticity : Plasticity, optional
+        The rule by which the weights learn.
+    name : str
+        Of connections that learn.
     """
 
     variable: str
@@ -137,6 +144,8 @@ class Connections:
     target: NDArray[np.int32]
     delay: Column = field(default_factory=lambda: np.zeros(()))
     data: Mapping[str, Column] = field(default_factory=dict)
+    plasticity: Plasticity | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         columns = _frozen({"source": self.source, "target": self.target, "delay": self.delay})
@@ -151,7 +160,8 @@ class Connections:
         """Return some of the connections."""
         ends, data = (self.source[rows], self.target[rows]), _taken(self.data, rows)
         delay = self.delay[rows] if self.delay.ndim else self.delay
-        return Connections(self.variable, self.access, *ends, delay, data)
+        learning = self.plasticity, self.name
+        return Connections(self.variable, self.access, *ends, delay, data, *learning)
 
     def expanded(self) -> Connections:
         """Return these connections as columns: themselves, unless a rule gives them."""
@@ -160,6 +170,8 @@ class Connections:
     def told(self) -> Iterator[bytes]:
         """Yield what the digest of a circuit takes in."""
         yield f"{self.variable}:{self.access};".encode()
+        if self.plasticity is not None:
+            yield f"{self.plasticity.told()};".encode()
         ends = {"source": self.source, "target": self.target, "delay": self.delay}
         for name, column in [*ends.items(), *sorted(self.data.items())]:
             yield told(name, column)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CircuitError, Faults, UnitError, near, quoted
 from ..model.component import NDComponent, Parameter
+from ..model.plasticity import Plasticity
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawing import Rows
@@ -57,6 +58,13 @@ class Projection:
         same whatever other projections there are. Default: made of the ends and the access.
     access : str
         In the second form: name of the access of the target (its receptor where it has one).
+    plasticity : Plasticity, optional
+        The rule by which the weights learn; without one they stay what they are.
+    dendritic : float
+        Part of the delay from the synapse to the target, in seconds; the rest of the delay lies
+        between the source and the synapse. For plastic projections.
+    back : float, optional
+        Time in seconds after which the synapse sees a spike of its target; default: ``dendritic``.
     """
 
     variable: str | None
@@ -67,6 +75,9 @@ class Projection:
     weight: Value
     delay: Value
     name: str
+    plasticity: Plasticity | None
+    dendritic: float
+    back: float | None
 
     @overload
     def __init__(
@@ -79,6 +90,9 @@ class Projection:
         delay: Value = 0.0,
         variable: str | None = None,
         name: str = "",
+        plasticity: Plasticity | None = None,
+        dendritic: float = 0.0,
+        back: float | None = None,
     ) -> None: ...
 
     @overload
@@ -92,6 +106,9 @@ class Projection:
         weight: Value = 1.0,
         delay: Value = 0.0,
         name: str = "",
+        plasticity: Plasticity | None = None,
+        dendritic: float = 0.0,
+        back: float | None = None,
     ) -> None: ...
 
     def __init__(self, *given: Any, **more: Any) -> None:
@@ -123,8 +140,12 @@ def _by_receptor(
     delay: Value = 0.0,
     variable: str | None = None,
     name: str = "",
+    plasticity: Plasticity | None = None,
+    dendritic: float = 0.0,
+    back: float | None = None,
 ) -> dict[str, Any]:
-    return {"access": receptor, **_fields_of(source, target, rule, weight, delay, variable, name)}
+    given = source, target, rule, weight, delay, variable, name, plasticity, dendritic, back
+    return {"access": receptor, **_fields_of(*given)}
 
 
 def _by_access(
@@ -136,8 +157,12 @@ def _by_access(
     weight: Value = 1.0,
     delay: Value = 0.0,
     name: str = "",
+    plasticity: Plasticity | None = None,
+    dendritic: float = 0.0,
+    back: float | None = None,
 ) -> dict[str, Any]:
-    return {"access": access, **_fields_of(source, target, rule, weight, delay, variable, name)}
+    given = source, target, rule, weight, delay, variable, name, plasticity, dendritic, back
+    return {"access": access, **_fields_of(*given)}
 
 
 for _form in (_by_receptor, _by_access):
@@ -145,8 +170,13 @@ for _form in (_by_receptor, _by_access):
 
 
 def _fields_of(*given: Any) -> dict[str, Any]:
-    names = ("source", "target", "rule", "weight", "delay", "variable", "name")
-    return dict(zip(names, given, strict=True))
+    return dict(zip(_FIELDS, given, strict=True))
+
+
+_FIELDS = (
+    "source", "target", "rule", "weight", "delay", "variable", "name", "plasticity", "dendritic",
+    "back",
+)  # fmt: skip
 
 
 class Drawn(Connections):
@@ -160,7 +190,8 @@ class Drawn(Connections):
     key: int
 
     def __init__(self, projection: Projection, ends: Ends, key: int) -> None:
-        given = {"variable": projection.variable, "access": projection.access}
+        given: dict[str, Any] = {"variable": projection.variable, "access": projection.access}
+        given |= {"plasticity": projection.plasticity, "name": projection.label}
         vars(self).update(given, projection=projection, ends=ends, key=key)
 
     def __len__(self) -> int:
@@ -212,7 +243,16 @@ class Drawn(Connections):
                 columns[name] = np.asarray(value, dtype=np.float64)
         delay = columns.pop("delay")
         source = np.repeat(every, rows.count)
-        return Connections(self.variable, self.access, source, target, delay, columns)
+        if self.plasticity is not None:
+            columns |= {name: np.asarray(float(value)) for name, value in self._times()}
+        learning = self.plasticity, self.name
+        return Connections(self.variable, self.access, source, target, delay, columns, *learning)
+
+    def _times(self) -> Iterator[tuple[str, float]]:
+        """Yield the times, in seconds, that say where on their way the synapses are."""
+        yield "dendritic", self.projection.dendritic
+        if self.projection.back is not None:
+            yield "back", self.projection.back
 
     def expanded(self) -> Connections:
         """Return the connections as columns."""
@@ -230,6 +270,8 @@ class Drawn(Connections):
         fields = [(name, float(value)) for name, value in sorted(given.rule.fields.items())]
         laws = [[float(x) for x in vars(law).values()] for law in (self.weight, self.latency)]
         yield f"{self.variable}:{self.access};{self.key};{self.ends};{fields};{laws};".encode()
+        if self.plasticity is not None:
+            yield f"{self.plasticity.told()};{dict(self._times())};".encode()
         for name, column in sorted(given.rule.columns.items()):
             yield told(name, column)
 
@@ -322,8 +364,9 @@ def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Pr
         return one
     said = " -> ".join(_said(end) for end in (one.source, one.target))
     name = one.name or f"{said}, {access}"
+    learning = one.plasticity, one.dendritic, one.back
     return Projection(
-        variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name
+        variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name, *learning
     )
 
 

@@ -26,6 +26,8 @@ class Kernel:
         Whether ``nd_deliver`` comes before each update; on a GPU, whether it delivers out pieces.
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
+    learns : bool
+        Whether ``nd_catch_up`` brings synapses that learn up to date.
     rounds : int
         Of so many records at most, if these may stay in shared memory.
     kept : int
@@ -40,6 +42,7 @@ class Kernel:
     scratch: tuple[Array, ...] = ()
     record: int = 0
     delivers: bool = False
+    learns: bool = False
     rounds: int = 0
     kept: int = 1
 

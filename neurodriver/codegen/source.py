@@ -212,4 +212,6 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         head.append(header("codegen/cpu/tile_events.h"))
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
+    if kernel.learns:
+        head.append(header("codegen/learning.h"))
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

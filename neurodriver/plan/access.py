@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..circuit.circuit import Connections
 from ..model.component import Access
 from .delays import Spread
 from .edges import edges_of
 from .layout import Layout
 from .spikes.drawn import DrawnBySource
 from .spikes.fanout import fan_out, from_senders, narrow
-from .spikes.weights import Units, add_units, has_integer_weights, integer_weights
+from .spikes.learning import Reached, common_units, learn_by_source, plastic_of
+from .spikes.weights import Units, add_units, has_integer_weights, integer_weights, multiples
 from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
@@ -51,6 +53,8 @@ class AccessPlanner:
             add_units(made, drawn.units)
             return made
         edges = edges_of(layout, number, access.name, access.variable)
+        if plastic := plastic_of(layout.circuit, number, access.name):
+            return self._learning(number, access, edges, plastic, capacity)
         threads = self.plans and layout.target.threads
         events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
         units = None
@@ -66,6 +70,32 @@ class AccessPlanner:
                 add_events(made, edges, capacity, zero)
         if units is not None:
             add_units(made, units)
+        return made
+
+    def _learning(
+        self,
+        number: int,
+        access: Access,
+        edges: Edges,
+        plastic: list[Connections],
+        count: int,
+    ) -> Gather:
+        """Plan an access that connections reach that learn; they deliver by source always."""
+        layout, variable = self.layout, access.variable
+        reached = [Reached.of(layout, number, links) for links in plastic]
+        learns = [learn_by_source(layout, number, variable, one, count) for one in reached]
+        sent = [(one.target, plan.largest) for one, plan in zip(reached, learns, strict=True)]
+        units = common_units(edges, sent, count, layout.dtype.name)
+        if len(edges.target):
+            weight = multiples(edges, units).astype(np.float64)
+            edges = replace(edges, data={"weight": weight})
+        ahead = max(int(plan.arrays["block"][:, 5].max()) for plan in learns)
+        made = narrow(fan_out(layout, edges, count, variable, units, ahead))
+        add_units(made, units)
+        for plan in learns:
+            plan.in_units(units, layout.dt)
+        made.learning = tuple(learns)
+        made.cost = made.cost + sum(plan.cost for plan in learns)
         return made
 
     def _delivered(self, variable: str, edges: Edges, capacity: int, units: Units) -> Gather:

@@ -36,6 +36,7 @@ class Kind(Enum):
     SUM = "sum"  # sums of arrived spikes
     SUB_UNIT = "sub-unit"
     STEP = "step"  # lengths of time
+    HISTORY = "history"  # events that synapses learn from
 
 
 class Role(Enum):
@@ -47,6 +48,9 @@ class Role(Enum):
     RING = "ring"
     DERIVED = "derived"  # computed from others once
     SCRATCH = "scratch"  # written before it is read, in each step
+    LEARNED = "learned"  # numbers of synapses, which a rule changes
+    HISTORY = "history"  # what rules remember of past events
+    OF_THREAD = "of thread"  # the same; on a CPU each thread has its own
 
 
 @dataclass(frozen=True, slots=True)

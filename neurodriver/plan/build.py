@@ -44,7 +44,7 @@ from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
 from .subunits import place
-from .sums.gather import Gather, outside
+from .sums.gather import Gather, learning_part, outside
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
@@ -231,6 +231,10 @@ class ProgramBuilder:
                 if one is not None:
                     self._rows += one.rows(ReceptorOwner(number, name), layout.dtype)
                     self._gathers[number, name] = gathers[name] = one
+            for i, plan in enumerate(gather.learning):
+                name = learning_part(access.name, i)
+                self._rows += plan.rows(ReceptorOwner(number, name), layout.dtype)
+                self._gathers[number, name] = gathers[name] = plan
         published = frozenset(
             v
             for v in model.updates

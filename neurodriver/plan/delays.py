@@ -58,7 +58,7 @@ def longest(
         if known and links in known:
             out[links.variable] = max(out.get(links.variable, 1), known[links])
         elif len(links):
-            steps = steps_of(links, dt)
+            steps = steps_of(links, dt) if links.plasticity is None else axonal_of(links, dt) + 1
             said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
             warn_of_delay(faults, said, float(np.max(links.delay)), dt)
             rows = _looked_back(circuit, links, steps, spread, outside)
@@ -75,6 +75,19 @@ def longest(
             faults.add_each(texts, len(far))
     faults.finish()
     return out
+
+
+def axonal_of(links: Connections, dt: float) -> NDArray[np.int64]:
+    """Return the steps from a source's row to the step in which a synapse that learns sees it."""
+    return np.asarray(steps_of(links, dt) - 1 - forward_of(links, dt), np.int64)
+
+
+def forward_of(links: Connections, dt: float) -> NDArray[np.int64]:
+    """Return the steps from a synapse that learns to its target, (m,)."""
+    latency = np.broadcast_to(steps_of(links, dt), (len(links),))
+    dendritic = np.asarray(links.data.get("dendritic", 0.0), np.float64)
+    forward: NDArray[np.int64] = np.minimum(np.rint(dendritic / dt), latency - 1).astype(np.int64)
+    return forward
 
 
 def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:
@@ -108,6 +121,6 @@ def _looked_back(
         for source in np.unique(of[to == target]).tolist():
             some = steps[(to == target) & (of == source)]
             delivered = (target, links.access) in spread and source not in outside
-            delivered &= not circuit.groups[source].is_port
+            delivered &= not circuit.groups[source].is_port and links.plasticity is None
             most = max(most, int(some.min() if delivered else some.max()))
     return most

@@ -20,6 +20,7 @@ def edges_of(
     """Collect the connections of one access, those of the circuit before those of inputs.
 
     With the numbers that the access declares, or ``everything`` that the connections carry.
+    Connections that learn are left out.
     """
     circuit = layout.circuit
     start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
@@ -27,7 +28,7 @@ def edges_of(
         next(a for a in circuit.groups[number].model.accesses if a.name == access).connection
     )
     parts = []
-    sources = [(links, "") for links in circuit.connections]
+    sources = [(links, "") for links in circuit.connections if links.plasticity is None]
     sources += [(links, "inputs") for links in layout.slots.connections]
     if everything:
         carried = [c.data for c, _ in sources if c.access == access and c.variable == variable]

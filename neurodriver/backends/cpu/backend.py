@@ -22,7 +22,7 @@ from ...native.addresses import host_array
 from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
-from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
+from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner, Role
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
@@ -157,6 +157,7 @@ class CPUBackend:
         for name in ("nd_run", "nd_worked"):
             getattr(self._runtime, name).restype = _i64
         self._bound: list[_Kernel] = []
+        self._catches_up: list[tuple[Any, Args, NDArray[np.int64]]] = []
         self._launched: dict[int, Launch] = {}
         for task, library in zip(tasks, libraries[1:], strict=True):
             kernel = self._bind(task, library)
@@ -192,7 +193,15 @@ class CPUBackend:
         self.initial.append((library, args))
         self.cuts.append(cuts)
         deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
+        if kernel.learns:
+            self._catches_up.append((library.nd_catch_up, args, cuts))
         return _Kernel(update, deliver, args, self._pointer(cuts))
+
+    def catch_up(self, step: int) -> None:
+        """Bring all synapses that learn up to date: with all that they saw before a step."""
+        for function, args, cuts in self._catches_up:
+            for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+                function(ct.byref(args), _i64(step), _i64(begin), _i64(end))
 
     def _finite_constants(self, keys: Sequence[Key]) -> bool:
         """Whether the constants among a kernel's arrays are finite."""
@@ -205,6 +214,8 @@ class CPUBackend:
             return self._pointer(cuts)
         if key in self._parts:
             return self._pointer(as_aligned(self._parts[key].of(cuts)))
+        if self.program.arrays[key].role is Role.OF_THREAD if key in self.program.arrays else False:
+            return self._pointer(self.memory.of_threads(key, self.threads))
         return self._pointer(self.memory.argument(key))
 
     def number(self, key: Key) -> Any:

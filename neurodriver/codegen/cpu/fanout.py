@@ -13,7 +13,8 @@ Where there are many targets, a dirty bitmap says which slots a spike has reache
 from __future__ import annotations
 
 from ...model.text import block
-from ...plan.arrays import CUTS, THREADS, activity, depth, width
+from ...plan.arrays import CUTS, THREADS
+from .spike_search import each_spike
 from .sums import SumText
 
 _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
@@ -137,59 +138,17 @@ class FanoutText(SumText):
 
     def _deliver_all(self) -> list[str]:
         """Return the lines that find the spikes of each block of sources and deliver them."""
-        name, variable, a = self.access.name, self.access.variable, self.component.arguments
-        number, length = a.integer(depth(variable)), a.integer(width(variable))
-        active = a.pointer(activity(variable, "active"), "const long long")
-        bitmap = a.pointer(activity(variable, "dirty"), "const unsigned short")
-        counted = a.pointer(activity(variable, "counted"), "const long long")
-        rows = a.pointer(self.component.spec.ring(variable), "real")
+        name, a = self.access.name, self.component.arguments
         cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
-        word = [
-            "unsigned long long nd_bits = nd_events_here.bits[nd_w];",
-            *block(
-                "for (; nd_bits; nd_bits &= nd_bits - 1)",
-                [
-                    "const int nd_e = nd_events_here.at[nd_w] + __builtin_ctzll(nd_bits);",
-                    "const int nd_count = nd_ones ? 1 : nd_spikes(nd_row_b[nd_e]);",
-                    "if (nd_count != 0) nd_delivery.add(nd_of[3] + nd_e - nd_of[1], nd_count);",
-                ],
-            ),
-        ]
-        every = [
-            f"const unsigned short *nd_dirty_words = {bitmap} + nd_at * {length} / ND_LANES;",
-            f"const bool nd_ones = {counted}[nd_at] < nd_past;",
-            "nd_events nd_events_here;",
-            *block(
-                "for (long long nd_first = nd_of[1]; nd_first < nd_of[2];)",
-                [
-                    "nd_first = nd_events_here.find(nd_dirty_words, nd_first, nd_of[2]);",
-                    *block("for (int nd_w = 0; nd_w < nd_events_here.count; ++nd_w)", word),
-                ],
-            ),
-        ]
-        some = block(
-            "for (long long nd_i = nd_of[1]; nd_i < nd_of[2]; ++nd_i)",
-            [
-                f"const long long nd_e = nd_listed_{name}[nd_i];",
-                "if (nd_row_b[nd_e] == 0) continue;",
-                "nd_delivery.add(nd_of[3] + nd_i - nd_of[1], nd_spikes(nd_row_b[nd_e]));",
-            ],
-        )
-        each = [
-            f"const long long *nd_of = nd_block_{name} + 5 * nd_b, nd_past = nd_k - nd_of[0];",
-            "if (nd_past < 0) continue;",
-            f"const long long nd_at = nd_row_index(nd_past, {number});",
-            f"if (nd_past > 0 && {active}[nd_at] != nd_past) continue;",
-            f"const real *nd_row_b = {rows} + nd_at * {length};",
-            *block("if (nd_of[4])", some),
-            *block("else", every),
-        ]
+        blocks = f"nd_block_{name}", 5, self._limit("blocks"), f"nd_listed_{name}"
+        call = "nd_delivery.add({source}, {count});"
+        found = each_spike(self.component.spec, a, self.access.variable, blocks, call)
         before, after = self._arrivals_before() if self.marks_dirty else ([], [])
         return [
             f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
             *self._delivery(threads),
             *before,
-            *block(f"for (int nd_b = 0; nd_b < {self._limit('blocks')}; ++nd_b)", each),
+            *found,
             "nd_delivery.deliver();",
             *([f"nd_delivery.arrive(nd_begin, nd_end, nd_ahead_{name});"] if self.dated else []),
             *after,

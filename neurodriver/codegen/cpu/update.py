@@ -11,6 +11,8 @@ from ..component import ComponentText
 from ..finite import RangeFinite, finding
 from ..kernel import Arguments, Kernel
 from .events import delivery_lines, sum_text
+from .fanout import FanoutText
+from .learning import LearningText, learning_texts
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
 
@@ -54,7 +56,10 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     once = component.constants(), component.initial()
     body = [*head, *finite.begin(), *block(TILES, tile), *finite.end()]
     find = finding(finite.record(), finite.find()) if finite.names else []
-    return finish(spec.model.__name__, arguments, once, body, delivery_lines(sums), find)
+    learning = [part for s in sums if isinstance(s, FanoutText) for part in learning_texts(s)]
+    deliver = [*delivery_lines(sums), *(line for one in learning for line in one.step())]
+    made = finish(spec.model.__name__, arguments, once, body, deliver, find)
+    return with_learning(made, arguments, learning) if learning else made
 
 
 def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
@@ -133,6 +138,19 @@ def finish(
     if deliver:
         update += ["", *block(_SIGNATURE.replace("nd_update", "nd_deliver"), deliver)]
     return replace(finish_with(name, arguments, once, update), delivers=bool(deliver))
+
+
+def with_learning(kernel: Kernel, arguments: Arguments, learning: list[LearningText]) -> Kernel:
+    """Return a kernel with what its synapses learn, and a function that brings all up to date."""
+    structures = [line for one in learning for line in [*one.structure(), ""]]
+    catch_up = [line for one in learning for line in one.catch_up()]
+    last = ["", *block(_SIGNATURE.replace("nd_update", "nd_catch_up"), catch_up), ""]
+    text = "\n".join([*structures, kernel.text, *last])
+    tables = (arguments.pointers, arguments.integers, arguments.scalars)
+    pointers, integers, scalars = map(tuple, tables)
+    return replace(
+        kernel, text=text, learns=True, pointers=pointers, integers=integers, scalars=scalars
+    )
 
 
 def finish_with(

@@ -288,6 +288,8 @@ def reaching(circuit: Circuit, slots: Slots, number: int, access: str) -> list[D
     for links in (*circuit.connections, *slots.connections):
         if links.access != access:
             continue
+        if links.plasticity is not None:
+            return []
         if isinstance(links, Drawn):
             if links.ends.target.start < stop and links.ends.target.stop > start:
                 found.append(links)

@@ -150,7 +150,8 @@ def window(
     components; at most ``LONGEST_WINDOW``. The latencies of ``known`` connections are those of
     ``drawn_accesses``.
     """
-    if not all(sends(group) for group in circuit.groups):
+    learns = any(links.plasticity is not None for links in circuit.connections)
+    if learns or not all(sends(group) for group in circuit.groups):
         return 1
     least = [
         LONGEST_WINDOW,
@@ -166,7 +167,9 @@ def window(
     return min(least)
 
 
-def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Units) -> Gather:
+def fan_out(
+    layout: Layout, edges: Edges, count: int, variable: str, units: Units, ahead: int | None = None
+) -> Gather:
     """Return the connections of an access, by source.
 
     Parameters
@@ -178,6 +181,8 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
         Targets.
     variable : str
     units : Units
+    ahead : int, optional
+        Steps that others reach ahead who deliver into the same slots.
 
     Notes
     -----
@@ -188,11 +193,13 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
     spikes are delivered as soon as they are computed.
     """
     if not len(edges.target):
-        return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
+        if ahead is None:
+            return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
+        return _slots_alone(layout, count, units, ahead)
     back = np.broadcast_to(edges.back, edges.element.shape)
     threads = layout.target.threads
-    blocks, listed, source, lag = _blocks(layout, edges.element, back, variable)
-    ahead = back if threads else back - lag[source]
+    blocks, listed, source, lag = blocks_of(layout, edges.element, back, variable)
+    later = back if threads else back - lag[source]
     width = padded(count)
     # targets ascend already; on a GPU, first those whose spikes are due at once
     order = stable_order(2 * source + (back > 0) if threads else source)
@@ -200,13 +207,23 @@ def fan_out(layout: Layout, edges: Edges, count: int, variable: str, units: Unit
     first = np.zeros(len(lag) + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
     gather = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
-    gather.arrays["code"] = as_aligned((ahead[order] * width + place).astype(np.int32))
-    add_slots(gather, layout, first, int(ahead.max()), width, units)
+    gather.arrays["code"] = as_aligned((later[order] * width + place).astype(np.int32))
+    add_slots(gather, layout, first, max(int(later.max()), ahead or 0), width, units)
     if threads:
         add_near(gather, np.bincount(source[back[order] == 0], minlength=len(lag)))
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
     _store_multiples(gather, multiple, source, first, threads)
     gather.cost = per_slice(np.bincount(edges.target, minlength=count))
+    return gather
+
+
+def _slots_alone(layout: Layout, count: int, units: Units, ahead: int) -> Gather:
+    """Return a plan without connections, whose slots others deliver into."""
+    none = {"block": np.zeros((0, 5), np.int64), "listed": np.zeros(1, np.int32)}
+    gather = Gather("fanout", 0, {**none, "code": as_aligned(np.zeros(1, np.int32))}, None)
+    gather.uniform["weight"] = 0.0
+    add_slots(gather, layout, np.zeros(1, np.int64), ahead, padded(count), units)
+    gather.cost = np.zeros(-(-count // LANES))
     return gather
 
 
@@ -337,7 +354,7 @@ def _store_multiples(
         gather.arrays["multiple"] = as_aligned(multiple.astype(kind))
 
 
-def _blocks(
+def blocks_of(
     layout: Layout, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
 ) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return blocks, listed elements, each connection's source, and each source's lag.

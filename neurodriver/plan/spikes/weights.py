@@ -65,6 +65,12 @@ class Units:
     unit: NDArray[np.float64]
     most: float
 
+    @classmethod
+    def covering(cls, bounds: Bounds, unit: Reals) -> Units:
+        """Return units with the largest sum that weights within some bounds give."""
+        sums = bounds.total / unit + 0.5 * bounds.degree  # each is rounded
+        return cls(unit, float(np.floor(sums.max() * (1 + 1e-9))) * MOST_SPIKES)
+
 
 def has_integer_weights(model: type[NDComponent], access: Access) -> bool:
     """Whether an access sums weighted spikes alone, so that its weights can be integers."""
@@ -202,11 +208,10 @@ def units_of(
         asked &= np.isfinite(rest) & ~np.isnan(unit)
         unit[asked] = least[asked] / np.rint(least[asked] / (unit[asked] * rest[asked]))
     unit[asked] = np.nan
-    unit = np.where(np.isnan(unit), _powers(bounds, BITS[dtype]), unit)
+    unit = np.where(np.isnan(unit), powers(bounds, BITS[dtype]), unit)
     has = np.flatnonzero(bounds.degree)
     unit[bounds.degree == 0] = unit[has[0]] if len(has) else 1.0
-    sums = bounds.total / unit + 0.5 * bounds.degree  # each is rounded
-    return Units(unit, float(np.floor(sums.max() * (1 + 1e-9))) * MOST_SPIKES)
+    return Units.covering(bounds, unit)
 
 
 def add_units(gather: Gather, units: Units) -> None:
@@ -250,7 +255,7 @@ def _measurable(least: Reals, greatest: Reals) -> NDArray[np.bool_]:
     return found
 
 
-def _powers(bounds: Bounds, bits: int) -> Reals:
+def powers(bounds: Bounds, bits: int) -> Reals:
     """Return the power of two of each target, (count,): so that sums stay below ``EXACT``."""
     unit = np.maximum(np.ldexp(1.0, np.frexp(bounds.greatest)[1] - bits), 2.0**-1000)
     sums = (bounds.total / unit + bounds.degree) * MOST_SPIKES

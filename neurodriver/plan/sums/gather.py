@@ -70,6 +70,11 @@ class Edges:
         return Edges(self.target[which], self.element[which], back, data)
 
 
+def learning_part(access: str, number: int) -> str:
+    """Return the name of the plan of some connections into an access that learn."""
+    return f"{access}__learning{number}"
+
+
 def outside(access: str) -> str:
     """Return the name of the plan of the connections whose sources do not deliver."""
     return f"{access}__outside"
@@ -106,6 +111,8 @@ class Gather:
     outside : Gather or None
         Connections of sources whose kernels do not deliver, such as inputs and ports, with weights
         in the same units. On a GPU their sum is added to the form ``fanout``.
+    learning : tuple of Gather
+        Connections that learn (`plan.spikes.learning`): they deliver into the same slots.
     claim : str
         What needs the memory of ``blanks``, in words for error messages.
     """
@@ -124,6 +131,7 @@ class Gather:
     parts: ThreadRanges | None = None
     claim: str = ""
     outside: Gather | None = None
+    learning: tuple[Gather, ...] = ()
 
     def key(self, owner: Owner, name: str) -> Key:
         """Return the key of an array or a number of this plan."""

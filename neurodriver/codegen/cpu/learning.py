@@ -1,0 +1,161 @@
+"""Connections that learn -> C++ text: how their spikes are found, and how synapses are advanced."""
+
+from __future__ import annotations
+
+from ...model.component import Access
+from ...model.text import block
+from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
+from ...plan.spikes.learning import LearningPlan
+from ...plan.sums.gather import learning_part
+from ..component import ComponentText
+from ..rules import RuleText
+from .fanout import FanoutText
+from .spike_search import each_event, each_spike
+
+
+def learning_texts(main: FanoutText) -> list[LearningText]:
+    """Return what writes the connections that learn, into one access."""
+    return [LearningText(main.component, main, i) for i in range(len(main.gather.learning))]
+
+
+_CODES = {"uint16": "unsigned short", "int32": "int"}
+
+
+class LearningText:
+    """Writes what happens at the synapses of one set of connections that learn.
+
+    Parameters
+    ----------
+    component : ComponentText
+        Of the targets.
+    main : FanoutText
+        Of the access whose slots take what is sent.
+    number : int
+        Which of the sets of this access.
+    """
+
+    def __init__(self, component: ComponentText, main: FanoutText, number: int) -> None:
+        self.component, self.main = component, main
+        plan = main.gather.learning[number]
+        assert isinstance(plan, LearningPlan)
+        self.plan = plan
+        self.name = learning_part(main.access.name, number)
+        self.owner = ReceptorOwner(component.spec.number, self.name)
+        self.rule = RuleText(plan.rule, component.spec.dtype, f"nd_rule_{self.name}")
+
+    @property
+    def access(self) -> Access:
+        """The access whose targets learn."""
+        return self.main.access
+
+    def _pointer(self, name: str, kind: str) -> str:
+        return self.component.arguments.pointer(self.plan.key(self.owner, name), kind)
+
+    def _size(self, name: str) -> str:
+        return self.component.arguments.integer(Key(self.owner, Kind.SIZE, name))
+
+    def structure(self) -> list[str]:
+        """Return the structure of the rule."""
+        return self.rule.structure()
+
+    def step(self) -> list[str]:
+        """Return the lines of a step: spikes of targets, intervals, arrivals."""
+        sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
+        lines = [*self._declare(), *self._spikes()]
+        lines += block("if (nd_l.full())", sweep)
+        for i, name in enumerate(self.plan.rule.every):
+            interval = self.component.arguments.integer(Key(self.owner, Kind.SIZE, f"every {name}"))
+            run = [*sweep, f"if (nd_l.learns) nd_l.run_every<{i}>(0, {self._size('rows')});"]
+            lines += block(f"if (nd_k > 0 && nd_rest(nd_k, {interval}) == 0)", run)
+        return block("", [*lines, *self._arrivals()])
+
+    def catch_up(self) -> list[str]:
+        """Return the lines that bring all synapses of a thread up to date before step ``nd_k``."""
+        sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
+        return block("", [*self._declare(), *sweep])
+
+    def _declare(self) -> list[str]:
+        """Declare ``nd_l``: all that belongs to the connections, and the share of this thread."""
+        a, plan, rule = self.component.arguments, self.plan, self.plan.rule
+        slot, code = self.main.slot, _CODES[plan.arrays["code"].dtype.name]
+        kind = f"nd_learning<{self.rule.name}, {code}, {slot}, {plan.depth}>"
+        cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
+        head = [line for line in self.main.head() if "nd_unit_" not in line]
+        given = {
+            "rule": "nd_rule",
+            "parts": f"{self._pointer('parts', 'const long long')} + nd_u",
+            "stride": f"(int){threads} + 1",
+            "code": self._pointer("code", f"const {code}"),
+            "spikes": self._pointer("spikes", "int"),
+            "spike_count": self._pointer("spike_count", "int"),
+            "swept_count": self._pointer("swept_count", "int"),
+            "arrivals": f"{self._pointer('arrivals', 'int')} + 2 * nd_rows * nd_u",
+            "swept": f"{self._pointer('swept_step', 'long long')} + 8 * nd_u",
+            "clamped": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
+            "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",
+            "slots": f"nd_slots_{self.access.name}",
+            "dirty": f"(nd_dirty_byte *)nd_dirty_{self.access.name}"
+            if self.main.marks_dirty else "nullptr",
+            "now": f"(unsigned)nd_now_{self.access.name}",
+            "end": f"(unsigned)(nd_turns_{self.access.name} * nd_ahead_{self.access.name})",
+            "width": f"(unsigned)nd_ahead_{self.access.name}",
+            "largest": a.scalar(Key(self.owner, Kind.PARAMETER, "largest sent")),
+            "longest_back": f"(int){self._size('longest back')}",
+            **self._units(),
+        }  # fmt: skip
+        for i, name in enumerate(["weight", *rule.synapse]):
+            given[f"own[{i}]"] = self._pointer(name, "real")
+        for i, name in enumerate(rule.post):
+            given[f"post[{i}]"] = self._pointer(name, "real")
+        for i, name in enumerate(rule.pre):
+            given[f"pre[{i}]"] = f"{self._pointer(name, 'real')} + 2 * nd_rows * nd_u"
+        return [
+            *head,
+            f"const int nd_u = nd_mine({cuts}, {threads}, nd_begin);",
+            f"const long long nd_rows = {self._size('rows')};",
+            *self.rule.filled(a, self.owner, a.scalar(self._step()), "nd_rule"),
+            f"{kind} nd_l;",
+            *[f"nd_l.{name} = {value};" for name, value in given.items()],
+        ]
+
+    def _step(self) -> Key:
+        return Key(self.owner, Kind.STEP, "dt_ms")
+
+    def _units(self) -> dict[str, str]:
+        """Return where the multiples of units come from."""
+        if "unit" in self.main.gather.arrays:
+            return {"per_unit": self._pointer("per_unit", "const real"), "one_per_unit": "0"}
+        one = self.component.arguments.scalar(self.plan.key(self.owner, "one_per_unit"))
+        return {"per_unit": "nullptr", "one_per_unit": one}
+
+    def _spikes(self) -> list[str]:
+        """Return the lines that put the targets' spikes of row ``nd_k`` into their histories."""
+        if not self.plan.variable:
+            return []
+        spec, a = self.component.spec, self.component.arguments
+        own = a.integer(spec.segment(self.plan.variable, "start"))
+        call = f"nd_l.spike((int)(nd_e - {own}), (int)nd_k);"
+        return each_event(spec, a, self.plan.variable, f"{own} + nd_begin", f"{own} + nd_end", call)
+
+    def _arrivals(self) -> list[str]:
+        """Return the lines that find the spikes that arrive in this step, and deliver them."""
+        block_, listed = (
+            self._pointer("block", "const long long"),
+            self._pointer("listed", "const int"),
+        )
+        call = "nd_l.arrive({source}, {count}, (int)nd_k);"
+        return each_spike(
+            self.component.spec, self.component.arguments, self.access.variable,
+            (block_, 7, self._size("blocks"), listed), call,
+            ["nd_l.forward = (int)nd_of[5];", "nd_l.back = (int)nd_of[6];"],
+        )  # fmt: skip
+
+    def _sweep(self, step: str) -> list[str]:
+        """Return the lines that apply what all synapses of the thread saw before a step."""
+        rows = "nd_of[3] + nd_of[2] - nd_of[1]"
+        each = [
+            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 7 * nd_b;",
+            "nd_l.back = (int)nd_of[6];",
+            f"nd_l.sweep(nd_of[3], {rows}, (int){step});",
+        ]
+        return block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)

@@ -1,0 +1,128 @@
+"""The texts of a rule of plasticity -> a C++ structure with the same methods for every rule."""
+
+from __future__ import annotations
+
+from ..model.language import Translator, used
+from ..model.plasticity import Plasticity, Trace
+from ..model.text import block, indent
+from ..plan.arrays import Key, Kind, Owner
+from .kernel import Arguments
+
+_SINCE = {"since_arrival": "nd_b.arrival", "since_spike": "nd_b.spike"}
+
+
+class RuleText:
+    """Writes the structure of one rule.
+
+    Parameters
+    ----------
+    rule : Plasticity
+    dtype : str
+    name : str
+        Of the structure.
+    """
+
+    def __init__(self, rule: Plasticity, dtype: str, name: str) -> None:
+        self.rule, self.name = rule, name
+        self.translator = Translator(type(rule), dtype)  # type: ignore[arg-type]
+        self.numbers = [*rule.params, *rule.constants]
+        self.own = ["weight", *rule.synapse]
+
+    def structure(self) -> list[str]:
+        """Return the definition of the structure."""
+        rule = self.rule
+        sizes = {"PRE": len(rule.pre), "POST": len(rule.post), "OWN": len(self.own)}
+        flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
+        lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
+        lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
+        lines.append(f"real {', '.join(['dt_ms', *self.numbers])};")
+        lines += self._clip()
+        lines += self._after("pre_after", rule.pre, ", real nd_count", " * nd_count")
+        lines += self._after("post_after", rule.post, "", "")
+        head = "template <class Before> ND_METHOD"
+        on_spike = self._event("on_spike", rule.on_spike)
+        lines += block(f"{head} void on_spike(real *nd_s, const Before &nd_b) const", on_spike)
+        given = "real *nd_s, const Before &nd_b, real count"
+        lines += block(f"{head} real on_arrival({given}) const", self._arrival())
+        lines += block(
+            "template <int nd_which> ND_METHOD void every(real *nd_s) const", self._every()
+        )
+        return [f"struct {self.name} {{", *indent(lines), "};"]
+
+    def filled(self, arguments: Arguments, owner: Owner, dt_ms: str, variable: str) -> list[str]:
+        """Return the lines that give a variable of the structure its numbers."""
+        lines = [f"{self.name} {variable};", f"{variable}.dt_ms = {dt_ms};"]
+        for name in self.rule.params:
+            number = arguments.scalar(Key(owner, Kind.PARAMETER, name))
+            lines.append(f"{variable}.{name} = {number};")
+        known = ["dt_ms", *self.rule.params]
+        for name, text in self.rule.constants.items():
+            value = self.translator.text(text, known, f"constants['{name}']")
+            names = [f"const real {n} = {variable}.{n};" for n in used(known, [text])]
+            lines += block("", [*names, f"{variable}.{name} = {value};"])
+            known.append(name)
+        return lines
+
+    def _clip(self) -> list[str]:
+        if self.rule.bounds is None:
+            return []
+        low, high = self.rule.bounds
+        value = f"nd_v < {low} ? {low} : nd_v > {high} ? {high} : nd_v"
+        return [f"ND_METHOD real clip(real nd_v) const {{ return {value}; }}"]
+
+    @staticmethod
+    def _decayed(value: str, trace: Trace, steps: str) -> str:
+        return f"{value} * nd_exp(-((real){steps} * dt_ms / {trace.tau}))"
+
+    def _jump(self, trace: Trace) -> str:
+        if isinstance(trace.jump, str):
+            return trace.jump
+        return self.translator.text(repr(float(trace.jump)), (), "jump")
+
+    def _after(self, name: str, traces: dict[str, Trace], more: str, times: str) -> list[str]:
+        """Return the method that says what a trace is after an event."""
+        body = []
+        for i, trace in enumerate(traces.values()):
+            jump = self._jump(trace)
+            value = jump if trace.nearest else (
+                f"{self._decayed('nd_x', trace, 'nd_h')} + {jump}{times}"
+            )  # fmt: skip
+            body.append(f"if (nd_v == {i}) return {value};")
+        head = f"ND_METHOD real {name}(int nd_v, real nd_x, int nd_h{more}) const"
+        return block(head, [*body, "return 0;"])
+
+    def _arrival(self) -> list[str]:
+        sends = ["real nd_sent = 0;", "auto send = [&nd_sent](real nd_v) { nd_sent = nd_v; };"]
+        return [*sends, *self._event("on_arrival", self.rule.on_arrival), "return nd_sent;"]
+
+    def _event(self, where: str, text: str) -> list[str]:
+        """Return the body of the text of an event: what it reads, the text, what it writes."""
+        lines = []
+        for symbol, step, traces in (
+            ("x", "arrival", self.rule.pre),
+            ("y", "spike", self.rule.post),
+        ):
+            for i, (name, trace) in enumerate(traces.items()):
+                if used([name], [text]):
+                    value = self._decayed(f"nd_b.{symbol}[{i}]", trace, f"nd_b.{step}")
+                    lines.append(f"const real {name} = {value};")
+        last = "(nd_b.arrival < nd_b.spike ? nd_b.arrival : nd_b.spike)"
+        for name, steps in {**_SINCE, "since_event": last}.items():
+            if used([name], [text]):
+                never = f"{steps} >= -ND_NEVER ? (real)__builtin_inf()"
+                lines.append(f"const real {name} = {never} : (real){steps} * dt_ms;")
+        return [*lines, *self._changing(where, text)]
+
+    def _changing(self, where: str, text: str) -> list[str]:
+        """Return a text between the loads and the stores of what belongs to the synapse."""
+        mine = used(self.own, [text])
+        load = [f"real {n} = nd_s[{self.own.index(n)}];" for n in mine]
+        store = [f"nd_s[{self.own.index(n)}] = {n};" for n in mine]
+        said = self.translator.text(text, self.rule.known(where), where)
+        return [*load, *(line.strip() for line in said.splitlines() if line.strip()), *store]
+
+    def _every(self) -> list[str]:
+        lines = []
+        for i, (name, text) in enumerate(self.rule.every.items()):
+            lines += block(f"if (nd_which == {i})", self._changing(f"every['{name}']", text))
+        return lines

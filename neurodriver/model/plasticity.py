@@ -1,0 +1,254 @@
+"""``Plasticity``: how a rule declares what the synapses of a projection learn from.
+
+A rule is a class like a model. It declares parameters, traces of the neurons on both sides,
+variables of each synapse, and texts that run when the synapse sees an event::
+
+    class PairSTDP(Plasticity):
+        params = {"tau_plus": Parameter("ms", default=20.0, above=0.0), ...}
+        pre = {"x": Trace("tau_plus")}
+        post = {"y": Trace("tau_minus")}
+        bounds = ("w_min", "w_max")
+        on_arrival = "weight = clip(weight - A_minus * y); send(weight);"
+        on_spike = "weight = clip(weight + A_plus * x);"
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ..errors import Faults, ModelError, UnitError, near
+from ..quantities import magnitude
+from .component import Parameter, State
+from .language import Translator
+from .words import DRAWS, RESERVED
+
+GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
+"""Names that the texts of events may read: ms since the events before, and the step in ms."""
+
+CALLS = ("clip", "send")
+"""Functions of the texts beside those of models."""
+
+_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A number that jumps at events and decays in between.
+
+    Parameters
+    ----------
+    tau : str
+        Parameter or constant of the rule with its time constant in ms.
+    jump : float or str
+        What an event adds, or a parameter or constant with it.
+    nearest : bool
+        Whether an event sets the trace to ``jump`` instead of adding it.
+    doc : str
+        What it is.
+    """
+
+    tau: str
+    jump: float | str = 1.0
+    nearest: bool = False
+    doc: str = ""
+
+
+class Plasticity:
+    """Base of all rules: a subclass declares names and texts, an instance has numbers.
+
+    Parameters
+    ----------
+    **values : float or quantity
+        Parameters of the rule, by name.
+
+    Attributes
+    ----------
+    params : mapping of str to Parameter
+        Numbers of the rule.
+    constants : mapping of str to str
+        Expressions of parameters and ``dt_ms``, computed once.
+    synapse : mapping of str to State
+        Numbers of each synapse beside ``weight``.
+    pre, post : mapping of str to Trace
+        Traces of the source's and of the target's spikes. All synapses of a neuron share them.
+    bounds : (str, str) or None
+        Parameters between which ``clip(x)`` limits x, and within which first weights lie.
+    on_arrival : str
+        Text that runs when a spike of the source arrives at the synapse. It calls ``send(value)``
+        with what the spike carries to the target.
+    on_spike : str
+        Text that runs when the synapse sees a spike of its target.
+    every : mapping of str to str
+        Parameter with an interval in ms -> text that runs for each synapse at its multiples.
+    first : {"arrival", "spike"}
+        Which text comes first where both fall on one step.
+    same_step : {"apart", "pair"}
+        Whether the second text reads traces without or with the jump of the first event.
+    reference : str
+        Source of the equations, with DOI.
+
+    Raises
+    ------
+    ModelError
+        For a parameter that the rule does not have or that is out of its range.
+    """
+
+    params: ClassVar[Mapping[str, Parameter]] = {}
+    constants: ClassVar[Mapping[str, str]] = {}
+    synapse: ClassVar[Mapping[str, State]] = {}
+    pre: ClassVar[Mapping[str, Trace]] = {}
+    post: ClassVar[Mapping[str, Trace]] = {}
+    bounds: ClassVar[tuple[str, str] | None] = None
+    on_arrival: ClassVar[str] = "send(weight);"
+    on_spike: ClassVar[str] = ""
+    every: ClassVar[Mapping[str, str]] = {}
+    first: ClassVar[str] = "arrival"
+    same_step: ClassVar[str] = "apart"
+    reference: ClassVar[str] = ""
+
+    values: Mapping[str, float]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("params", "constants", "synapse", "pre", "post", "every"):
+            merged: dict[str, Any] = {}
+            for base in reversed(cls.__mro__):
+                merged.update(base.__dict__.get(name) or {})
+            setattr(cls, name, merged)
+        _check(cls)
+
+    def __init__(self, **values: Any) -> None:
+        faults = Faults(type(self).__name__)
+        found: dict[str, float] = {}
+        for name in values:
+            if name not in self.params:
+                faults.add(f"no parameter '{name}'{near(name, self.params)}")
+        for name, rule in self.params.items():
+            given = values.get(name, rule.default)
+            if given is None:
+                faults.add(f"parameter '{name}' [{rule.unit}] is missing")
+                given = rule.harmless
+            found[name] = _number(name, rule, given, faults)
+        if not faults.count and self.bounds is not None:
+            low, high = self.bounds
+            if not found[low] <= found[high]:
+                text = f"'{low}' ({found[low]:g}) must be at most '{high}' ({found[high]:g})"
+                faults.add(text)
+        if faults.count:
+            raise ModelError(faults.report())
+        self.values = found
+
+    def __repr__(self) -> str:
+        changed = [f"{n}={v:g}" for n, v in self.values.items() if v != self.params[n].default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The numbers between which ``clip`` limits a weight."""
+        if self.bounds is None:
+            return None
+        low, high = (self.values[name] for name in self.bounds)
+        return low, high
+
+    def told(self) -> str:
+        """Return what the digest of a circuit takes in."""
+        return f"{type(self).__name__}:{sorted(self.values.items())}"
+
+    @classmethod
+    def texts(cls) -> Iterator[tuple[str, str]]:
+        """Yield the texts of the rule and what they are called."""
+        yield "on_arrival", cls.on_arrival
+        if cls.on_spike:
+            yield "on_spike", cls.on_spike
+        for name, text in cls.every.items():
+            yield f"every['{name}']", text
+
+    @classmethod
+    def known(cls, where: str) -> list[str]:
+        """Return the names that a text may use."""
+        names = ["weight", "dt_ms", *cls.params, *cls.constants, *cls.synapse]
+        if cls.bounds is not None:
+            names.append("clip")
+        if where in ("on_arrival", "on_spike"):
+            names += [*cls.pre, *cls.post, *GIVEN_TO_EVENTS]
+        if where == "on_arrival":
+            names += ["send", "count"]
+        return names
+
+    def changed(self, **values: float) -> Self:
+        """Return the same rule with other numbers."""
+        return type(self)(**{**self.values, **values})
+
+
+def _number(name: str, rule: Parameter, given: Any, faults: Faults) -> float:
+    """Return the value of a parameter in its unit; note what is wrong with it."""
+    try:
+        value = float(magnitude(given, rule.unit, f"parameter '{name}'"))
+    except UnitError as error:
+        faults.add(str(error))
+        return rule.harmless
+    except (TypeError, ValueError):
+        faults.add(f"parameter '{name}' [{rule.unit}]: must be a number (got {given!r:.60})")
+        return rule.harmless
+    fits = rule.at_least <= value <= rule.at_most and value > rule.above
+    if not (math.isfinite(value) and fits):
+        faults.add(f"parameter '{name}' [{rule.unit}]: must be {rule.allowed()} (got {value:g})")
+        return rule.harmless
+    return value
+
+
+def _check(cls: type[Plasticity]) -> None:
+    """Raise ModelError where the declarations of a rule contradict each other."""
+    where = cls.__name__
+    names = [*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post]
+    for name in names:
+        if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
+            raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
+        if name in RESERVED or name in _OWN or name.startswith("nd_"):
+            raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
+        if names.count(name) > 1:
+            raise ModelError(f"{where}: the name '{name}' is declared twice")
+    numbers = [*cls.params, *cls.constants]
+    for side in ("pre", "post"):
+        for name, trace in getattr(cls, side).items():
+            for what, given in (("tau", trace.tau), ("jump", trace.jump)):
+                if isinstance(given, str) and given not in numbers:
+                    hint = near(given, numbers)
+                    text = f"no parameter or constant '{given}'{hint}"
+                    raise ModelError(f"{where}.{side}['{name}'], '{what}': {text}")
+    for name in [*(cls.bounds or ()), *cls.every]:
+        if name not in cls.params:
+            hint = near(name, cls.params)
+            raise ModelError(f"{where}: 'bounds' and 'every' name parameters, not '{name}'{hint}")
+    for attribute, allowed in (("first", ("arrival", "spike")), ("same_step", ("apart", "pair"))):
+        if getattr(cls, attribute) not in allowed:
+            got = getattr(cls, attribute)
+            raise ModelError(f"{where}.{attribute}: must be one of {allowed}, got {got!r}")
+    _check_texts(cls)
+
+
+def _check_texts(cls: type[Plasticity]) -> None:
+    """Raise ModelError where a text uses what it may not."""
+    where = cls.__name__
+    translator = Translator(cls, "float64")
+    known = ["dt_ms", *cls.params]
+    for name, text in cls.constants.items():
+        translator.text(text, known, f"constants['{name}']")
+        known.append(name)
+    fixed = [*cls.params, *cls.constants, *cls.pre, *cls.post, *GIVEN_TO_EVENTS, "count"]
+    for place, text in cls.texts():
+        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
+            raise ModelError(f"{where}.{place}: a rule draws no random numbers")
+        translator.text(text, cls.known(place), place)
+        for name in fixed:
+            if re.search(rf"\b{name}\s*([-+*/]?=(?!=)|\+\+|--)", text):
+                advice = "a text writes 'weight' and what 'synapse' declares"
+                raise ModelError(f"{where}.{place}: '{name}' cannot be written; {advice}")
+    if not re.search(r"\bsend\s*\(", cls.on_arrival):
+        advice = "it says what the spike carries, for example send(weight)"
+        raise ModelError(f"{where}.on_arrival: there is no send(...); {advice}")
