@@ -49,6 +49,13 @@ class LiveMemory(Protocol):
         """
         ...
 
+    def catch_up(self, step: int) -> None:
+        """Bring all synapses that learn up to date: with all that they saw before a step.
+
+        Nothing else changes: they would do the same later.
+        """
+        ...
+
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -12,20 +11,17 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..errors import CircuitError, Faults, UnitError, near, quoted
+from ..errors import Faults, UnitError, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.plasticity import Plasticity
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawing import Rows
+from .ends import Components, end_name, numbers_of_end
 from .members import Members
-from .numbers import whole
 from .rules import Ends, Lattice, Rule
-from .selection import has_populations
 from .summary import projection_html
 from .wiring import misfits, no_route, numbers_of, routes
-
-Components = range | tuple[int, int] | str | type[NDComponent] | Members
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -118,7 +114,7 @@ class Projection:
     @property
     def label(self) -> str:
         """Name, or what stands for it."""
-        ends = " -> ".join(_said(end) for end in (self.source, self.target))
+        ends = " -> ".join(end_name(end) for end in (self.source, self.target))
         return str(self.name or "") or (ends if self.access is None else f"{ends}, {self.access}")
 
     _repr_html_ = projection_html
@@ -306,7 +302,7 @@ def bind(
 
 def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Projection]:
     """Return the component numbers of the ends, and the projection with what flows; note faults."""
-    ends = [_range(getattr(one, end), end, circuit, faults) for end in ("source", "target")]
+    ends = [numbers_of_end(getattr(one, end), end, circuit, faults) for end in ("source", "target")]
     both = Ends(ends[0], ends[1])
     texts: dict[str, object] = {"variable": one.variable, "receptor": one.access, "name": one.name}
     for name, given in texts.items():
@@ -362,7 +358,7 @@ def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Pr
         variable, access = found[0]
     elif not any(isinstance(end, Members) for end in (one.source, one.target)):
         return one
-    said = " -> ".join(_said(end) for end in (one.source, one.target))
+    said = " -> ".join(end_name(end) for end in (one.source, one.target))
     name = one.name or f"{said}, {access}"
     learning = one.plasticity, one.dendritic, one.back
     return Projection(
@@ -426,66 +422,3 @@ def models_of(circuit: Circuit, numbers: range) -> list[type[NDComponent]]:
     """Return the models of components with numbers in a range."""
     ends = zip(circuit.groups, circuit.starts, strict=False)
     return [g.model for g, at in ends if at < numbers.stop and at + g.count > numbers.start]
-
-
-def _said(components: object) -> str:
-    if isinstance(components, range):
-        return f"{components.start}:{components.stop}"
-    if isinstance(components, tuple):
-        return ":".join(map(str, components))
-    if isinstance(components, Members):
-        return components.name
-    return components.__name__ if isinstance(components, type) else str(components)
-
-
-def _range(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
-    """Return component numbers; an empty range is a fault already noted."""
-    none = range(0)
-    models = [group.name for group in circuit.groups]
-    if isinstance(given, str) and given not in models and has_populations(circuit):
-        given = circuit.populations.get(given, given)
-    if isinstance(given, Members):
-        return _neighbours(given, end, circuit, faults)
-    if isinstance(given, str) or inspect.isclass(given):
-        name = _said(given)
-        found = [i for i, group in enumerate(circuit.groups) if group.name == name]
-        if len(found) == 1:
-            start, stop = circuit.starts[found[0] : found[0] + 2].tolist()
-            return range(start, stop)
-        if found:
-            faults.add(f"'{end}': {len(found)} groups are of {name}; give component numbers")
-        else:
-            named = [*circuit.populations] if has_populations(circuit) else []
-            among = ", ".join(dict.fromkeys(models))
-            among += f", and no population, but {', '.join(named)}" if named else ""
-            hint = near(name, [*models, *named])
-            faults.add(f"'{end}': no group is of {quoted(name)}, but of {among}{hint}")
-        return none
-    pair = (given.start, given.stop) if isinstance(given, range) else given
-    step = given.step if isinstance(given, range) else 1
-    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(whole, pair)):
-        want = "a population, a range, (first, stop) or the name of a model"
-        faults.add(f"'{end}' must be {want} (got {given!r:.60})")
-    elif step != 1 or not 0 <= pair[0] < pair[1] <= circuit.count:
-        want = f"neighbours from 0 to {circuit.count - 1}, at least one of them"
-        faults.add(f"'{end}' must be {want} (got {given!r:.60})")
-    else:
-        return range(int(pair[0]), int(pair[1]))
-    return none
-
-
-def _neighbours(given: Members, end: str, circuit: Circuit, faults: Faults) -> range:
-    """Return the component numbers of a population, a part of one or a selection."""
-    try:
-        numbers = given.numbers_in(circuit)
-    except CircuitError as error:
-        faults.add(f"'{end}': {error}")
-        return range(0)
-    if not len(numbers):
-        faults.add(f"'{end}': {given.name} has no components")
-    elif (np.diff(numbers) != 1).any():
-        want = "must be neighbours in their order, as those of a population or a slice of it are"
-        faults.add(f"'{end}': the components of {given.name} {want}; for others give Connections")
-    else:
-        return range(int(numbers[0]), int(numbers[-1]) + 1)
-    return range(0)

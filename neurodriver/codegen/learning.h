@@ -7,7 +7,10 @@
  *
  * The rule (`codegen/rules.py`) says what happens at one synapse. `ND_BATCH` of them are advanced
  * together. */
-#define ND_BATCH 16
+#define ND_BATCH 256        /* synapses of a source that are advanced together, */
+#define ND_BATCH_LANES 16   /* and by one vector loop */
+#define ND_RECENT 8         /* spikes of a target that are looked at together */
+#define ND_TARGETS_AHEAD 16          /* synapses ahead whose targets are prefetched */
 #define ND_NEVER (-(1 << 30))       /* step of an event that has not been */
 #define ND_METHOD inline __attribute__((always_inline))
 
@@ -18,6 +21,37 @@ template <int PRE, int POST> struct nd_before {
     int arrival, spike;
 };
 
+/* Events at some synapses, side by side. */
+template <int PRE, int POST, int OWN> struct nd_event_lanes {
+    int arrival[ND_BATCH_LANES], spike[ND_BATCH_LANES];
+    real own[OWN][ND_BATCH_LANES], x[PRE + 1][ND_BATCH_LANES], y[POST + 1][ND_BATCH_LANES];
+
+    ND_METHOD nd_before<PRE, POST> before(int i) const
+    {
+        nd_before<PRE, POST> b;
+        b.arrival = arrival[i];
+        b.spike = spike[i];
+        for (int v = 0; v < PRE; ++v) b.x[v] = x[v][i];
+        for (int v = 0; v < POST; ++v) b.y[v] = y[v][i];
+        return b;
+    }
+
+    void clear(int i)
+    {
+        arrival[i] = spike[i] = 0;
+        for (int v = 0; v < PRE; ++v) x[v][i] = 0;
+        for (int v = 0; v < POST; ++v) y[v][i] = 0;
+        for (int v = 0; v < OWN; ++v) own[v][i] = 0;
+    }
+};
+
+/* Synapses of one source: their targets, their variables, and which of the spikes in the histories of
+ * the targets they apply next. `lane` lists those that have one. */
+template <int OWN> struct nd_synapse_batch {
+    int place[ND_BATCH], next[ND_BATCH], past[ND_BATCH], lane[ND_BATCH + 1], waiting;
+    real own[OWN][ND_BATCH];
+};
+
 /* The arrivals of one source: the last two, and the traces after them. */
 template <int PRE> struct nd_source {
     int last, earlier;
@@ -26,16 +60,17 @@ template <int PRE> struct nd_source {
 
 template <class Rule, typename Code, typename Slot, int depth> struct nd_learning {
     static const int PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
-    typedef nd_before<PRE, POST> Before;
     typedef nd_source<PRE> Source;
+    typedef nd_synapse_batch<OWN> Batch;
+    typedef nd_event_lanes<PRE, POST, OWN> Lanes;
     Rule rule;
     const long long *parts;     /* of each row, `stride` apart: begin and end of its connections */
     int stride;
     const Code *code;           /* the place of each target */
     real *own[OWN];             /* weight, then the variables of each synapse */
-    int *spikes;                /* (targets, depth): rows of the last spikes */
+    int *spikes;                /* (targets, depth): rows of the last spikes, the latest one first */
     real *post[POST + 1];       /* (targets, depth): traces after them */
-    int *spike_count, *swept_count;
+    int *unswept;               /* spikes of each target since the last sweep */
     int *arrivals;              /* (rows, 2) */
     real *pre[PRE + 1];         /* (rows, 2) */
     long long *swept;           /* step of the last sweep; the most spikes of a target since */
@@ -50,18 +85,19 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
 
     /* -- spikes of targets ------------------------------------------------------------------- */
 
-    ND_METHOD int entry(int j, int n) const { return j * depth + (n & (depth - 1)); }
-
     /* A target has spiked in a row. */
     void spike(int j, int row)
     {
-        const int n = spike_count[j], to = entry(j, n), from = entry(j, n - 1);
-        const int since = n ? row - spikes[from] : row - ND_NEVER;
-        for (int v = 0; v < POST; ++v)
-            post[v][to] = rule.post_after(v, n ? post[v][from] : 0, since);
-        spikes[to] = row;
-        spike_count[j] = n + 1;
-        if (n + 1 - swept_count[j] > swept[1]) swept[1] = n + 1 - swept_count[j];
+        int *const at = spikes + (long long)j * depth;
+        for (int v = 0; v < POST; ++v) {
+            real *const y = post[v] + (long long)j * depth;
+            const real now_ = rule.post_after(v, y[0], row - at[0]);
+            __builtin_memmove(y + 1, y, (depth - 1) * sizeof(real));
+            y[0] = now_;
+        }
+        __builtin_memmove(at + 1, at, (depth - 1) * sizeof(int));
+        at[0] = row;
+        if (++unswept[j] > swept[1]) swept[1] = unswept[j];
     }
 
     bool full() const { return swept[1] >= depth - 2; }
@@ -96,8 +132,7 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
         const long long *part = parts + row * stride;
         for (long long p = part[0]; p < part[1]; p += ND_BATCH) {
             const int m = part[1] - p < ND_BATCH ? (int)(part[1] - p) : ND_BATCH;
-            if (m == ND_BATCH) advance<true>(p, ND_BATCH, s, begin, past, n, count);
-            else advance<true>(p, m, s, begin, past, n, count);
+            advance<true>(p, m, s, begin, past, n, count);
         }
         for (int v = 0; v < PRE; ++v) {
             pre[v][2 * row + 1] = s.x[v];
@@ -110,83 +145,129 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
     /* Apply to synapses p to p + m - 1 the spikes that they saw from step `from` on, before `to`; then
      * the arrival of step n. */
     template <bool arrives>
-    ND_METHOD void advance(long long p, int m, const Source &s, int from, int to, int n, int count)
+    void advance(long long p, int m, const Source &s, int from, int to, int n, int count)
     {
-        int place[ND_BATCH], first[ND_BATCH], some[ND_BATCH], most = 0;
-        for (int l = 0; l < m; ++l) {
-            const int j = place[l] = code[p + l], c = spike_count[j], low = c > depth ? c - depth + 1 : 0;
-            int past = c;
-            while (past > low && spikes[entry(j, past - 1)] + back >= to) --past;
-            int q = past;
-            while (q > low && spikes[entry(j, q - 1)] + back >= from) --q;
-            first[l] = q;
-            some[l] = past - q;
-            most = some[l] > most ? some[l] : most;
-        }
-        if (!learns) most = 0;
-        if (!arrives && !most) return;
-        real now_[OWN][ND_BATCH];
-        for (int v = 0; v < OWN; ++v)
-            for (int l = 0; l < m; ++l) now_[v][l] = own[v][p + l];
-        for (int i = 0; i < most; ++i) {
-            ND_SIMD
-            for (int l = 0; l < m; ++l) {
-                const int at = entry(place[l], first[l] + i), last = entry(place[l], first[l] + i - 1);
-                const bool has = first[l] + i > 0;
-                const int t = spikes[at] + back;
-                const bool same = !Rule::SPIKE_FIRST && !Rule::PAIR && t == s.last;
-                Before b;
-                b.arrival = t - (same ? s.earlier : s.last);
-                b.spike = has ? t - back - spikes[last] : t - ND_NEVER;
-                for (int v = 0; v < PRE; ++v) b.x[v] = same ? s.x_earlier[v] : s.x[v];
-                for (int v = 0; v < POST; ++v) b.y[v] = has ? post[v][last] : 0;
-                real state[OWN];
-                for (int v = 0; v < OWN; ++v) state[v] = now_[v][l];
-                rule.on_spike(state, b);
-                for (int v = 0; v < OWN; ++v) now_[v][l] = i < some[l] ? state[v] : now_[v][l];
-            }
-        }
+        Batch b;
+        find(b, p, m, from, to);
+        if (!arrives && !b.waiting) return;
+        for (int v = 0; v < OWN; ++v) __builtin_memcpy(b.own[v], own[v] + p, m * sizeof(real));
+        while (learns && b.waiting) apply(b, s);
         real sent[ND_BATCH];
-        if (arrives && learns) {
-            ND_SIMD
-            for (int l = 0; l < m; ++l) {
-                int q = first[l] + some[l];
-                if (Rule::SPIKE_FIRST && !Rule::PAIR)
-                    q -= q > 0 && spikes[entry(place[l], q - 1)] + back == n;
-                const int last = entry(place[l], q - 1);
-                Before b;
-                b.arrival = n - s.last;
-                b.spike = q > 0 ? n - back - spikes[last] : n - ND_NEVER;
-                for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
-                for (int v = 0; v < POST; ++v) b.y[v] = q > 0 ? post[v][last] : 0;
-                real state[OWN];
-                for (int v = 0; v < OWN; ++v) state[v] = now_[v][l];
-                sent[l] = rule.on_arrival(state, b, (real)count);
-                for (int v = 0; v < OWN; ++v) now_[v][l] = state[v];
-            }
-        } else if (arrives) {
-            for (int l = 0; l < m; ++l) sent[l] = now_[0][l];
-        }
+        if (arrives && learns) take(b, m, s, n, count, sent);
         if (learns)
-            for (int v = 0; v < OWN; ++v)
-                for (int l = 0; l < m; ++l) own[v][p + l] = now_[v][l];
-        if (arrives) send(place, sent, m, count);
+            for (int v = 0; v < OWN; ++v) __builtin_memcpy(own[v] + p, b.own[v], m * sizeof(real));
+        if (arrives) send(b.place, learns ? sent : b.own[0], m, count);
     }
 
-    ND_METHOD void send(const int *place, const real *sent, int m, int count)
+    /* Find the spikes that some synapses have not applied yet. */
+    void find(Batch &b, long long p, int m, int from, int to) const
+    {
+        b.waiting = 0;
+        for (int l = 0; l < m; ++l) {
+            const int j = b.place[l] = code[p + l];
+            const int soon = code[p + (l + ND_TARGETS_AHEAD < m ? l + ND_TARGETS_AHEAD : m - 1)];
+            __builtin_prefetch(spikes + (long long)soon * depth);
+            if (POST) __builtin_prefetch(post[0] + (long long)soon * depth);
+            const int *const at = spikes + (long long)j * depth;
+            int since = 0, past = 0;    /* spikes from step `from` on, from step `to` on */
+            for (int q = 0; q < ND_RECENT; ++q) {
+                since += at[q] + back >= from;
+                past += at[q] + back >= to;
+            }
+            while (since >= ND_RECENT && since < depth - 1 && at[since] + back >= from) ++since;
+            while (past >= ND_RECENT && past < since && at[past] + back >= to) ++past;
+            b.next[l] = since - 1;
+            b.past[l] = past;
+            b.lane[b.waiting] = l;
+            b.waiting += since > past;
+        }
+    }
+
+    /* Apply one spike to each synapse that waits for one: the next of its target. Together they fill
+     * the lanes of a vector, whichever synapses they belong to. */
+    void apply(Batch &b, const Source &s) const
+    {
+        const int waiting = b.waiting;
+        b.waiting = 0;
+        for (int first = 0; first < waiting; first += ND_BATCH_LANES) {
+            const int m = waiting - first < ND_BATCH_LANES ? waiting - first : ND_BATCH_LANES;
+            const int *lane = b.lane + first;
+            Lanes e;
+            for (int i = 0; i < m; ++i) {
+                const int l = lane[i], j = b.place[l], q = b.next[l];
+                const int t = spikes[(long long)j * depth + q] + back;
+                const bool same = !Rule::SPIKE_FIRST && !Rule::PAIR && t == s.last;
+                e.arrival[i] = t - (same ? s.earlier : s.last);
+                load_trace(e, i, j, q + 1, t);
+                for (int v = 0; v < PRE; ++v) e.x[v][i] = same ? s.x_earlier[v] : s.x[v];
+                for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][l];
+            }
+            for (int i = m; i < ND_BATCH_LANES; ++i) e.clear(i);
+            ND_SIMD
+            for (int i = 0; i < ND_BATCH_LANES; ++i) {
+                real state[OWN];
+                for (int v = 0; v < OWN; ++v) state[v] = e.own[v][i];
+                rule.on_spike(state, e.before(i));
+                for (int v = 0; v < OWN; ++v) e.own[v][i] = state[v];
+            }
+            for (int i = 0; i < m; ++i) {
+                const int l = lane[i];
+                for (int v = 0; v < OWN; ++v) b.own[v][l] = e.own[v][i];
+                b.lane[b.waiting] = l;
+                b.waiting += --b.next[l] >= b.past[l];
+            }
+        }
+    }
+
+    /* The traces of target j after its spike q, as an event in step t finds them. */
+    ND_METHOD void load_trace(Lanes &e, int i, int j, int q, int t) const
+    {
+        const long long last = (long long)j * depth + q;
+        e.spike[i] = t - back - spikes[last];
+        for (int v = 0; v < POST; ++v) e.y[v][i] = post[v][last];
+    }
+
+    /* Spikes arrive at synapses in step n: `sent` is what they carry on. */
+    void take(Batch &b, int m, const Source &s, int n, int count, real *sent) const
+    {
+        for (int first = 0; first < m; first += ND_BATCH_LANES) {
+            const int some = m - first < ND_BATCH_LANES ? m - first : ND_BATCH_LANES;
+            Lanes e;
+            for (int i = 0; i < some; ++i) {
+                const int j = b.place[first + i];
+                int q = b.past[first + i];
+                if (Rule::SPIKE_FIRST && !Rule::PAIR)
+                    q += spikes[(long long)j * depth + q] + back == n;
+                load_trace(e, i, j, q, n);
+            }
+            for (int i = some; i < ND_BATCH_LANES; ++i) e.clear(i);
+            ND_SIMD
+            for (int i = 0; i < ND_BATCH_LANES; ++i) {
+                e.arrival[i] = n - s.last;
+                for (int v = 0; v < PRE; ++v) e.x[v][i] = s.x[v];
+                real state[OWN];
+                for (int v = 0; v < OWN; ++v) state[v] = b.own[v][first + i];
+                sent[first + i] = rule.on_arrival(state, e.before(i), (real)count);
+                for (int v = 0; v < OWN; ++v) b.own[v][first + i] = state[v];
+            }
+        }
+    }
+
+    /* Add what arrives to the slots of the targets. */
+    void send(const int *place, const real *sent, int m, int count)
     {
         real units[ND_BATCH];
         int beyond = 0;
         for (int l = 0; l < m; ++l) {
             const real value = sent[l] > largest ? largest : sent[l] < -largest ? -largest : sent[l];
             beyond += value != sent[l];
-            units[l] = __builtin_rint(value * (per_unit ? per_unit[place[l]] : one_per_unit));
+            units[l] = value * (per_unit ? per_unit[place[l]] : one_per_unit);
         }
         *clamped += beyond;
         const unsigned row = now + (unsigned)forward * width, first = row >= end ? row - end : row;
         for (int l = 0; l < m; ++l) {
             const unsigned q = first + (unsigned)place[l];
-            slots[q] += (Slot)units[l] * count;
+            slots[q] += (Slot)__builtin_llrint(units[l]) * count;
             if (dirty) dirty[q / ND_LANES] = ND_DIRTY;
         }
     }
@@ -211,10 +292,10 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
     {
         long long most = 0;
         for (long long j = begin; j < past; ++j) {
-            int c = spike_count[j];
-            while (c > swept_count[j] && spikes[entry((int)j, c - 1)] + longest_back >= n) --c;
-            swept_count[j] = c;
-            if (spike_count[j] - c > most) most = spike_count[j] - c;
+            int c = 0;
+            while (c < unswept[j] && spikes[j * depth + c] + longest_back >= n) ++c;
+            unswept[j] = c;
+            if (c > most) most = c;
         }
         swept[0] = n;
         swept[1] = most;

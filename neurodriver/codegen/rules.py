@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..model.language import Translator, used
 from ..model.plasticity import Plasticity, Trace
 from ..model.text import block, indent
@@ -24,9 +26,11 @@ class RuleText:
 
     def __init__(self, rule: Plasticity, dtype: str, name: str) -> None:
         self.rule, self.name = rule, name
-        self.translator = Translator(type(rule), dtype)  # type: ignore[arg-type]
+        self.translator = Translator(type(rule), dtype)
         self.numbers = [*rule.params, *rule.constants]
         self.own = ["weight", *rule.synapse]
+        traces = [*rule.pre.values(), *rule.post.values()]
+        self.time_constants = sorted({trace.tau for trace in traces})
 
     def structure(self) -> list[str]:
         """Return the definition of the structure."""
@@ -35,7 +39,8 @@ class RuleText:
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
         lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
         lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
-        lines.append(f"real {', '.join(['dt_ms', *self.numbers])};")
+        rates = [f"nd_per_{tau}" for tau in self.time_constants]
+        lines.append(f"real {', '.join(['dt_ms', *self.numbers, *rates])};")
         lines += self._clip()
         lines += self._after("pre_after", rule.pre, ", real nd_count", " * nd_count")
         lines += self._after("post_after", rule.post, "", "")
@@ -44,9 +49,8 @@ class RuleText:
         lines += block(f"{head} void on_spike(real *nd_s, const Before &nd_b) const", on_spike)
         given = "real *nd_s, const Before &nd_b, real count"
         lines += block(f"{head} real on_arrival({given}) const", self._arrival())
-        lines += block(
-            "template <int nd_which> ND_METHOD void every(real *nd_s) const", self._every()
-        )
+        every = "template <int nd_which> ND_METHOD void every(real *nd_s) const"
+        lines += block(every, self._every())
         return [f"struct {self.name} {{", *indent(lines), "};"]
 
     def filled(self, arguments: Arguments, owner: Owner, dt_ms: str, variable: str) -> list[str]:
@@ -61,6 +65,8 @@ class RuleText:
             names = [f"const real {n} = {variable}.{n};" for n in used(known, [text])]
             lines += block("", [*names, f"{variable}.{name} = {value};"])
             known.append(name)
+        for tau in self.time_constants:
+            lines.append(f"{variable}.nd_per_{tau} = {dt_ms} / {variable}.{tau};")
         return lines
 
     def _clip(self) -> list[str]:
@@ -72,14 +78,14 @@ class RuleText:
 
     @staticmethod
     def _decayed(value: str, trace: Trace, steps: str) -> str:
-        return f"{value} * nd_exp(-((real){steps} * dt_ms / {trace.tau}))"
+        return f"{value} * nd_exp(-(real){steps} * nd_per_{trace.tau})"
 
     def _jump(self, trace: Trace) -> str:
         if isinstance(trace.jump, str):
             return trace.jump
         return self.translator.text(repr(float(trace.jump)), (), "jump")
 
-    def _after(self, name: str, traces: dict[str, Trace], more: str, times: str) -> list[str]:
+    def _after(self, name: str, traces: Mapping[str, Trace], more: str, times: str) -> list[str]:
         """Return the method that says what a trace is after an event."""
         body = []
         for i, trace in enumerate(traces.values()):

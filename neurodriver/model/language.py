@@ -43,7 +43,8 @@ class Translator:
 
     Parameters
     ----------
-    model : NDComponent subclass
+    model : class
+        The model, or the rule of plasticity.
     dtype : str
         ``float64`` or ``float32``.
 
@@ -57,7 +58,7 @@ class Translator:
     numbers that are divided.
     """
 
-    def __init__(self, model: type[NDComponent], dtype: str) -> None:
+    def __init__(self, model: type, dtype: str) -> None:
         self.model = model
         self.suffix = "f" if dtype == "float32" else ""
         self.declared_before: frozenset[str] | None = None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..circuit.circuit import Connections
+from ..errors import CircuitError, quoted
 from ..model.component import Access
 from .delays import Spread
 from .edges import edges_of
@@ -82,20 +83,24 @@ class AccessPlanner:
     ) -> Gather:
         """Plan an access that connections reach that learn; they deliver by source always."""
         layout, variable = self.layout, access.variable
+        if layout.target.threads:
+            name = quoted(plastic[0].name or access.name)
+            text = "synapses learn on a CPU only: take backend='cpu'"
+            raise CircuitError(f"{layout.circuit.name}: connections {name}: {text}")
         reached = [Reached.of(layout, number, links) for links in plastic]
         learns = [learn_by_source(layout, number, variable, one, count) for one in reached]
-        sent = [(one.target, plan.largest) for one, plan in zip(reached, learns, strict=True)]
+        sent = [(one.target, made.largest) for one, made in zip(reached, learns, strict=True)]
         units = common_units(edges, sent, count, layout.dtype.name)
         if len(edges.target):
             weight = multiples(edges, units).astype(np.float64)
             edges = replace(edges, data={"weight": weight})
-        ahead = max(int(plan.arrays["block"][:, 5].max()) for plan in learns)
+        ahead = max(int(one.arrays["block"][:, 5].max()) for one in learns)
         made = narrow(fan_out(layout, edges, count, variable, units, ahead))
         add_units(made, units)
-        for plan in learns:
-            plan.in_units(units, layout.dt)
+        for one in learns:
+            one.in_units(units, layout.dt)
         made.learning = tuple(learns)
-        made.cost = made.cost + sum(plan.cost for plan in learns)
+        made.cost = made.cost + sum(one.cost for one in learns)
         return made
 
     def _delivered(self, variable: str, edges: Edges, capacity: int, units: Units) -> Gather:

@@ -157,7 +157,7 @@ class CPUBackend:
         for name in ("nd_run", "nd_worked"):
             getattr(self._runtime, name).restype = _i64
         self._bound: list[_Kernel] = []
-        self._catches_up: list[tuple[Any, Args, NDArray[np.int64]]] = []
+        self.learners: list[tuple[Any, Args, NDArray[np.int64]]] = []
         self._launched: dict[int, Launch] = {}
         for task, library in zip(tasks, libraries[1:], strict=True):
             kernel = self._bind(task, library)
@@ -194,14 +194,8 @@ class CPUBackend:
         self.cuts.append(cuts)
         deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
         if kernel.learns:
-            self._catches_up.append((library.nd_catch_up, args, cuts))
+            self.learners.append((library.nd_catch_up, args, cuts))
         return _Kernel(update, deliver, args, self._pointer(cuts))
-
-    def catch_up(self, step: int) -> None:
-        """Bring all synapses that learn up to date: with all that they saw before a step."""
-        for function, args, cuts in self._catches_up:
-            for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-                function(ct.byref(args), _i64(step), _i64(begin), _i64(end))
 
     def _finite_constants(self, keys: Sequence[Key]) -> bool:
         """Whether the constants among a kernel's arrays are finite."""
@@ -214,7 +208,7 @@ class CPUBackend:
             return self._pointer(cuts)
         if key in self._parts:
             return self._pointer(as_aligned(self._parts[key].of(cuts)))
-        if self.program.arrays[key].role is Role.OF_THREAD if key in self.program.arrays else False:
+        if (one := self.generated.arrays.get(key)) and one.role is Role.OF_THREAD:
             return self._pointer(self.memory.of_threads(key, self.threads))
         return self._pointer(self.memory.argument(key))
 

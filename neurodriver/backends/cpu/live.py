@@ -56,6 +56,12 @@ class HostLiveMemory:
         """Return elements of the row of a step without a copy."""
         return self.owner.row(variable, step)[at]
 
+    def catch_up(self, step: int) -> None:
+        """Bring all synapses that learn up to date: with all that they saw before a step."""
+        for function, args, cuts in self.owner.learners:
+            for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+                function(ct.byref(args), *map(ct.c_longlong, (step, begin, end)))
+
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
         for task, (library, args) in zip(

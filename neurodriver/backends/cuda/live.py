@@ -64,6 +64,9 @@ class DeviceLiveMemory:
             whole[at] = values
             self.device.upload(address, whole)
 
+    def catch_up(self, step: int) -> None:
+        """Do nothing: no program of a GPU has synapses that learn."""
+
     def share(self, key: Key, at: slice) -> SharedArray:
         """Return elements of an array without a copy."""
         row = self.program.arrays[key]

@@ -87,8 +87,7 @@ class LearningText:
             "stride": f"(int){threads} + 1",
             "code": self._pointer("code", f"const {code}"),
             "spikes": self._pointer("spikes", "int"),
-            "spike_count": self._pointer("spike_count", "int"),
-            "swept_count": self._pointer("swept_count", "int"),
+            "unswept": self._pointer("unswept", "int"),
             "arrivals": f"{self._pointer('arrivals', 'int')} + 2 * nd_rows * nd_u",
             "swept": f"{self._pointer('swept_step', 'long long')} + 8 * nd_u",
             "clamped": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
@@ -139,14 +138,12 @@ class LearningText:
 
     def _arrivals(self) -> list[str]:
         """Return the lines that find the spikes that arrive in this step, and deliver them."""
-        block_, listed = (
-            self._pointer("block", "const long long"),
-            self._pointer("listed", "const int"),
-        )
+        blocks = self._pointer("block", "const long long")
+        listed = self._pointer("listed", "const int")
         call = "nd_l.arrive({source}, {count}, (int)nd_k);"
         return each_spike(
             self.component.spec, self.component.arguments, self.access.variable,
-            (block_, 7, self._size("blocks"), listed), call,
+            (blocks, 7, self._size("blocks"), listed), call,
             ["nd_l.forward = (int)nd_of[5];", "nd_l.back = (int)nd_of[6];"],
         )  # fmt: skip
 

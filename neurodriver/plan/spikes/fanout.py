@@ -219,8 +219,9 @@ def fan_out(
 
 def _slots_alone(layout: Layout, count: int, units: Units, ahead: int) -> Gather:
     """Return a plan without connections, whose slots others deliver into."""
-    none = {"block": np.zeros((0, 5), np.int64), "listed": np.zeros(1, np.int32)}
-    gather = Gather("fanout", 0, {**none, "code": as_aligned(np.zeros(1, np.int32))}, None)
+    gather = Gather("fanout", 0, back=None)
+    gather.arrays |= {"block": np.zeros((0, 5), np.int64), "listed": np.zeros(1, np.int32)}
+    gather.arrays["code"] = as_aligned(np.zeros(1, np.int32))
     gather.uniform["weight"] = 0.0
     add_slots(gather, layout, np.zeros(1, np.int64), ahead, padded(count), units)
     gather.cost = np.zeros(-(-count // LANES))

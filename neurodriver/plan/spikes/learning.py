@@ -29,6 +29,7 @@ from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
 from ..delays import axonal_of, forward_of
 from ..edges import element_of
 from ..layout import Layout
+from ..sorting import stable_order
 from ..sums.gather import Edges, Gather
 from .fanout import ThreadRanges, blocks_of, per_slice
 from .weights import BITS, Bounds, Units, WeightStatistics, powers
@@ -60,6 +61,18 @@ class Way:
     axonal: NDArray[np.int64]
     forward: NDArray[np.int64]
     back: NDArray[np.int64]
+
+    def taken(self, which: NDArray[np.int64]) -> list[tuple[tuple[int, ...], NDArray[np.int64]]]:
+        """Return the places where some synapses stand: a, f, b, and which of them stand there."""
+        columns = [one[which] for one in (self.axonal, self.forward, self.back)]
+        if all((one == one[0]).all() for one in columns):
+            return [(tuple(int(one[0]) for one in columns), np.arange(len(which)))]
+        wide = [int(one.max()) + 1 for one in columns]
+        key = (columns[0] * wide[1] + columns[1]) * wide[2] + columns[2]
+        order = np.argsort(key, kind="stable")
+        cuts = np.flatnonzero(np.diff(key[order])) + 1
+        parts = np.split(order, cuts)
+        return [(tuple(int(one[part[0]]) for one in columns), part) for part in parts]
 
     @classmethod
     def of(cls, links: Connections, dt: float) -> Way:
@@ -142,10 +155,10 @@ class LearningPlan(Gather):
         for name in ("weight", *rule.synapse):
             unit = rule.synapse[name].unit if name in rule.synapse else ""
             out.append(row(self.key(owner, name), self.arrays[name], Role.LEARNED, real, unit))
-        of_target = [zeros(self.key(owner, "spikes"), kept, np.int32, Role.HISTORY)]
+        spikes = np.full(kept, NEVER, np.int32)
+        of_target = [row(self.key(owner, "spikes"), spikes, Role.HISTORY)]
         of_target += [zeros(self.key(owner, n), kept, real, Role.HISTORY) for n in rule.post]
-        for name in ("spike_count", "swept_count"):
-            of_target.append(zeros(self.key(owner, name), self.width, np.int32, Role.HISTORY))
+        of_target.append(zeros(self.key(owner, "unswept"), self.width, np.int32, Role.HISTORY))
         never = np.full(sources, NEVER, np.int32)
         of_source = [row(self.key(owner, "arrivals"), never, Role.OF_THREAD)]
         of_source += [zeros(self.key(owner, n), sources, real, Role.OF_THREAD) for n in rule.pre]
@@ -234,7 +247,7 @@ class Reached:
     source : (m,) int32
         Components.
     target : (m,) int64
-        Places within the group.
+        Places within the group, ascending.
     """
 
     links: Connections
@@ -249,7 +262,11 @@ class Reached:
         rank = np.flatnonzero((links.target >= start) & (links.target < stop))
         target = links.target[rank].astype(np.int64) - start
         order = layout.positions.get(number)
-        return cls(links, rank, links.source[rank], target if order is None else order[target])
+        target = target if order is None else order[target]
+        if (np.diff(target) < 0).any():
+            by_target = stable_order(target)
+            rank, target = rank[by_target], target[by_target]
+        return cls(links, rank, links.source[rank], target)
 
     def column(self, name: str, default: float) -> NDArray[np.float64]:
         """Return a number of each connection, (m,)."""
@@ -280,7 +297,7 @@ def learn_by_source(
         raise CircuitError(f"{say}: {text} updates no events; use a rule without 'on_spike'")
     way = Way.of(links, layout.dt)
     blocks, listed, source, sources = _rows(layout, variable, reached, way)
-    order = np.lexsort((reached.target, source))
+    order = stable_order(source)  # targets ascend already
     first = np.zeros(sources + 1, np.int64)
     np.cumsum(np.bincount(source, minlength=sources), out=first[1:])
     width = padded(count)
@@ -316,14 +333,11 @@ def _rows(
     Connections that stand at different places of the way are in different blocks.
     """
     element = element_of(layout, reached.source, variable)
-    place = np.stack([one[reached.rank] for one in (way.axonal, way.forward, way.back)])
-    kinds, kind = np.unique(place, axis=1, return_inverse=True)
-    kind = kind.reshape(-1)
+    places = way.taken(reached.rank)
     blocks, lists = [], []
     source = np.zeros(len(element), np.int64)
     rows = listed = 0
-    for i, (a, f, b) in enumerate(kinds.T.tolist()):
-        mine = np.flatnonzero(kind == i)
+    for (a, f, b), mine in places:
         lag = np.full(len(mine), a)
         made, ones, which, lags = blocks_of(layout, element[mine], lag, variable)
         made = np.concatenate([made, np.tile([f, b], (len(made), 1))], axis=1)

@@ -1,0 +1,79 @@
+"""What the ends of a projection are given as -> component numbers."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from ..errors import CircuitError, Faults, near, quoted
+from ..model.component import NDComponent
+from .circuit import Circuit
+from .members import Members
+from .numbers import whole
+from .selection import has_populations
+
+Components = range | tuple[int, int] | str | type[NDComponent] | Members
+
+
+def end_name(components: object) -> str:
+    if isinstance(components, range):
+        return f"{components.start}:{components.stop}"
+    if isinstance(components, tuple):
+        return ":".join(map(str, components))
+    if isinstance(components, Members):
+        return components.name
+    return components.__name__ if isinstance(components, type) else str(components)
+
+
+def numbers_of_end(given: object, end: str, circuit: Circuit, faults: Faults) -> range:
+    """Return component numbers; an empty range is a fault already noted."""
+    none = range(0)
+    models = [group.name for group in circuit.groups]
+    if isinstance(given, str) and given not in models and has_populations(circuit):
+        given = circuit.populations.get(given, given)
+    if isinstance(given, Members):
+        return _neighbours(given, end, circuit, faults)
+    if isinstance(given, str) or inspect.isclass(given):
+        name = end_name(given)
+        found = [i for i, group in enumerate(circuit.groups) if group.name == name]
+        if len(found) == 1:
+            start, stop = circuit.starts[found[0] : found[0] + 2].tolist()
+            return range(start, stop)
+        if found:
+            faults.add(f"'{end}': {len(found)} groups are of {name}; give component numbers")
+        else:
+            named = [*circuit.populations] if has_populations(circuit) else []
+            among = ", ".join(dict.fromkeys(models))
+            among += f", and no population, but {', '.join(named)}" if named else ""
+            hint = near(name, [*models, *named])
+            faults.add(f"'{end}': no group is of {quoted(name)}, but of {among}{hint}")
+        return none
+    pair = (given.start, given.stop) if isinstance(given, range) else given
+    step = given.step if isinstance(given, range) else 1
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(whole, pair)):
+        want = "a population, a range, (first, stop) or the name of a model"
+        faults.add(f"'{end}' must be {want} (got {given!r:.60})")
+    elif step != 1 or not 0 <= pair[0] < pair[1] <= circuit.count:
+        want = f"neighbours from 0 to {circuit.count - 1}, at least one of them"
+        faults.add(f"'{end}' must be {want} (got {given!r:.60})")
+    else:
+        return range(int(pair[0]), int(pair[1]))
+    return none
+
+
+def _neighbours(given: Members, end: str, circuit: Circuit, faults: Faults) -> range:
+    """Return the component numbers of a population, a part of one or a selection."""
+    try:
+        numbers = given.numbers_in(circuit)
+    except CircuitError as error:
+        faults.add(f"'{end}': {error}")
+        return range(0)
+    if not len(numbers):
+        faults.add(f"'{end}': {given.name} has no components")
+    elif (np.diff(numbers) != 1).any():
+        want = "must be neighbours in their order, as those of a population or a slice of it are"
+        faults.add(f"'{end}': the components of {given.name} {want}; for others give Connections")
+    else:
+        return range(int(numbers[0]), int(numbers[-1]) + 1)
+    return range(0)
