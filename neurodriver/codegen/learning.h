@@ -9,17 +9,7 @@
  * together. */
 #define ND_BATCH 256        /* synapses of a source that are advanced together, */
 #define ND_BATCH_LANES 16   /* and by one vector loop */
-#define ND_RECENT 8         /* spikes of a target that are looked at together */
 #define ND_TARGETS_AHEAD 16          /* synapses ahead whose targets are prefetched */
-#define ND_NEVER (-(1 << 30))       /* step of an event that has not been */
-#define ND_METHOD inline __attribute__((always_inline))
-
-/* What a text of a rule knows of the events before: traces as they were after them, and the steps
- * since. */
-template <int PRE, int POST> struct nd_before {
-    real x[PRE + 1], y[POST + 1];
-    int arrival, spike;
-};
 
 /* Events at some synapses, side by side. */
 template <int PRE, int POST, int OWN> struct nd_event_lanes {
@@ -58,22 +48,20 @@ template <int PRE> struct nd_source {
     real x[PRE + 1], x_earlier[PRE + 1];
 };
 
-template <class Rule, typename Code, typename Slot, int depth> struct nd_learning {
-    static const int PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
+template <class Rule, typename Code, typename Slot, int depth> struct nd_learning : nd_histories<Rule, depth> {
+    typedef nd_histories<Rule, depth> Histories;
+    using Histories::rule, Histories::spikes, Histories::post, Histories::swept, Histories::back;
+    using Histories::POST, Histories::seen, Histories::load_trace;
+    static const int PRE = Rule::PRE, OWN = Rule::OWN;
     typedef nd_source<PRE> Source;
     typedef nd_synapse_batch<OWN> Batch;
     typedef nd_event_lanes<PRE, POST, OWN> Lanes;
-    Rule rule;
     const long long *parts;     /* of each row, `stride` apart: begin and end of its connections */
     int stride;
     const Code *code;           /* the place of each target */
     real *own[OWN];             /* weight, then the variables of each synapse */
-    int *spikes;                /* (targets, depth): rows of the last spikes, the latest one first */
-    real *post[POST + 1];       /* (targets, depth): traces after them */
-    int *unswept;               /* spikes of each target since the last sweep */
     int *arrivals;              /* (rows, 2) */
     real *pre[PRE + 1];         /* (rows, 2) */
-    long long *swept;           /* step of the last sweep; the most spikes of a target since */
     long long *clamped;
     bool learns;
     Slot *slots;
@@ -81,26 +69,7 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
     unsigned now, end, width;   /* first slot of this step, slots of the ring, slots of a step */
     const real *per_unit;       /* of each target, or null */
     real one_per_unit, largest;
-    int forward, back, longest_back;
-
-    /* -- spikes of targets ------------------------------------------------------------------- */
-
-    /* A target has spiked in a row. */
-    void spike(int j, int row)
-    {
-        int *const at = spikes + (long long)j * depth;
-        for (int v = 0; v < POST; ++v) {
-            real *const y = post[v] + (long long)j * depth;
-            const real now_ = rule.post_after(v, y[0], row - at[0]);
-            __builtin_memmove(y + 1, y, (depth - 1) * sizeof(real));
-            y[0] = now_;
-        }
-        __builtin_memmove(at + 1, at, (depth - 1) * sizeof(int));
-        at[0] = row;
-        if (++unswept[j] > swept[1]) swept[1] = unswept[j];
-    }
-
-    bool full() const { return swept[1] >= depth - 2; }
+    int forward;
 
     /* -- arrivals ---------------------------------------------------------------------------- */
 
@@ -168,14 +137,8 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
             const int soon = code[p + (l + ND_TARGETS_AHEAD < m ? l + ND_TARGETS_AHEAD : m - 1)];
             __builtin_prefetch(spikes + (long long)soon * depth);
             if (POST) __builtin_prefetch(post[0] + (long long)soon * depth);
-            const int *const at = spikes + (long long)j * depth;
-            int since = 0, past = 0;    /* spikes from step `from` on, from step `to` on */
-            for (int q = 0; q < ND_RECENT; ++q) {
-                since += at[q] + back >= from;
-                past += at[q] + back >= to;
-            }
-            while (since >= ND_RECENT && since < depth - 1 && at[since] + back >= from) ++since;
-            while (past >= ND_RECENT && past < since && at[past] + back >= to) ++past;
+            int since, past;
+            seen(j, from, to, since, past);
             b.next[l] = since - 1;
             b.past[l] = past;
             b.lane[b.waiting] = l;
@@ -217,14 +180,6 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
                 b.waiting += --b.next[l] >= b.past[l];
             }
         }
-    }
-
-    /* The traces of target j after its spike q, as an event in step t finds them. */
-    ND_METHOD void load_trace(Lanes &e, int i, int j, int q, int t) const
-    {
-        const long long last = (long long)j * depth + q;
-        e.spike[i] = t - back - spikes[last];
-        for (int v = 0; v < POST; ++v) e.y[v][i] = post[v][last];
     }
 
     /* Spikes arrive at synapses in step n: `sent` is what they carry on. */
@@ -285,20 +240,6 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
             for (long long p = part[0]; p < part[1]; p += ND_BATCH)
                 advance<false>(p, part[1] - p < ND_BATCH ? (int)(part[1] - p) : ND_BATCH, s, begin, n, n, 0);
         }
-    }
-
-    /* Note that all synapses with targets from `begin` to `past` are up to date before step n. */
-    void swept_before(long long begin, long long past, int n)
-    {
-        long long most = 0;
-        for (long long j = begin; j < past; ++j) {
-            int c = 0;
-            while (c < unswept[j] && spikes[j * depth + c] + longest_back >= n) ++c;
-            unswept[j] = c;
-            if (c > most) most = c;
-        }
-        swept[0] = n;
-        swept[1] = most;
     }
 
     /* Run the text of an interval for the synapses of some rows. */

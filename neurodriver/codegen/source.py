@@ -213,5 +213,5 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
     if kernel.learns:
-        head.append(header("codegen/learning.h"))
+        head += [header("codegen/histories.h"), header("codegen/learning.h")]
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

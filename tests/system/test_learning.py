@@ -1,0 +1,203 @@
+"""Synapses that learn, against a loop in plain Python over the events of each synapse."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.model.library import shipped
+from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.plan.arrays import Kind, ReceptorOwner
+
+DT = 1e-3
+
+
+class Pairs(Plasticity):
+    """Additive pairs, with large steps so that bounds are reached."""
+
+    params = {
+        "tau_plus": nd.Parameter("ms", default=20.0, above=0.0),
+        "tau_minus": nd.Parameter("ms", default=30.0, above=0.0),
+        "up": nd.Parameter("", default=0.05),
+        "down": nd.Parameter("", default=0.06),
+        "w_min": nd.Parameter("", default=0.0),
+        "w_max": nd.Parameter("", default=1.0),
+    }
+    pre = {"x": Trace("tau_plus")}
+    post = {"y": Trace("tau_minus")}
+    bounds = ("w_min", "w_max")
+    on_arrival = "weight = clip(weight - down * y); send(weight);"
+    on_spike = "weight = clip(weight + up * x);"
+
+
+class Listener(nd.NDComponent):
+    """Spikes when it is told to; V is what arrives through synapses that learn."""
+
+    accesses = (nd.Weighted("spike_state", "learned"), nd.Weighted("spike_state", "teach"))
+    updates = ("spike_state", "V")
+    update = "V = learned; spike_state = teach > 0.5 ? 1 : 0;"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random circuit: trains of sources and targets, and synapses anywhere on their way."""
+
+    rule: type[Plasticity] = Pairs
+    seed: int = 0
+    sources: int = 7
+    targets: int = 5
+    synapses: int = 60
+    steps: int = 400
+    rate: float = 0.08
+
+    def drawn(self) -> dict[str, np.ndarray]:
+        """Return trains (steps, neurons) and columns of the synapses, by source, then target."""
+        rng = np.random.default_rng(self.seed)
+        out = {
+            "pre": rng.random((self.steps, self.sources)) < self.rate,
+            "post": rng.random((self.steps, self.targets)) < self.rate,
+        }
+        latency = rng.integers(1, 8, self.synapses)
+        columns = {
+            "source": rng.integers(0, self.sources, self.synapses),
+            "target": rng.integers(0, self.targets, self.synapses),
+            "latency": latency,
+            "forward": np.minimum(rng.integers(0, 8, self.synapses), latency - 1),
+            "back": np.maximum(rng.integers(0, 6, self.synapses), int(self.rule.first == "spike")),
+            "weight": rng.random(self.synapses),
+        }
+        order = np.lexsort((columns["target"], columns["source"]))
+        return out | {name: column[order] for name, column in columns.items()}
+
+
+def simulated(
+    case: Case, chunk: int | None = None, dtype: str = "float64"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what arrives at each target in each step, and the weights at the end."""
+    d = case.drawn()
+    ends = case.sources + case.targets
+    groups = [
+        (shipped()["SpikeSource"], ends, {}, [f"s{i}" for i in range(ends)]),
+        (Listener, case.targets, {}, [f"l{i}" for i in range(case.targets)]),
+    ]
+    numbers = np.arange(case.targets)
+    data = {"weight": d["weight"], "dendritic": d["forward"] * DT, "back": d["back"] * DT}
+    teach = nd.Connections("spike_state", "teach", case.sources + numbers, ends + numbers, DT)
+    ways = d["source"], ends + d["target"], d["latency"] * DT
+    learned = nd.Connections("spike_state", "learned", *ways, data, case.rule(), "learning")
+    circuit = nd.Circuit.from_arrays(groups, [teach, learned], name="listeners")
+    trains = np.concatenate([d["pre"], d["post"]], axis=1).astype(float)
+    inputs = nd.ArrayInput({"spike_state": (circuit.uids[:ends].tolist(), trains)})
+    recorder = nd.MemoryRecorder([("V", None)])
+    with nd.LPU(circuit, DT, [inputs], [recorder], dtype=dtype, backend="cpu") as lpu:
+        while lpu.simulation.step < case.steps:
+            lpu.run(steps=min(chunk or case.steps, case.steps - lpu.simulation.step))
+        arrived = np.asarray(lpu.recording.V)
+        return arrived, learned_weights(lpu, case.synapses)
+
+
+def learned_weights(lpu: nd.LPU, count: int) -> np.ndarray:
+    """Return the weights of all synapses, in the order of the circuit."""
+    backend = lpu.simulation.backend
+    backend.live.catch_up(lpu.simulation.step)
+    out = np.empty(count)
+    for (group, access), plan in lpu.program.gathers.items():
+        if plan.form == "learning":
+            key = plan.key(ReceptorOwner(group, access), "weight")
+            assert key.kind is Kind.WEIGHT
+            out[plan.order] = backend.array(key)
+    return out
+
+
+def expected(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same by a loop over the events of each synapse.
+
+    A train of step k is row k + 1 of a source, and row k + 2 of a target that is told to spike.
+    """
+    d, p = case.drawn(), case.rule().values
+    arrived = np.zeros((case.steps + 20, case.targets))
+    weights = d["weight"].copy()
+    for s in range(case.synapses):
+        axonal = d["latency"][s] - 1 - d["forward"][s]
+        arrivals = {int(k) + 1 + axonal for k in np.flatnonzero(d["pre"][:, d["source"][s]])}
+        spikes = {int(k) + 2 + d["back"][s] for k in np.flatnonzero(d["post"][:, d["target"][s]])}
+        x, y = [0.0, 0], [0.0, 0]
+        for n in sorted(arrivals | spikes):
+            if n >= case.steps:
+                break
+            here = [k for k, steps in (("arrival", arrivals), ("spike", spikes)) if n in steps]
+            if case.rule.first == "spike":
+                here.reverse()
+            late = []
+            for kind in here:
+                if kind == "arrival":
+                    weights[s] -= p["down"] * _read(y, n, p["tau_minus"])
+                else:
+                    weights[s] += p["up"] * _read(x, n, p["tau_plus"])
+                weights[s] = min(max(weights[s], p["w_min"]), p["w_max"])
+                if kind == "arrival":
+                    arrived[n + d["forward"][s], d["target"][s]] += weights[s]
+                late.append((x, p["tau_plus"]) if kind == "arrival" else (y, p["tau_minus"]))
+                while late and case.rule.same_step == "pair":
+                    _jump(*late.pop(), n)
+            for trace, tau in late:
+                _jump(trace, tau, n)
+    return arrived[: case.steps], weights
+
+
+def _read(trace: list, n: int, tau: float) -> float:
+    return trace[0] * math.exp(-(n - trace[1]) * DT * 1e3 / tau)
+
+
+def _jump(trace: list, tau: float, n: int) -> None:
+    trace[:] = [_read(trace, n, tau) + 1.0, n]
+
+
+@pytest.mark.parametrize("same_step", ["apart", "pair"])
+@pytest.mark.parametrize("first", ["arrival", "spike"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_events_in_any_order(first: str, same_step: str, seed: int) -> None:
+    """Weights and what arrives are those of the plain loop, whatever the delays."""
+    case = Case(type("Rule", (Pairs,), {"first": first, "same_step": same_step}), seed)
+    arrived, weights = simulated(case, chunk=[None, 7][seed])
+    loop, last = expected(case)
+    assert np.abs(last - case.drawn()["weight"]).mean() > 0.1
+    assert np.allclose(weights, last, atol=1e-13)
+    # row k + 1 of V is what was read in step k; a sum is whole multiples of a unit of 2^-30
+    assert np.allclose(arrived[1:], loop[:-1], atol=1e-7)
+
+
+def test_histories_overflow() -> None:
+    """A target that spikes in every other step has more spikes than its history keeps."""
+    case = Case(rate=0.6, steps=1500, seed=3)
+    assert np.allclose(simulated(case)[1], expected(case)[1], atol=1e-13)
+
+
+def test_silent_source() -> None:
+    """A source that is silent for long learns all that its targets did meanwhile."""
+    case = Case(seed=5, steps=900)
+    quiet = replace(case, rate=0.02)
+    assert np.allclose(simulated(quiet)[1], expected(quiet)[1], atol=1e-13)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("chunk", [None, 1])
+def test_same_bits(threads: int, chunk: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither threads nor chunks change a bit."""
+    case = Case(targets=70, synapses=900, steps=150)
+    alone = simulated(case)
+    monkeypatch.setenv("NEURODRIVER_THREADS", str(threads))
+    for mine, other in zip(simulated(case, chunk), alone, strict=True):
+        assert np.array_equal(mine, other)
+
+
+def test_single_precision() -> None:
+    """Single precision is near double precision, and arrives in the same steps."""
+    case = Case(seed=4)
+    (arrived, weights), (loop, last) = simulated(case, dtype="float32"), expected(case)
+    assert np.allclose(weights, last, atol=1e-5)
+    assert np.allclose(arrived[1:], loop[:-1], atol=1e-4)
