@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from neurodriver.native.buffers import LANES
@@ -234,6 +234,7 @@ def on_a_device(edges: Edges, count: int) -> Gather | None:
     return found
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 6), st.integers(8, 60), st.integers(1, 3), st.integers(0, 40), st.integers(1, 6)
 )
