@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from . import adapters
 
+RULES = (
+    "CentredSTDP", "DiehlCookSTDP", "InhibitorySTDP", "NearestSTDP", "NearestTripletSTDP",
+    "PairSTDP", "PowerLawSTDP", "RestrictedSTDP", "ShortTerm", "TripletSTDP", "WeightedSTDP",
+)  # fmt: skip
+"""Rules of plasticity that are shipped."""
+
 LATER = {
     "Manager": "parallel.manager",
     "Movie": "plot",
     "Pattern": "ports",
+    "Plasticity": "model.plasticity",
     "PopulationView": "circuit",
     "Profile": "profiling.phases",
     "Selector": "ports",
+    "Trace": "model.plasticity",
     "describe": "model.page",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
     "sweep": "sweeps",
+    **dict.fromkeys(RULES, "components.plasticity"),
     **adapters.NAMES,
 }
 """Name -> module."""
@@ -28,14 +37,25 @@ if TYPE_CHECKING:
     from .circuit import PopulationView
     from .experiment import load_experiment
     from .model.page import describe
+    from .model.plasticity import Plasticity, Trace
     from .parallel.manager import Manager
     from .plot import Movie
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
     from .sweeps import open_sweep, sweep
 
-    __all__ = ["Manager", "Movie", "Pattern", "PopulationView", "Profile", "Selector"]
+    __all__ = [
+        "Manager",
+        "Movie",
+        "Pattern",
+        "Plasticity",
+        "PopulationView",
+        "Profile",
+        "Selector",
+        "Trace",
+    ]
     __all__ += ["describe", "load_experiment", "open_sweep", "sweep"]
+    __all__ += RULES
     __all__ += adapters.__all__
 else:
     __all__ = ["__dir__", "__getattr__"]

@@ -72,7 +72,7 @@ class RuleText:
     def _clip(self) -> list[str]:
         if self.rule.bounds is None:
             return []
-        low, high = self.rule.bounds
+        low, high = map(self._number, self.rule.bounds)
         value = f"nd_v < {low} ? {low} : nd_v > {high} ? {high} : nd_v"
         return [f"ND_METHOD real clip(real nd_v) const {{ return {value}; }}"]
 
@@ -80,16 +80,17 @@ class RuleText:
     def _decayed(value: str, trace: Trace, steps: str) -> str:
         return f"{value} * nd_exp(-(real){steps} * nd_per_{trace.tau})"
 
-    def _jump(self, trace: Trace) -> str:
-        if isinstance(trace.jump, str):
-            return trace.jump
-        return self.translator.text(repr(float(trace.jump)), (), "jump")
+    def _number(self, given: str | float) -> str:
+        """Return a parameter or constant by its name, or a number as text of the working type."""
+        if isinstance(given, str):
+            return given
+        return self.translator.text(repr(float(given)), (), "a number")
 
     def _after(self, name: str, traces: Mapping[str, Trace], more: str, times: str) -> list[str]:
         """Return the method that says what a trace is after an event."""
         body = []
         for i, trace in enumerate(traces.values()):
-            jump = self._jump(trace)
+            jump = self._number(trace.jump)
             value = jump if trace.nearest else (
                 f"{self._decayed('nd_x', trace, 'nd_h')} + {jump}{times}"
             )  # fmt: skip

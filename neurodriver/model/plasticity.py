@@ -76,8 +76,8 @@ class Plasticity:
         Numbers of each synapse beside ``weight``.
     pre, post : mapping of str to Trace
         Traces of the source's and of the target's spikes. All synapses of a neuron share them.
-    bounds : (str, str) or None
-        Parameters between which ``clip(x)`` limits x, and within which first weights lie.
+    bounds : pair of str or float, or None
+        Parameters or numbers between which ``clip(x)`` limits x, and first weights lie.
     on_arrival : str
         Text that runs when a spike of the source arrives at the synapse. It calls ``send(value)``
         with what the spike carries to the target.
@@ -103,7 +103,7 @@ class Plasticity:
     synapse: ClassVar[Mapping[str, State]] = {}
     pre: ClassVar[Mapping[str, Trace]] = {}
     post: ClassVar[Mapping[str, Trace]] = {}
-    bounds: ClassVar[tuple[str, str] | None] = None
+    bounds: ClassVar[tuple[str | float, str | float] | None] = None
     on_arrival: ClassVar[str] = "send(weight);"
     on_spike: ClassVar[str] = ""
     every: ClassVar[Mapping[str, str]] = {}
@@ -134,11 +134,10 @@ class Plasticity:
                 faults.add(f"parameter '{name}' [{rule.unit}] is missing")
                 given = rule.harmless
             found[name] = _number(name, rule, given, faults)
-        if not faults.count and self.bounds is not None:
-            low, high = self.bounds
-            if not found[low] <= found[high]:
-                text = f"'{low}' ({found[low]:g}) must be at most '{high}' ({found[high]:g})"
-                faults.add(text)
+        low, high = self._bounds(found) or (0.0, 0.0)
+        if not faults.count and not low <= high:
+            names = " and ".join(repr(name) for name in self.bounds or () if name in found)
+            faults.add(f"{names}: weights would lie between {low:g} and {high:g}")
         if faults.count:
             raise ModelError(faults.report())
         self.values = found
@@ -150,9 +149,12 @@ class Plasticity:
     @property
     def limits(self) -> tuple[float, float] | None:
         """The numbers between which ``clip`` limits a weight."""
+        return self._bounds(self.values)
+
+    def _bounds(self, values: Mapping[str, float]) -> tuple[float, float] | None:
         if self.bounds is None:
             return None
-        low, high = (self.values[name] for name in self.bounds)
+        low, high = (values[one] if isinstance(one, str) else float(one) for one in self.bounds)
         return low, high
 
     def told(self) -> str:
@@ -221,7 +223,7 @@ def _check(cls: type[Plasticity]) -> None:
                     hint = near(given, numbers)
                     text = f"no parameter or constant '{given}'{hint}"
                     raise ModelError(f"{where}.{side}['{name}'], '{what}': {text}")
-    for name in [*(cls.bounds or ()), *cls.every]:
+    for name in [*(one for one in cls.bounds or () if isinstance(one, str)), *cls.every]:
         if name not in cls.params:
             hint = near(name, cls.params)
             raise ModelError(f"{where}: 'bounds' and 'every' name parameters, not '{name}'{hint}")

@@ -1,0 +1,147 @@
+"""Synapses that learn from given trains: a small circuit that plays them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from support import model
+
+from neurodriver import (
+    LPU,
+    ArrayInput,
+    Circuit,
+    Connections,
+    MemoryRecorder,
+    NDComponent,
+    Plasticity,
+    Weighted,
+)  # fmt: skip
+from neurodriver.plan.arrays import ReceptorOwner
+from neurodriver.plan.spikes.learning import LearningPlan
+
+Rows = Sequence[Iterable[int]]
+
+
+class Told(NDComponent):
+    """A target that spikes when it is told to: a value ``told`` in step k is a spike of row k + 1.
+
+    V of row k + 1 is the sum of what the spikes of step k carried.
+    """
+
+    accesses = (Weighted("spike_state", "learned"), "told")
+    updates = ("spike_state", "V")
+    update = "V = learned; spike_state = told > 0.5 ? 1 : 0;"
+
+
+@dataclass(frozen=True)
+class Trains:
+    """Spikes of sources and targets, and the synapses between them.
+
+    Attributes
+    ----------
+    pre, post : sequence of iterables of int
+        Rows of the spikes of each source and target; a row that is given twice is two spikes.
+    source, target : (m,) int
+    weight : (m,) float
+        First weights.
+    late : (m,) int
+        Latency L of each synapse in steps.
+    forward, back : (m,) int
+        Of these, steps from the synapse to the target; steps of a target's spike to the synapse.
+    steps : int
+    dt : float
+        In seconds.
+    recurrent : bool
+        Whether the targets are the sources, too, so that ``pre`` is ``post``.
+    """
+
+    pre: Rows
+    post: Rows
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    late: NDArray[np.int64]
+    forward: NDArray[np.int64]
+    back: NDArray[np.int64]
+    steps: int
+    dt: float = 1e-3
+    recurrent: bool = False
+    order: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", np.lexsort((self.target, self.source)))
+
+    def circuit(self, *rules: Plasticity) -> Circuit:
+        """Return the circuit, with the synapses once for each rule, named after its class.
+
+        They are in the order of the circuit, ``order``.
+        """
+        s, sources = self.order, 0 if self.recurrent else len(self.pre)
+        groups: list[Any] = [(Told, len(self.post), {}, self.uids("t", self.post))]
+        if sources:
+            groups.insert(0, (model("SpikeSource"), sources, {}, self.uids("s", self.pre)))
+        data = {"weight": self.weight[s], "dendritic": self.forward[s] * self.dt,
+                "back": self.back[s] * self.dt}  # fmt: skip
+        ways = self.source[s], self.target[s] + sources, self.late[s] * self.dt, data
+        links = [
+            Connections("spike_state", "learned", *ways, rule, type(rule).__name__)
+            for rule in rules
+        ]
+        return Circuit.from_arrays(groups, links, name="trains")
+
+    @staticmethod
+    def uids(letter: str, trains: Rows) -> list[str]:
+        """Return the uids of some neurons."""
+        return [f"{letter}{i}" for i in range(len(trains))]
+
+    def input(self) -> ArrayInput:
+        """Return what makes the neurons spike: the values of a step act one row later."""
+
+        def table(trains: Rows) -> NDArray[np.float64]:
+            out = np.zeros((self.steps, len(trains)))
+            for i, rows in enumerate(trains):
+                at = np.asarray(list(rows), int) - 1
+                np.add.at(out[:, i], at[at < self.steps], 1.0)
+            return out
+
+        given = {"told": (self.uids("t", self.post), table(self.post))}
+        if not self.recurrent:
+            given["spike_state"] = self.uids("s", self.pre), table(self.pre)
+        return ArrayInput(given)
+
+    def lpu(self, *rules: Plasticity, chunk: int | None = None, **settings: Any) -> LPU:
+        """Return an LPU that records V of the targets."""
+        recorders = [MemoryRecorder([("V", None)])]
+        made = LPU(self.circuit(*rules), self.dt, [self.input()], recorders, **settings)
+        if chunk is not None:
+            made.simulation.length.fixed = chunk
+        return made
+
+    def unsorted(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers of the circuit's synapses in the order of ours."""
+        out = np.empty_like(column)
+        out[self.order] = column
+        return out
+
+
+def learned(lpu: LPU, name: str = "weight", projection: str = "") -> NDArray[np.float64]:
+    """Return a number of each synapse of a projection as it is now, in the circuit's order.
+
+    Without ``projection``, of the only one.
+    """
+    backend: Any = lpu.simulation.backend
+    backend.live.catch_up(lpu.simulation.step)
+    plans = [
+        (*at, plan)
+        for at, plan in lpu.program.gathers.items()
+        if isinstance(plan, LearningPlan) and projection in ("", plan.name)
+    ]
+    order = np.concatenate([plan.order for *_, plan in plans])
+    keys = [plan.key(ReceptorOwner(number, access), name) for number, access, plan in plans]
+    out = np.empty(len(order))
+    out[order] = np.concatenate([backend.array(key) for key in keys])
+    return out
