@@ -244,6 +244,18 @@ class Drawn(Connections):
         learning = self.plasticity, self.name
         return Connections(self.variable, self.access, source, target, delay, columns, *learning)
 
+    def equal_times(self) -> dict[str, float] | None:
+        """Return delay, dendritic part and time back, in seconds, where all connections share them.
+
+        Without drawing the connections.
+        """
+        law = self.latency
+        if law.least != law.most:
+            return None
+        dendritic = float(self.projection.dendritic)
+        times = {"delay": law.least, "dendritic": dendritic, "back": dendritic}
+        return times | {name: float(value) for name, value in self._times()}
+
     def _times(self) -> Iterator[tuple[str, float]]:
         """Yield the times, in seconds, that say where on their way the synapses are."""
         yield "dendritic", self.projection.dendritic

@@ -15,8 +15,15 @@ from .edges import edges_of
 from .layout import Layout
 from .spikes.drawn import DrawnBySource
 from .spikes.fanout import fan_out, from_senders, narrow
-from .spikes.learning import Reached, common_units, learn_by_source, plastic_of
-from .spikes.weights import Units, add_units, has_integer_weights, integer_weights, multiples
+from .spikes.learning import common_units, learn_by_source, plastic_of
+from .spikes.weights import (
+    Units,
+    WeightStatistics,
+    add_units,
+    has_integer_weights,
+    integer_weights,
+    multiples,
+)
 from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
@@ -49,13 +56,14 @@ class AccessPlanner:
     def gather(self, number: int, access: Access, capacity: int) -> Gather:
         """Return how an access of a group is summed, for ``capacity`` storage places."""
         layout = self.layout
-        if (drawn := self.drawn_accesses.get((number, access.name))) is not None:
+        drawn = self.drawn_accesses.get((number, access.name))
+        if plastic := plastic_of(layout.circuit, number, access.name):
+            return self._learning(number, access, plastic, drawn, capacity)
+        if drawn is not None:
             made = narrow(drawn.gather(layout, access.variable))
             add_units(made, drawn.units)
             return made
         edges = edges_of(layout, number, access.name, access.variable)
-        if plastic := plastic_of(layout.circuit, number, access.name):
-            return self._learning(number, access, edges, plastic, capacity)
         threads = self.plans and layout.target.threads
         events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
         units = None
@@ -77,8 +85,8 @@ class AccessPlanner:
         self,
         number: int,
         access: Access,
-        edges: Edges,
         plastic: list[Connections],
+        drawn: DrawnBySource | None,
         count: int,
     ) -> Gather:
         """Plan an access that connections reach that learn; they deliver by source always."""
@@ -87,15 +95,19 @@ class AccessPlanner:
             name = quoted(plastic[0].name or access.name)
             text = "synapses learn on a CPU only: take backend='cpu'"
             raise CircuitError(f"{layout.circuit.name}: connections {name}: {text}")
-        reached = [Reached.of(layout, number, links) for links in plastic]
-        learns = [learn_by_source(layout, number, variable, one, count) for one in reached]
-        sent = [(one.target, made.largest) for one, made in zip(reached, learns, strict=True)]
-        units = common_units(edges, sent, count, layout.dtype.name)
-        if len(edges.target):
-            weight = multiples(edges, units).astype(np.float64)
-            edges = replace(edges, data={"weight": weight})
+        learns = [learn_by_source(layout, number, variable, links, count) for links in plastic]
         ahead = max(int(one.arrays["block"][:, 5].max()) for one in learns)
-        made = narrow(fan_out(layout, edges, count, variable, units, ahead))
+        if drawn is not None:
+            units = drawn.units = common_units(drawn.bounds, learns, layout.dtype.name)
+            made = narrow(drawn.gather(layout, variable, ahead))
+        else:
+            edges = edges_of(layout, number, access.name, variable)
+            bounds = WeightStatistics.of(edges, count).bounds if len(edges.target) else None
+            units = common_units(bounds, learns, layout.dtype.name)
+            if len(edges.target):
+                weight = multiples(edges, units).astype(np.float64)
+                edges = replace(edges, data={"weight": weight})
+            made = narrow(fan_out(layout, edges, count, variable, units, ahead))
         add_units(made, units)
         for one in learns:
             one.in_units(units, layout.dt)

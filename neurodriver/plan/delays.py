@@ -25,8 +25,12 @@ def steps_of(links: Connections, dt: float) -> NDArray[np.int64]:
 
     The ratio ``delay / dt`` is rounded half to even, so anything below 1.5 dt is one step.
     """
-    ratio = np.asarray(links.delay, dtype=np.float64) / dt
-    return np.maximum(np.rint(np.minimum(ratio, 2.0**53)), 1).astype(np.int64)
+    return _steps(np.asarray(links.delay, dtype=np.float64), dt)
+
+
+def _steps(delay: NDArray[np.float64], dt: float) -> NDArray[np.int64]:
+    ratio = delay / dt
+    return np.asarray(np.maximum(np.rint(np.minimum(ratio, 2.0**53)), 1), np.int64)
 
 
 def longest(
@@ -57,6 +61,10 @@ def longest(
     for links in circuit.connections:
         if known and links in known:
             out[links.variable] = max(out.get(links.variable, 1), known[links])
+        elif links.plasticity is not None and isinstance(links, Drawn) and links.equal_times():
+            rows = int(axonal_of(links, dt)) + 1
+            check_longest(links, rows, dt, circuit.name)
+            out[links.variable] = max(out.get(links.variable, 1), rows)
         elif len(links):
             steps = steps_of(links, dt) if links.plasticity is None else axonal_of(links, dt) + 1
             said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
@@ -77,17 +85,30 @@ def longest(
     return out
 
 
-def axonal_of(links: Connections, dt: float) -> NDArray[np.int64]:
-    """Return the steps from a source's row to the step in which a synapse that learns sees it."""
-    return np.asarray(steps_of(links, dt) - 1 - forward_of(links, dt), np.int64)
+def times_of(links: Connections, name: str) -> NDArray[np.float64]:
+    """Return a time of connections that learn, in seconds, () or (m,).
+
+    It is ``delay``, ``dendritic`` or ``back``. Equal times of a projection are not drawn.
+    """
+    if isinstance(links, Drawn):
+        known = links.equal_times()
+        if known is not None:
+            return np.asarray(known[name])
+    if name == "delay":
+        return np.asarray(links.delay, np.float64)
+    dendritic = links.data.get("dendritic", np.zeros(()))
+    return np.asarray(links.data.get(name, dendritic), np.float64)
 
 
 def forward_of(links: Connections, dt: float) -> NDArray[np.int64]:
-    """Return the steps from a synapse that learns to its target, (m,)."""
-    latency = np.broadcast_to(steps_of(links, dt), (len(links),))
-    dendritic = np.asarray(links.data.get("dendritic", 0.0), np.float64)
-    forward: NDArray[np.int64] = np.minimum(np.rint(dendritic / dt), latency - 1).astype(np.int64)
-    return forward
+    """Return the steps from a synapse that learns to its target, () or (m,)."""
+    dendritic = np.rint(times_of(links, "dendritic") / dt).astype(np.int64)
+    return np.minimum(dendritic, _steps(times_of(links, "delay"), dt) - 1)
+
+
+def axonal_of(links: Connections, dt: float) -> NDArray[np.int64]:
+    """Return the steps from a source's row to that in which a synapse sees it, () or (m,)."""
+    return _steps(times_of(links, "delay"), dt) - 1 - forward_of(links, dt)
 
 
 def check_longest(links: Drawn, steps: int, dt: float, name: str) -> None:

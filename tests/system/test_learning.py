@@ -201,3 +201,39 @@ def test_single_precision() -> None:
     (arrived, weights), (loop, last) = simulated(case, dtype="float32"), expected(case)
     assert np.allclose(weights, last, atol=1e-5)
     assert np.allclose(arrived[1:], loop[:-1], atol=1e-4)
+
+
+class Other(Listener):
+    """Another model, so that a projection may reach two groups."""
+
+
+@pytest.mark.parametrize("delay", [3e-3, nd.Uniform(1e-3, 5e-3)])
+def test_drawn_connections_are_those_of_columns(delay: float | nd.Uniform) -> None:
+    """A projection that is drawn into its place learns as its columns do, in two groups as well."""
+    groups = [
+        (shipped()["PoissonSource"], 40, {"rate": 60.0}, None),
+        (Listener, 30, {}, None),
+        (Other, 20, {}, None),
+    ]
+    rule = {"plasticity": Pairs(), "dendritic": 1e-3, "back": 2e-3, "name": "learning"}
+    links = [
+        nd.Projection(
+            "spike_state", "learned", (0, 40), (40, 90), nd.FixedProbability(0.3),
+            weight=nd.Uniform(0.0, 1.0), delay=delay, **rule,
+        ),
+        nd.Projection("spike_state", "teach", (0, 20), (40, 60), nd.OneToOne(), delay=DT),
+        nd.Projection("spike_state", "teach", (0, 20), (60, 80), nd.OneToOne(), delay=DT),
+        nd.Projection("spike_state", "learned", (0, 40), (40, 90), nd.FixedProbability(0.1)),
+    ]  # fmt: skip
+    drawn = nd.Circuit.from_arrays(groups, links, name="drawn", seed=3)
+    columns = drawn.with_parts(drawn.groups, [one.expanded() for one in drawn.connections])
+    found = []
+    for circuit in (drawn, columns):
+        with nd.LPU(circuit, DT, [], [nd.MemoryRecorder([("V", None)])], backend="cpu") as lpu:
+            lpu.run(steps=300)
+            count = len(circuit.connections[0])
+            found.append((np.asarray(lpu.recording.V), learned_weights(lpu, count)))
+    (arrived, weights), (others, weights_of_columns) = found
+    assert arrived.any() and len(np.unique(weights)) > 100
+    assert np.array_equal(weights, weights_of_columns)
+    assert np.array_equal(arrived, others)

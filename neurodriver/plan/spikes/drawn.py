@@ -53,6 +53,10 @@ class DrawnBySource:
     ----------
     drawn : list of Drawn
         What is drawn here; a projection may reach other groups, too.
+    units : Units
+        They may be replaced before the plan is made.
+    bounds : Bounds
+        Of the weights.
     lags : dict of group number to int
         Least latency of its connections in steps, less one.
     """
@@ -148,12 +152,19 @@ class DrawnBySource:
         if self.injected is not None:
             summary = summary.together(WeightStatistics.of(self.injected, self.count))
         units = units_of(summary.bounds, summary.remainders, dtype)
-        self._largest = float(np.rint(bounds.greatest / units.unit).max())
-        self._degree = bounds.degree
+        self.bounds = bounds
         return units
 
-    def gather(self, layout: Layout, variable: str) -> Gather:
-        """Return the plan; it takes over the arrays of this object."""
+    @property
+    def _largest(self) -> float:
+        """The largest multiple."""
+        return float(np.rint(self.bounds.greatest / self.units.unit).max())
+
+    def gather(self, layout: Layout, variable: str, ahead: int = 0) -> Gather:
+        """Return the plan; it takes over the arrays of this object.
+
+        ``ahead``: steps that others reach ahead who deliver into the same slots.
+        """
         ring, width = layout.rings[variable], padded(self.count)
         blocks = [
             (self.lags[g], segment.start, segment.start + padded(segment.count), begin, 0)
@@ -163,7 +174,7 @@ class DrawnBySource:
         gather = Gather("fanout", self.edges, {}, None)
         gather.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
         gather.arrays["code"] = self._code
-        add_slots(gather, layout, self.first, self.ahead, width, self.units)
+        add_slots(gather, layout, self.first, max(self.ahead, ahead), width, self.units)
         multiple = self._multiples(gather)
         for rows, source in zip(self._rows, self._sources, strict=True):
             lag = np.ascontiguousarray(self._lag[source])
@@ -172,7 +183,7 @@ class DrawnBySource:
             near = np.zeros(len(self.first) - 1, dtype=np.int64)
             near_first(self.first, width, self._code, multiple, near)
             add_near(gather, near)
-        gather.cost = per_slice(self._degree)
+        gather.cost = per_slice(self.bounds.degree)
         if self.injected is not None:
             gather.outside = self._outside(layout, variable)
         return gather
@@ -289,7 +300,7 @@ def reaching(circuit: Circuit, slots: Slots, number: int, access: str) -> list[D
         if links.access != access:
             continue
         if links.plasticity is not None:
-            return []
+            continue
         if isinstance(links, Drawn):
             if links.ends.target.start < stop and links.ends.target.stop > start:
                 found.append(links)

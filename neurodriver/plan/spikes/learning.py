@@ -20,19 +20,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...circuit.circuit import Circuit, Connections
+from ...circuit.projections import Drawn
 from ...errors import CircuitError, quoted
 from ...model.component import NDComponent
 from ...model.kinds import VariableKind
 from ...model.plasticity import Plasticity
-from ...native.buffers import as_aligned, padded
+from ...native.buffers import aligned, as_aligned, padded
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
-from ..delays import axonal_of, forward_of
-from ..edges import element_of
 from ..layout import Layout
-from ..sorting import stable_order
-from ..sums.gather import Edges, Gather
-from .fanout import ThreadRanges, blocks_of, per_slice
-from .weights import BITS, Bounds, Units, WeightStatistics, powers
+from ..sums.gather import Gather
+from .fanout import ThreadRanges, per_slice
+from .learning_rows import rows_of
+from .weights import BITS, Bounds, Units, powers
 
 NEVER = -(1 << 30)
 """Stands for the step of an event that has not been."""
@@ -42,45 +41,6 @@ LEAST_HISTORY = 16
 
 MARGIN = 16.0
 """Without bounds, the largest |value| that is sent: so many times the largest first weight."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """Where on their way from source to target the synapses of some connections are, in steps.
-
-    Attributes
-    ----------
-    axonal : (m,) int64
-        From the row of a source's spike to the step in which the synapse sees it.
-    forward : (m,) int64
-        From there to the step in which the target reads what is sent.
-    back : (m,) int64
-        From the row of a target's spike to the step in which the synapse sees it.
-    """
-
-    axonal: NDArray[np.int64]
-    forward: NDArray[np.int64]
-    back: NDArray[np.int64]
-
-    def taken(self, which: NDArray[np.int64]) -> list[tuple[tuple[int, ...], NDArray[np.int64]]]:
-        """Return the places where some synapses stand: a, f, b, and which of them stand there."""
-        columns = [one[which] for one in (self.axonal, self.forward, self.back)]
-        if all((one == one[0]).all() for one in columns):
-            return [(tuple(int(one[0]) for one in columns), np.arange(len(which)))]
-        wide = [int(one.max()) + 1 for one in columns]
-        key = (columns[0] * wide[1] + columns[1]) * wide[2] + columns[2]
-        order = np.argsort(key, kind="stable")
-        cuts = np.flatnonzero(np.diff(key[order])) + 1
-        parts = np.split(order, cuts)
-        return [(tuple(int(one[part[0]]) for one in columns), part) for part in parts]
-
-    @classmethod
-    def of(cls, links: Connections, dt: float) -> Way:
-        """Return the way of connections that learn."""
-        dendritic = links.data.get("dendritic", np.zeros(()))
-        back = np.rint(np.asarray(links.data.get("back", dendritic), np.float64) / dt)
-        returned = np.broadcast_to(back.astype(np.int64), (len(links),))
-        return cls(axonal_of(links, dt), forward_of(links, dt), returned)
 
 
 @dataclass
@@ -99,8 +59,10 @@ class LearningPlan(Gather):
     rows_of_sources : int
     variable : str
         Events of the targets, or "" where they have none.
-    order : (m,) int64
-        Number of each stored connection among those of the circuit that have this name.
+    rank : (m,) int64 or None
+        Number of each stored connection among those of its set; None: 0, 1, 2, ...
+    degree : (targets,) int64
+        Connections of each target.
     largest : float
         Largest |value| that is sent.
     learns : bool
@@ -115,10 +77,16 @@ class LearningPlan(Gather):
     depth: int = LEAST_HISTORY
     rows_of_sources: int = 0
     variable: str = ""
-    order: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    rank: NDArray[np.int64] | None = None
+    degree: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     largest: float = 0.0
     learns: bool = True
     dt_ms: float = 0.0
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Number of each stored connection among those of its set, (m,)."""
+        return np.arange(self.edges) if self.rank is None else self.rank
 
     def in_units(self, units: Units, dt: float) -> None:
         """Add what depends on the units of the access and on the step."""
@@ -181,7 +149,13 @@ def plastic_of(circuit: Circuit, number: int, access: str) -> list[Connections]:
     for links in circuit.connections:
         if links.plasticity is None or links.access != access or not len(links):
             continue
-        if ((links.target >= start) & (links.target < stop)).any():
+        if isinstance(links, Drawn):
+            ends = links.ends.target
+            reaches = ends.start < stop and ends.stop > start
+            reaches = reaches and links.rows(range(start, stop)).edges > 0
+        else:
+            reaches = bool(((links.target >= start) & (links.target < stop)).any())
+        if reaches:
             found.append(links)
     return found
 
@@ -192,101 +166,61 @@ def events_of(model: type[NDComponent], variable: str) -> str:
     return variable if variable in events else next(iter(events), "")
 
 
-def largest_sent(links: Connections) -> float:
-    """Return the largest |value| that the synapses of a projection send."""
-    rule = links.plasticity
-    first = float(np.abs(links.data.get("weight", np.ones(()))).max(initial=0.0))
-    limits = None if rule is None else rule.limits
-    if limits is None:
-        return MARGIN * first if first else 1.0
-    return max(first, *map(abs, limits)) or 1.0
+def largest_sent(rule: Plasticity, first: NDArray[np.float64]) -> float:
+    """Return the largest |value| that synapses send which begin with some weights."""
+    largest = float(np.abs(first).max(initial=0.0))
+    if rule.limits is None:
+        return MARGIN * largest if largest else 1.0
+    return max(largest, *map(abs, rule.limits)) or 1.0
 
 
-def common_units(
-    static: Edges, learning: list[tuple[NDArray[np.int64], float]], count: int, dtype: str
-) -> Units:
+def common_units(bounds: Bounds | None, learning: list[LearningPlan], dtype: str) -> Units:
     """Return the units of an access that connections reach that learn: powers of two.
 
     Parameters
     ----------
-    static : Edges
-        Of the connections that do not learn.
-    learning : list of ((m,) int64, float)
-        The targets of the others, and the largest |value| that they send.
-    count : int
-        Targets.
+    bounds : Bounds or None
+        Of the weights that do not learn, where there are any.
+    learning : list of LearningPlan
     dtype : str
     """
+    count = len(learning[0].degree)
     none = np.zeros(count, np.int64), np.full(count, np.inf), np.zeros(count), np.zeros(count)
-    bounds = Bounds(*none)
-    if len(static.target):
-        bounds = WeightStatistics.of(static, count).bounds
-    for target, largest in learning:
-        degree = np.bincount(target, minlength=count)
-        bounds = Bounds(
-            bounds.degree + degree,
-            bounds.least,
-            np.maximum(bounds.greatest, np.where(degree > 0, largest, 0.0)),
-            bounds.total + degree * largest,
+    all_of_them = bounds or Bounds(*none)
+    for plan in learning:
+        all_of_them = Bounds(
+            all_of_them.degree + plan.degree,
+            all_of_them.least,
+            np.maximum(all_of_them.greatest, np.where(plan.degree > 0, plan.largest, 0.0)),
+            all_of_them.total + plan.degree * plan.largest,
         )
-    unit = powers(bounds, BITS[dtype])
-    has = bounds.degree > 0
+    unit = powers(all_of_them, BITS[dtype])
+    has = all_of_them.degree > 0
     unit[~has] = unit[has].min(initial=1.0)
-    return Units.covering(bounds, unit)
-
-
-@dataclass(frozen=True)
-class Reached:
-    """The connections that learn which reach the components of one group.
-
-    Attributes
-    ----------
-    links : Connections
-    rank : (m,) int64
-        Their numbers among the connections.
-    source : (m,) int32
-        Components.
-    target : (m,) int64
-        Places within the group, ascending.
-    """
-
-    links: Connections
-    rank: NDArray[np.int64]
-    source: NDArray[np.int32]
-    target: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, layout: Layout, number: int, links: Connections) -> Reached:
-        """Return the connections of one set that reach a group."""
-        start, stop = layout.circuit.starts[number : number + 2].tolist()
-        rank = np.flatnonzero((links.target >= start) & (links.target < stop))
-        target = links.target[rank].astype(np.int64) - start
-        order = layout.positions.get(number)
-        target = target if order is None else order[target]
-        if (np.diff(target) < 0).any():
-            by_target = stable_order(target)
-            rank, target = rank[by_target], target[by_target]
-        return cls(links, rank, links.source[rank], target)
-
-    def column(self, name: str, default: float) -> NDArray[np.float64]:
-        """Return a number of each connection, (m,)."""
-        column = np.asarray(self.links.data.get(name, default), np.float64)
-        if column.ndim:
-            return np.nan_to_num(column[self.rank], nan=default)
-        return np.full(len(self.rank), float(column))
+    return Units.covering(all_of_them, unit)
 
 
 def learn_by_source(
-    layout: Layout, number: int, variable: str, reached: Reached, count: int
+    layout: Layout, number: int, variable: str, links: Connections, count: int
 ) -> LearningPlan:
     """Return the plan of connections that learn.
+
+    Parameters
+    ----------
+    layout : Layout
+    number : int
+        Group of the targets.
+    variable : str
+        The sources' events.
+    links : Connections
+    count : int
+        Storage places of targets.
 
     Raises
     ------
     CircuitError
         Where the rule has a text for spikes of targets that have none.
     """
-    links = reached.links
     rule = links.plasticity
     assert rule is not None
     model = layout.circuit.groups[number].model
@@ -295,56 +229,31 @@ def learn_by_source(
         say = f"{layout.circuit.name}: connections {quoted(links.name or links.access)}"
         text = f"{type(rule).__name__} has a text for spikes of the target, but {model.__name__}"
         raise CircuitError(f"{say}: {text} updates no events; use a rule without 'on_spike'")
-    way = Way.of(links, layout.dt)
-    blocks, listed, source, sources = _rows(layout, variable, reached, way)
-    order = stable_order(source)  # targets ascend already
-    first = np.zeros(sources + 1, np.int64)
-    np.cumsum(np.bincount(source, minlength=sources), out=first[1:])
-    width = padded(count)
+    rows = rows_of(layout, number, variable, links)
+    width, edges = padded(count), len(rows.place)
+    weight = aligned(edges, layout.dtype)
+    weight[:] = rows.weight
+    narrow = np.uint16 if width <= 1 << 16 else np.int32
     arrays: dict[str, Any] = {
-        "block": blocks,
-        "listed": listed,
-        "code": as_aligned(reached.target[order], np.uint16 if width <= 1 << 16 else np.int32),
-        "weight": as_aligned(reached.column("weight", 1.0)[order], layout.dtype),
+        "block": rows.block,
+        "listed": rows.listed,
+        "code": as_aligned(rows.place, narrow),
+        "weight": weight,
     }
     for name, state in rule.synapse.items():
         start = state.initial
-        value = rule.values[start] if isinstance(start, str) else float(start)
-        arrays[name] = np.full(len(order), value, layout.dtype)
-    depth = max(LEAST_HISTORY, 1 << (int(blocks[:, 6].max()) + 3).bit_length())
+        arrays[name] = aligned(edges, layout.dtype)
+        arrays[name][:] = rule.values[start] if isinstance(start, str) else float(start)
+    longest = int(rows.block[:, 6].max())
     gather = LearningPlan(
-        "learning", len(order), arrays, None, rule=rule, name=links.name, width=width,
-        depth=depth, rows_of_sources=sources, variable=spikes, order=reached.rank[order],
-        largest=largest_sent(links),
+        "learning", edges, arrays, None, rule=rule, name=links.name, width=width,
+        depth=max(LEAST_HISTORY, 1 << (longest + 3).bit_length()), variable=spikes,
+        rows_of_sources=len(rows.first) - 1, rank=rows.rank,
+        degree=np.bincount(rows.place, minlength=count),
+        largest=largest_sent(rule, rows.weight),
     )  # fmt: skip
-    gather.limits |= {"blocks": len(blocks), "rows": sources}
-    gather.limits["longest back"] = int(blocks[:, 6].max())
-    gather.parts = ThreadRanges(first, arrays["code"], width)
-    gather.cost = per_slice(np.bincount(reached.target, minlength=count))
+    gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
+    gather.limits["longest back"] = longest
+    gather.parts = ThreadRanges(rows.first, arrays["code"], width)
+    gather.cost = per_slice(gather.degree)
     return gather
-
-
-def _rows(
-    layout: Layout, variable: str, reached: Reached, way: Way
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]:
-    """Return blocks of rows, listed elements, the row of each connection, and how many there are.
-
-    A block is (a, first element or offset into the listed ones, end, first row, listed, f, b).
-    Connections that stand at different places of the way are in different blocks.
-    """
-    element = element_of(layout, reached.source, variable)
-    places = way.taken(reached.rank)
-    blocks, lists = [], []
-    source = np.zeros(len(element), np.int64)
-    rows = listed = 0
-    for (a, f, b), mine in places:
-        lag = np.full(len(mine), a)
-        made, ones, which, lags = blocks_of(layout, element[mine], lag, variable)
-        made = np.concatenate([made, np.tile([f, b], (len(made), 1))], axis=1)
-        made[made[:, 4] == 1, 1:3] += listed
-        made[:, 3] += rows
-        source[mine] = which + rows
-        blocks.append(made)
-        lists.append(ones)
-        rows, listed = rows + len(lags), listed + len(ones)
-    return np.concatenate(blocks), np.concatenate(lists), source, rows
