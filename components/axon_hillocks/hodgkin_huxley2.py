@@ -52,7 +52,7 @@ class HodgkinHuxley2(NDComponent):
         n += dt_ms * ((1 - n) * a_n - n * b_n);
         m += dt_ms * ((1 - m) * a_m - m * b_m);
         h += dt_ms * ((1 - h) * a_h - h * b_h);
-        real V_new = V + dt_ms * dV;
+        real V_new = V + dt_ms * (1 * dV);  // over 1 uF/cm^2
         if (V_before <= V && V >= V_new && V > -30.0) spike_state = 1;
         V_before = V;
         V = V_new;

@@ -41,6 +41,6 @@ class MorrisLecar(NDComponent):
         "dV": "I - g_L * (V - V_L) - g_K * n * (V - V_K) - g_Ca * m_inf * (V - V_Ca) + offset",
     }
     update = """
-        V += dt_ms * dV;
+        V += dt_ms * (1 * dV);  // over 1 uF/cm^2
         n += dt_ms * dn;
     """

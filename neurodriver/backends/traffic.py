@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegen.generate import Task
-from ..model.language import step_numbers
+from ..model.texts import step_numbers
 from ..native.buffers import LANES, padded
 from ..plan.arrays import InstanceReceptorOwner, Kind, ReceptorOwner, Role
 from ..plan.program import Program

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..errors import ModelError
-from ..model.language import Translator, step_numbers, texts_of, used
 from ..model.text import block
+from ..model.texts import named, step_numbers, texts_of
 from ..plan.arrays import SEED, Key, Kind, activity, depth, width
 from ..plan.unit import KernelSpec
 from .kernel import Arguments
 from .prints import printing
+from .translate import Translator
 
 
 class ComponentText:
@@ -25,13 +25,11 @@ class ComponentText:
         self.spec = spec
         self.model = spec.model
         self.arguments = arguments
+        self.texts = texts_of(self.model)
         self.translator = Translator(self.model, spec.dtype)
-        params = self.model.fixed_params()
-        for access in self.model.accesses:
-            for name in used([n for n in self.model.params if n not in params], [access.each]):
-                where = f"{self.model.__name__}.accesses['{access.name}']"
-                raise ModelError(f"{where}: '{name}' is only the initial value of a state")
-        own = [*params, *self.model.constants]
+        if spec.watch.debug:
+            self.translator.printing = printing(self)
+        own = [*self.model.fixed_params(), *self.model.constants]
         self.numbers = step_numbers(self.model, spec.watch.debug)
         self.place = "nd_t + nd_i"
         """Where the component lies that the mathematics is written for."""
@@ -52,7 +50,7 @@ class ComponentText:
             f"const real dt_ms = {a.scalar(self.spec.dt_ms)};",
             "(void)dt_ms;",
         ]
-        lines = length if step else []
+        lines = [*(length if step else []), *self.translator.functions()]
         for name in self.numbers:
             key = self._number(name)
             if name in self.spec.uniform:
@@ -113,27 +111,16 @@ class ComponentText:
 
     def mathematics(self) -> list[str]:
         """Return terms and update of one sub-step."""
-        lines = self.old_terms()
-        units = self.model.sub_units
-        totals = [] if units is None else list(units.totals)
-        names = [*self.names, *self.model.terms, *totals]
-        update = printing(self, names)
-        if not update:
-            update = self.translator.text(self.model.update, names, "update")
-        return lines + [line.strip() for line in update.splitlines() if line.strip()]
+        return self.old_terms() + self.translator.lines()
 
     def old_terms(self) -> list[str]:
         """Return the terms of one sub-step, from old values."""
         self.translator.restart()
-        names = [*self.names]
         lines = []
-        if used(["substeps"], texts_of(self.model, self.spec.watch.debug).values()):
+        if named(["substeps"], self.texts.step(), self.spec.watch.debug):
             lines.append(f"const int substeps = {self.spec.substeps}; (void)substeps;")
-        for name, text in self.model.terms.items():
-            lines.append(
-                f"const real {name} = {self.translator.text(text, names, f'terms[{name!r}]')};"
-            )
-            names.append(name)
+        for name in self.model.terms:
+            lines.append(f"const real {name} = {self.translator.value(f'terms[{name!r}]')};")
         return lines
 
     def store(self, index: str) -> list[str]:
@@ -188,19 +175,18 @@ class ComponentText:
 
     def output(self, name: str) -> str:
         """Return the expression of an updated variable after the update."""
-        text = self.model.outputs.get(name)
-        if text is None:
+        if name not in self.model.outputs:
             return name
-        known = [n for n in self.names if n not in self.inputs.values() or n in self.model.states]
-        return self.translator.text(text, known, f"outputs['{name}']")
+        return self.translator.value(f"outputs['{name}']")
 
     def constants(self) -> list[str]:
         """Return the lines that compute the constants once."""
         lines: list[str] = [f"const real dt_ms = {self.arguments.scalar(self.spec.dt_ms)};"]
+        lines += self.translator.functions()
         known = self.model.fixed_params()
-        for name, text in self.model.constants.items():
-            value = self.translator.text(text, known, f"constants['{name}']")
-            needs = used(known, [text])
+        for name in self.model.constants:
+            value = self.translator.value(f"constants['{name}']")
+            needs = named(known, [self.texts[f"constants['{name}']"]])
             lines += self._one_constant(name, value, needs)
             known.append(name)
         return [*lines, "(void)dt_ms;"]

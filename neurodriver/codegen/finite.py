@@ -10,20 +10,17 @@ where a flag is set, or the sum is not 0, ``nd_find`` looks at the values one by
 
 from __future__ import annotations
 
-import re
-
 from ..model.component import NDComponent
-from ..model.language import texts_of, used
+from ..model.language import assignments, tree
+from ..model.language.words import FUNCTIONS
 from ..model.text import block
-from ..model.words import FUNCTIONS
+from ..model.texts import named, texts_of
 from ..plan.arrays import Key, Kind, depth, width
 from ..plan.diagnostics import FAULT
 from ..plan.unit import KernelSpec
 from .component import ComponentText
 from .prints import number_of
 
-_NUMBER = r"\d+\.?\d*"
-_CONSTANT = re.compile(rf"(?:[^?:]*\?\s*{_NUMBER}\s*:\s*)*{_NUMBER}")
 _FLAGGED = ("exp", "tanh", "sqrt", "fabs", "fmin", "fmax", "floor", "fma")
 """Functions that set the processor's flags like arithmetic, or give no infinity."""
 
@@ -44,9 +41,15 @@ def _only_numbers(model: type[NDComponent], name: str) -> bool:
     """Whether a variable is no state, and gets nothing but numbers."""
     if name in model.states or name in model.outputs:
         return False
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", model.update, flags=re.DOTALL)
-    given = re.findall(rf"\b{name}\b\s*([^\s\w]?=(?!=)|\+\+|--)([^;,]*)", text)
-    return all(sign == "=" and _CONSTANT.fullmatch(value.strip()) for sign, value in given)
+    given = assignments(texts_of(model)["update"].tree, name)
+    return all(value is not None and _is_number(value) for value in given)
+
+
+def _is_number(value: tree.Expression) -> bool:
+    """Whether an expression gives a number that is written in it."""
+    if isinstance(value, tree.Ternary):
+        return _is_number(value.yes) and _is_number(value.no)
+    return isinstance(value, tree.Number)
 
 
 class FiniteText:
@@ -182,5 +185,7 @@ def infinite_constants(spec: KernelSpec) -> Key:
 def _silent(spec: KernelSpec) -> bool:
     """Whether a kernel calls functions that choose results which are not finite."""
     functions = [name for name in FUNCTIONS if name not in _FLAGGED]
-    texts = [*texts_of(spec.model).values(), *(a.each for a in spec.model.accesses)]
-    return bool(used(functions, texts)) or spec.model.sub_units is not None
+    texts = texts_of(spec.model)
+    parts = [*texts.step(), *texts.each(*spec.model.accesses)]
+    own = [function.body for function in texts.functions]
+    return bool(named(functions, [*parts, *own])) or spec.model.sub_units is not None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..plan.arrays import Kind
@@ -13,8 +12,6 @@ from .kernel import Arguments
 
 if TYPE_CHECKING:
     from .component import ComponentText
-
-_CALL = re.compile(r"\bnd_printed_(\d+)\((\s*\))?")
 
 
 def number_of(spec: KernelSpec, arguments: Arguments, at: str) -> str:
@@ -34,24 +31,19 @@ def number_of(spec: KernelSpec, arguments: Arguments, at: str) -> str:
     return f"nd_component({first}, {places}[{at}])"
 
 
-def printing(component: ComponentText, names: Sequence[str]) -> str:
-    """Return the update of a component with its calls; empty where it has none."""
+def printing(component: ComponentText) -> Callable[[int, list[str]], str]:
+    """Return what writes the call of a statement, by its number and its values."""
     spec, arguments = component.spec, component.arguments
-    statements = spec.model.printing.prints if spec.watch.debug else ()
-    if not statements:
-        return ""
-    calls = [f"nd_printed_{number}" for number in range(len(statements))]
-    text = component.translator.text(spec.model.printing.text, [*names, *calls], "update")
-    to = arguments.pointer(PRINTED, "long long")
-    room = arguments.integer(spec.key(Kind.SIZE, "records"))
-    which = number_of(spec, arguments, component.place)
-    if component.live:
-        which = f"{component.live} ? {which} : -1"
+    statements = spec.model.printing
 
-    def call(match: re.Match[str]) -> str:
-        number = int(match[1])
+    def call(number: int, values: list[str]) -> str:
+        to = arguments.pointer(PRINTED, "long long")
+        room = arguments.integer(spec.key(Kind.SIZE, "records"))
+        which = number_of(spec, arguments, component.place)
+        if component.live:
+            which = f"{component.live} ? {which} : -1"
         name = "nd_error" if statements[number].error else "nd_print"
-        given = f"{name}({to}, {room}, nd_k, {which}, (int)substep, {number}"
-        return f"{given})" if match[2] else f"{given}, "
+        given = [to, room, "nd_k", which, "(int)substep", str(number), *values]
+        return f"{name}({', '.join(given)})"
 
-    return _CALL.sub(call, text)
+    return call

@@ -13,8 +13,8 @@ vectors, and closed up after each round.
 
 from __future__ import annotations
 
-from ..model.language import Translator, used
 from ..model.text import block
+from ..model.texts import named
 from ..native.buffers import LANES
 from ..plan.arrays import Kind
 from ..plan.unit import KernelSpec
@@ -24,6 +24,7 @@ from .cpu.sums import tile_sums, variants
 from .cpu.update import TILE, finish, tile_substeps
 from .finite import RangeFinite, finding
 from .kernel import Arguments, Kernel
+from .translate import Translator
 
 BATCH = 512
 """Sub-units that share a list: long enough for whole vectors, short enough for the first cache."""
@@ -83,7 +84,9 @@ class SubUnitText:
         self.translator = Translator(component.model, "float32")
         own = [n for n in component.names if n not in component.flags()]
         self.known = [*own, *self.model.terms]
-        self.outside = used([*self.known, "dt_ms"], self.units.texts().values())
+        self.outside = named(
+            [*self.known, "dt_ms"], map(component.texts.__getitem__, self.units.texts())
+        )
         changed = [name for r in self.units.reactions for name in r.change]
         self.moving = [name for name in self.units.species if name in changed]
 
@@ -187,13 +190,11 @@ class SubUnitText:
         """Compute the rates ``nd_a<i>`` of one sub-unit; ``source`` holds its count of ``{}``."""
         lines = [f"const float {n} = nd_f_{n}; (void){n};" for n in self.outside]
         lines += [f"const float {n} = {source.format(n)};" for n in self.units.species]
-        known = [*self.known, *self.units.species]
-        for name, text in self.units.terms.items():
-            value = self.translator.text(text, known, f"sub_units.terms['{name}']")
+        for name in self.units.terms:
+            value = self.translator.value(f"sub_units.terms['{name}']")
             lines.append(f"const float {name} = {value};")
-            known.append(name)
-        for i, reaction in enumerate(self.units.reactions):
-            value = self.translator.text(reaction.rate, known, f"sub_units.reactions[{i}]")
+        for i in range(len(self.units.reactions)):
+            value = self.translator.value(f"sub_units.reactions[{i}]")
             lines.append(f"const float nd_a{i} = nd_positive({value});")
         return lines
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model.language import Translator, used
+from ..model.language import used
 from ..model.plasticity import Plasticity, Trace
 from ..model.text import block, indent
+from ..model.texts import named
 from ..plan.arrays import Key, Kind, Owner
 from .kernel import Arguments
+from .translate import CText
 
 _SINCE = {"since_arrival": "nd_b.arrival", "since_spike": "nd_b.spike"}
 
@@ -26,7 +28,7 @@ class RuleText:
 
     def __init__(self, rule: Plasticity, dtype: str, name: str) -> None:
         self.rule, self.name = rule, name
-        self.translator = Translator(type(rule), dtype)
+        self.translator = CText(dtype)
         self.numbers = [*rule.params, *rule.constants]
         self.own = ["weight", *rule.synapse]
         traces = [*rule.pre.values(), *rule.post.values()]
@@ -45,7 +47,7 @@ class RuleText:
         lines += self._after("pre_after", rule.pre, ", real nd_count", " * nd_count")
         lines += self._after("post_after", rule.post, "", "")
         head = "template <class Before> ND_METHOD"
-        on_spike = self._event("on_spike", rule.on_spike)
+        on_spike = self._event("on_spike") if rule.on_spike else []
         lines += block(f"{head} void on_spike(real *nd_s, const Before &nd_b) const", on_spike)
         given = "real *nd_s, const Before &nd_b, real count"
         lines += block(f"{head} real on_arrival({given}) const", self._arrival())
@@ -60,9 +62,10 @@ class RuleText:
             number = arguments.scalar(Key(owner, Kind.PARAMETER, name))
             lines.append(f"{variable}.{name} = {number};")
         known = ["dt_ms", *self.rule.params]
-        for name, text in self.rule.constants.items():
-            value = self.translator.text(text, known, f"constants['{name}']")
-            names = [f"const real {n} = {variable}.{n};" for n in used(known, [text])]
+        for name in self.rule.constants:
+            checked = self.rule.checked(f"constants['{name}']")
+            value = self.translator.value_of(checked)
+            names = [f"const real {n} = {variable}.{n};" for n in named(known, [checked.node])]
             lines += block("", [*names, f"{variable}.{name} = {value};"])
             known.append(name)
         for tau in self.time_constants:
@@ -84,7 +87,7 @@ class RuleText:
         """Return a parameter or constant by its name, or a number as text of the working type."""
         if isinstance(given, str):
             return given
-        return self.translator.text(repr(float(given)), (), "a number")
+        return self.translator.real(given)
 
     def _after(self, name: str, traces: Mapping[str, Trace], more: str, times: str) -> list[str]:
         """Return the method that says what a trace is after an event."""
@@ -100,36 +103,37 @@ class RuleText:
 
     def _arrival(self) -> list[str]:
         sends = ["real nd_sent = 0;", "auto send = [&nd_sent](real nd_v) { nd_sent = nd_v; };"]
-        return [*sends, *self._event("on_arrival", self.rule.on_arrival), "return nd_sent;"]
+        return [*sends, *self._event("on_arrival"), "return nd_sent;"]
 
-    def _event(self, where: str, text: str) -> list[str]:
+    def _event(self, where: str) -> list[str]:
         """Return the body of the text of an event: what it reads, the text, what it writes."""
+        read = used(self.rule.checked(where).node)
         lines = []
         for symbol, step, traces in (
             ("x", "arrival", self.rule.pre),
             ("y", "spike", self.rule.post),
         ):
             for i, (name, trace) in enumerate(traces.items()):
-                if used([name], [text]):
+                if name in read:
                     value = self._decayed(f"nd_b.{symbol}[{i}]", trace, f"nd_b.{step}")
                     lines.append(f"const real {name} = {value};")
         last = "(nd_b.arrival < nd_b.spike ? nd_b.arrival : nd_b.spike)"
         for name, steps in {**_SINCE, "since_event": last}.items():
-            if used([name], [text]):
+            if name in read:
                 never = f"{steps} >= -ND_NEVER ? (real)__builtin_inf()"
                 lines.append(f"const real {name} = {never} : (real){steps} * dt_ms;")
-        return [*lines, *self._changing(where, text)]
+        return [*lines, *self._changing(where)]
 
-    def _changing(self, where: str, text: str) -> list[str]:
+    def _changing(self, where: str) -> list[str]:
         """Return a text between the loads and the stores of what belongs to the synapse."""
-        mine = used(self.own, [text])
+        checked = self.rule.checked(where)
+        mine = named(self.own, [checked.node])
         load = [f"real {n} = nd_s[{self.own.index(n)}];" for n in mine]
         store = [f"nd_s[{self.own.index(n)}] = {n};" for n in mine]
-        said = self.translator.text(text, self.rule.known(where), where)
-        return [*load, *(line.strip() for line in said.splitlines() if line.strip()), *store]
+        return [*load, *self.translator.lines_of(checked), *store]
 
     def _every(self) -> list[str]:
         lines = []
-        for i, (name, text) in enumerate(self.rule.every.items()):
-            lines += block(f"if (nd_which == {i})", self._changing(f"every['{name}']", text))
+        for i, name in enumerate(self.rule.every):
+            lines += block(f"if (nd_which == {i})", self._changing(f"every['{name}']"))
         return lines

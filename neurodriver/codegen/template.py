@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import ModelError, near
-from ..model.language import used
 from ..model.text import block
+from ..model.texts import named
 from ..native.headers import header
 from ..plan.arrays import Kind, activity, depth, width
 from ..plan.unit import KernelSpec
@@ -207,7 +207,7 @@ def _body(component: ComponentText, signature: Signature, strides: bool) -> list
     a, model = component.arguments, component.model
     sums = [plain_text(component, access) for access in model.accesses]
     head = [line for s in sums for line in s.head()]
-    for name in used(model.params, [access.each for access in model.accesses]):
+    for name in named(model.params, component.texts.each(*model.accesses)):
         head.append(f"ND_FIXED(real) nd_p_{name} = {a.pointer(component.spec.parameter(name))};")
     inputs = [a.pointer(component.spec.input_sum(s.access.name), "real") for s in sums]
     given = [f"{pointer} + nd_t" for pointer in inputs]

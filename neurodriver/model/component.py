@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from ..errors import ModelError
 from .declarations import check_declarations
 from .kinds import Kinds, VariableKind, declared, usual_unit
+from .language import draws, parse
 from .linear import Linear
-from .prints import Printing, parted
+from .prints import Print, printing
 from .runtime import (
     Runtime,
     adapter_of,
@@ -22,7 +23,7 @@ from .runtime import (
     runtime_of,
 )
 from .subunits import SubUnits
-from .words import DRAWS
+from .texts import texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +227,10 @@ class NDComponent:
         Whether the class is a base of models, with nothing that it computes.
     runtime : Runtime
         What advances the components: the mathematics, or code of the class.
-    printing : Printing
-        What ``PRINT`` and ``ERROR`` in ``update`` say; ``update`` itself is without them.
+    functions : str
+        Functions that the texts may call: ``real twice(real x) { return 2 * x; }``.
+    printing : tuple of Print
+        What ``PRINT`` and ``ERROR`` in ``update`` say.
 
     Notes
     -----
@@ -253,7 +256,8 @@ class NDComponent:
     backends: ClassVar[tuple[str, ...]] = ()
     needs_code: ClassVar[bool] = False
     runtime: ClassVar[Runtime] = Runtime()
-    printing: ClassVar[Printing] = Printing()
+    functions: ClassVar[str] = ""
+    printing: ClassVar[tuple[Print, ...]] = ()
     _brings: ClassVar[frozenset[str] | None] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -273,8 +277,6 @@ class NDComponent:
             for base in reversed(cls.__mro__):
                 merged.update(base.__dict__.get(name) or {})
             setattr(cls, name, merged)
-        if isinstance(own.get("update"), str):
-            cls.update, cls.printing = parted(cls.update, f"{cls.__name__}.update")
         cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
         cls.updates = Listed(cls.updates)
@@ -297,6 +299,9 @@ class NDComponent:
             check_names(cls)
         else:
             check_declarations(cls)
+        if isinstance(own.get("update"), str):
+            where = f"{cls.__name__}.update"
+            cls.printing = printing(parse(cls.update, where), cls.update, where)
 
     @classmethod
     def _merged(cls, name: str, make: type) -> dict[str, Any]:
@@ -380,8 +385,7 @@ class NDComponent:
         """Whether the mathematics draws random numbers."""
         if cls.sub_units is not None:
             return True
-        text = " ".join([cls.update, *cls.terms.values(), *cls.outputs.values()])
-        return any(f"{name}(" in text.replace(" ", "") for name in DRAWS)
+        return bool(draws(part.tree for part in texts_of(cls).drawing()))
 
 
 add_views(NDComponent)

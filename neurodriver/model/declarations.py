@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import keyword
 import math
-import re
 from typing import Any
 
 from ..errors import ModelError, near
-from .prints import refuse
-from .words import DRAWS, RESERVED
+from .language.words import RESERVED
+from .texts import named, texts_of
 
 
 def check_declarations(cls: Any) -> None:
@@ -21,12 +20,9 @@ def check_declarations(cls: Any) -> None:
     symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
-    drawless = {**cls.constants, **cls.outputs}
-    drawless.update({a.name: a.each for a in cls.accesses})
     if cls.sub_units is not None:
         cls.sub_units.check(f"{where}.sub_units", cls.params)
         symbols += cls.sub_units.symbols()
-        drawless.update(cls.sub_units.texts())
     inner = [name for a in cls.accesses for name in (a.variable, *a.connection)]
     for name in [*symbols, *inner, *[a.receptor for a in cls.accesses if a.receptor]]:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
@@ -36,11 +32,7 @@ def check_declarations(cls: Any) -> None:
     for name in symbols:
         if symbols.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")
-    for name, text in drawless.items():
-        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
-            raise ModelError(f"{where}: '{name}' draws random numbers; only update and terms may")
-    for name, text in {**drawless, **cls.terms}.items():
-        refuse(text, f"{where}, '{name}'")
+    texts_of(cls).parse()
     _check_inputs(cls)
     for name in cls.outputs:
         if name not in cls.updates:
@@ -61,11 +53,9 @@ def check_declarations(cls: Any) -> None:
 
 def _check_inputs(cls: Any) -> None:
     """Raise ModelError where a component's own value could be taken for what arrives."""
-    texts = [*cls.terms.values(), *cls.outputs.values(), *(a.each for a in cls.accesses)]
+    parts = texts_of(cls).parts.values()
     for access in cls.accesses if cls.update and cls.sub_units is None else ():
         symbol = cls.input_symbol(access)
-        if symbol != access.name and symbol not in re.findall(
-            r"\w+", " ".join([cls.update, *texts])
-        ):
+        if symbol != access.name and not named([symbol], parts):
             said = f"what arrives is called '{symbol}', as '{access.name}' is the component's own"
             raise ModelError(f"{cls.__name__}.accesses['{access.name}']: {said}; nothing reads it")

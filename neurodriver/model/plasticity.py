@@ -16,24 +16,34 @@ from __future__ import annotations
 
 import keyword
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from ..errors import Faults, ModelError, UnitError, near
 from ..quantities import magnitude
 from .component import Parameter, State
-from .language import Translator
-from .words import DRAWS, RESERVED
+from .language import (
+    Checked,
+    Symbol,
+    check,
+    parse,
+    parse_expression,
+    raise_faults,
+    tree,
+    used,
+)
+from .language.words import RESERVED
 
 GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
 """Names that the texts of events may read: ms since the events before, and the step in ms."""
 
-CALLS = ("clip", "send")
-"""Functions of the texts beside those of models."""
+CALLS = {"clip": 1}
+PROCEDURES = {"send": 1}
+"""Functions of the texts beside those of models -> numbers that they take."""
 
-_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS)
+_OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +181,46 @@ class Plasticity:
             yield f"every['{name}']", text
 
     @classmethod
-    def known(cls, where: str) -> list[str]:
+    def known(cls, where: str) -> dict[str, Symbol]:
         """Return the names that a text may use."""
-        names = ["weight", "dt_ms", *cls.params, *cls.constants, *cls.synapse]
-        if cls.bounds is not None:
-            names.append("clip")
+        fixed = partial(Symbol, hint="a text writes 'weight' and what 'synapse' declares")
+        found = {"dt_ms": fixed("step in ms", unit="ms")}
+        found.update({n: fixed("parameter") for n in cls.params})
+        constants = list(cls.constants)
+        if where.startswith("constants"):
+            constants = constants[: constants.index(where.split("'")[1])]
+        found.update({n: fixed("constant") for n in constants})
+        if where.startswith("constants"):
+            return found
+        own = ["weight", *cls.synapse]
+        found.update({n: Symbol("number of the synapse", writable=True) for n in own})
         if where in ("on_arrival", "on_spike"):
-            names += [*cls.pre, *cls.post, *GIVEN_TO_EVENTS]
+            found.update({n: fixed("trace") for n in (*cls.pre, *cls.post)})
+            found.update({n: fixed("time in ms") for n in GIVEN_TO_EVENTS})
         if where == "on_arrival":
-            names += ["send", "count"]
-        return names
+            found["count"] = fixed("number of spikes")
+        return found
+
+    @classmethod
+    def checked(cls, where: str) -> Checked:
+        """Return the tree of a text with its types and its faults.
+
+        Raises
+        ------
+        ModelError
+            For a fault of its grammar.
+        """
+        place = f"{cls.__name__}.{where}"
+        if where.startswith("constants"):
+            source = cls.constants[where.split("'")[1]]
+            node: tree.Node = parse_expression(source, place)
+            return check(node, cls.known(where), source, place, draws=False)
+        source = dict(cls.texts())[where]
+        return check(
+            parse(source, place), cls.known(where), source, place, draws=False,
+            calls=CALLS if cls.bounds is not None else None,
+            procedures=PROCEDURES if where == "on_arrival" else None,
+        )  # fmt: skip
 
     def changed(self, **values: float) -> Self:
         """Return the same rule with other numbers."""
@@ -236,21 +276,13 @@ def _check(cls: type[Plasticity]) -> None:
 
 def _check_texts(cls: type[Plasticity]) -> None:
     """Raise ModelError where a text uses what it may not."""
-    where = cls.__name__
-    translator = Translator(cls, "float64")
-    known = ["dt_ms", *cls.params]
-    for name, text in cls.constants.items():
-        translator.text(text, known, f"constants['{name}']")
-        known.append(name)
-    fixed = [*cls.params, *cls.constants, *cls.pre, *cls.post, *GIVEN_TO_EVENTS, "count"]
-    for place, text in cls.texts():
-        if any(f"{draw}(" in text.replace(" ", "") for draw in DRAWS):
-            raise ModelError(f"{where}.{place}: a rule draws no random numbers")
-        translator.text(text, cls.known(place), place)
-        for name in fixed:
-            if re.search(rf"\b{name}\s*([-+*/]?=(?!=)|\+\+|--)", text):
-                advice = "a text writes 'weight' and what 'synapse' declares"
-                raise ModelError(f"{where}.{place}: '{name}' cannot be written; {advice}")
-    if not re.search(r"\bsend\s*\(", cls.on_arrival):
+    faults: list[str] = []
+    for where in (*(f"constants['{name}']" for name in cls.constants), *dict(cls.texts())):
+        try:
+            faults += cls.checked(where).faults
+        except ModelError as error:
+            faults.append(str(error))
+    raise_faults(faults)
+    if "send" not in used(cls.checked("on_arrival").node):
         advice = "it says what the spike carries, for example send(weight)"
-        raise ModelError(f"{where}.on_arrival: there is no send(...); {advice}")
+        raise ModelError(f"{cls.__name__}.on_arrival: there is no send(...); {advice}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from .component import NDComponent
+from .language import parse, parse_expression, renamed_text
 
 Names = tuple[tuple[str, str], ...]
 
@@ -43,7 +43,9 @@ def _renamed(model: type[NDComponent], accesses: Names, updates: Names) -> type[
     made = []
     for access in model.accesses:
         variable = read.get(access.name, access.variable)
-        each = _said(access.each, {**words, access.variable: variable})
+        each = access.each and renamed_text(
+            parse_expression(access.each), {**words, access.variable: variable}
+        )
         made.append(replace(access, variable=variable, each=each))
         kinds[variable] = model.kind_of(access.variable)
     own = {
@@ -53,10 +55,6 @@ def _renamed(model: type[NDComponent], accesses: Names, updates: Names) -> type[
         "updates": {written.get(v, v): model.units[v] for v in model.updates},
         "kinds": kinds,
         "converts": model.converts,
-        "update": _said(model.update, words),
+        "update": renamed_text(parse(model.update), words),
     }
     return type(model.__name__, (model,), own)
-
-
-def _said(text: str, words: Mapping[str, str]) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda word: words.get(word[0], word[0]), text)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .component import NDComponent
-from .formula import Action, Column, Formula, Names, NotReadError, Value
+from .language import tree
+from .language.evaluate import Column, Columns, Evaluator, NotReadError
+from .texts import texts_of
 
 _LEAST = -1.0 - 1e-6
 """An eigenvalue below this makes a deviation grow."""
@@ -65,37 +65,13 @@ def overshoot(
     dt : float
         Step in seconds.
     """
-    key: Any = model  # classes can be hashed
-    parts = _parts(key)
-    if parts is None or not states:
+    if model.runtime.opaque or model.sub_units is not None or not states:
         return None
     try:
         with np.errstate(all="ignore"):
-            return _SubStep(model, parts, params, states).overshoot(dt)
+            return _SubStep(model, params, states).overshoot(dt)
     except (NotReadError, KeyError, TypeError, ValueError, np.linalg.LinAlgError):
         return None  # a text beyond this module
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """The texts of a model as functions."""
-
-    constants: dict[str, Value]
-    terms: dict[str, Value]
-    update: Action
-
-
-@cache
-def _parts(model: type[NDComponent]) -> _Parts | None:
-    """Return the texts of a model as functions; None where they cannot be read."""
-    if model.runtime.opaque or model.sub_units is not None or not model.states:
-        return None
-    try:
-        constants = {name: Formula(text).expression() for name, text in model.constants.items()}
-        terms = {name: Formula(text).expression() for name, text in model.terms.items()}
-        return _Parts(constants, terms, Formula(model.update).statements())
-    except NotReadError:
-        return None
 
 
 class _SubStep:
@@ -104,11 +80,11 @@ class _SubStep:
     def __init__(
         self,
         model: type[NDComponent],
-        parts: _Parts,
         params: Mapping[str, Column],
         states: Mapping[str, Column],
     ) -> None:
-        self.model, self.parts = model, parts
+        self.model, self.texts = model, texts_of(model)
+        self.evaluator = Evaluator(self.texts.functions)
         self.params = {name: np.asarray(values, dtype=float) for name, values in params.items()}
         self.point = np.stack([np.asarray(states[name], dtype=float) for name in model.states])
         self.count = self.point.shape[1]
@@ -116,22 +92,29 @@ class _SubStep:
     def after(self, point: Column, dt: float, params: Mapping[str, Column]) -> Column:
         """Return the states after a sub-step, (states, n)."""
         substeps = self.model.substeps(dt)
-        names: Names = {name: np.asarray(values) for name, values in params.items()}
+        names: Columns = {name: np.asarray(values) for name, values in params.items()}
         names["dt_ms"] = np.full(self.count, dt * 1000.0 / substeps)
         names["substep"], names["substeps"] = np.zeros(self.count), np.full(self.count, substeps)
-        for name, value in self.parts.constants.items():
-            names[name] = value(names)
+        for name in self.model.constants:
+            self._value(f"constants['{name}']", name, names)
         for access in self.model.accesses:
             names[self.model.input_symbol(access)] = np.zeros(self.count)
         names.update(zip(self.model.states, point, strict=True))
         for name in self.model.updates:
             if name not in self.model.states:
                 names[name] = np.zeros(self.count)
-        for name, value in self.parts.terms.items():
-            names[name] = value(names)
-        self.parts.update(names, np.ones(self.count, dtype=bool))
+        for name in self.model.terms:
+            self._value(f"terms['{name}']", name, names)
+        body = self.texts["update"].tree
+        assert isinstance(body, tree.Body)
+        self.evaluator.run(body, names, np.ones(self.count, dtype=bool))
         rows = [np.broadcast_to(names[name], (self.count,)) for name in self.model.states]
         return np.stack(rows).astype(float)
+
+    def _value(self, part: str, name: str, names: Columns) -> None:
+        node = self.texts[part].tree
+        assert isinstance(node, tree.Expression)
+        names[name] = self.evaluator.value(node, names)
 
     def matrices(self, dt: float, params: Mapping[str, Column] | None = None) -> Column:
         """Return the matrix of a sub-step of each component, (n, states, states)."""

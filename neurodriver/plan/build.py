@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Group
 from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
-from ..model.language import used
+from ..model.language import tree
+from ..model.texts import named, texts_of
 from ..native.buffers import LANES, padded
 from .access import AccessPlanner
 from .arrays import (
@@ -297,9 +298,11 @@ class ProgramBuilder:
             else:
                 value = self._stored(number, column, capacity)
             rows.append(row(key, value, Role.SETTABLE, real, rule.unit))
-        for name, text in model.constants.items():
+        texts = texts_of(model)
+        for name in model.constants:
             key = Key(owner, Kind.CONSTANT, name)
-            if uniform.issuperset(used([*fixed, *model.constants], [text])):
+            needs = named([*fixed, *model.constants], [texts[f"constants['{name}']"]])
+            if uniform.issuperset(needs):
                 uniform.add(name)
                 rows.append(row(key, 0.0, Role.DERIVED, real))
             else:
@@ -309,9 +312,8 @@ class ProgramBuilder:
 
 def _work(spec: KernelSpec, count: int) -> NDArray[np.float64]:
     """Estimate the work of each slice, in units of one stored connection."""
-    model = spec.model
-    text = " ".join([model.update, *model.terms.values(), *model.outputs.values()])
-    calls = sum(text.count(f"{name}(") for name in _CALLS)
+    nodes = (node for part in texts_of(spec.model).step() for node in part.tree.walk())
+    calls = sum(isinstance(node, tree.Call) and node.name in _CALLS for node in nodes)
     own = spec.substeps * (1.0 + 3.0 * calls)
     slices = -(-count // LANES)
     return sum((g.cost for g in spec.gathers.values()), np.full(slices, own * LANES))

@@ -81,7 +81,7 @@ def records(prints: int) -> int:
 def prints_of_step(circuit: Circuit, dt: float) -> int:
     """Return how many records a step may write, where no statement is in a loop."""
     return sum(
-        group.count * len(group.model.printing.prints) * group.model.substeps(dt)
+        group.count * len(group.model.printing) * group.model.substeps(dt)
         for group in circuit.groups
         if not group.is_port
     )

@@ -84,6 +84,6 @@ class Printed:
         """Return uid, step and text of a record."""
         circuit, number = self._program.circuit, int(record[1])
         group = circuit.groups[int(np.searchsorted(circuit.starts, number, side="right")) - 1]
-        statement: Print = group.model.printing.prints[int(record[3])]
+        statement: Print = group.model.printing[int(record[3])]
         text = statement.text(record[4:].view(np.float64).tolist())
         return f"{circuit.uids[number]}, step {int(record[0]) + 1}: {text}"

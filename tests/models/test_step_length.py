@@ -12,7 +12,8 @@ from support import node
 from neurodriver import LPU, Circuit, NDComponent, Parameter, State
 from neurodriver.__main__ import main
 from neurodriver.errors import CircuitWarning
-from neurodriver.model.formula import Formula, NotReadError
+from neurodriver.model.language import parse, parse_expression
+from neurodriver.model.language.evaluate import Evaluator, NotReadError
 from neurodriver.model.library import shipped
 from neurodriver.plan.compile import compile_circuit
 
@@ -117,7 +118,7 @@ def test_growth_of_the_equation_itself_is_no_fault():
 
 def value(text, **names):
     given = {name: np.asarray(one, dtype=float) for name, one in names.items()}
-    return Formula(text).expression()(given).tolist()
+    return Evaluator().value(parse_expression(text), given).tolist()
 
 
 def test_expressions():
@@ -136,15 +137,15 @@ def test_statements_keep_to_the_components_for_which_conditions_hold():
         for (int i = 0; i < 3; ++i) y += x;
     """
     names = {"x": np.array([3.0, -1.0, 0.5])}
-    Formula(text).statements()(names, np.ones(3, dtype=bool))
+    Evaluator().run(parse(text), names, np.ones(3, dtype=bool))
     assert names["x"].tolist() == [2, 0, 1]
     assert names["y"].tolist() == [11, 0, 3]
 
 
 def test_other_statements_are_refused():
-    for text in ("switch (x) { }", "x = sinc(x);", "do { } while (x);"):
+    for text in ("while (true) x = sinc(x);", "real a[2]; x = a[0];", "while (true) { }"):
         with pytest.raises(NotReadError):
-            Formula(text).statements()
+            Evaluator().run(parse(text), {"x": np.ones(3)}, np.ones(3, dtype=bool))
 
 
 def test_strict_commands_refuse_the_step(tmp_path, capsys):

@@ -319,8 +319,8 @@ GOOD: dict[str, Any] = {
         ({"reactions": [("1", {"m": 1})]}, "sub_units.reactions[0]: no species 'm'"),
         ({"reactions": [("1", {"n": 0.5})]}, "changes are whole numbers, got 0.5 for 'n'"),
         ({"totals": {"N": "m"}}, "sub_units.totals['N']: no species 'm'"),
-        ({"reactions": [("uniform()", {"n": 1})]}, "'sub_units.reactions[0]' draws random numbers"),
-        ({"terms": {"x": "normal()"}}, "'sub_units.terms['x']' draws random numbers"),
+        ({"reactions": [("uniform()", {"n": 1})]}, "reactions[0], line 1, column 1: uniform()"),
+        ({"terms": {"x": "normal()"}}, "normal() draws a random number; only update"),
     ],
 )  # fmt: skip
 def test_contradictions(change: dict[str, Any], message: str) -> None:
@@ -337,9 +337,17 @@ def test_contradictions(change: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "update", "message"),
     [
-        ({"reactions": [("k", {"n": 1})]}, "V = N;", "sub_units.reactions[0]: unknown name 'k'"),
-        ({"terms": {"x": "N"}}, "V = N;", "sub_units.terms['x']: unknown name 'N'"),
-        ({}, "V = n;", "Broken.update: unknown name 'n'"),
+        (
+            {"reactions": [("k", {"n": 1})]},
+            "V = N;",
+            "reactions[0], line 1, column 1: unknown name 'k'",
+        ),
+        (
+            {"terms": {"x": "N"}},
+            "V = N;",
+            "terms['x'], line 1, column 1: unknown name 'N'",
+        ),
+        ({}, "V = n;", "Broken.update, line 1, column 5: unknown name 'n'"),
     ],
 )
 def test_unknown_names(change: dict[str, Any], update: str, message: str) -> None:

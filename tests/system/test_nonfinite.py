@@ -40,7 +40,7 @@ class Exponential(NDComponent):
     accesses = ("I",)
     updates = ("V",)
     states = {"V": State("mV")}
-    update = "V = V + I; real large = exp(V); V = V > 2000 ? large : V;"
+    update = "V = V + I; real large = exp(1 * V); V = V > 2000 ? large : V;"
 
 
 class Twice(NDComponent):

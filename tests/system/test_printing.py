@@ -184,7 +184,7 @@ def test_mistakes_are_told_with_class_and_place(text, said):
     with pytest.raises(ModelError) as caught:
         type("Wrong", (Silent,), {"update": f"V = V + 1;\n  {text}"})
     assert said in str(caught.value)
-    assert str(caught.value).startswith("Wrong.update, line 2, column 3: ")
+    assert str(caught.value).startswith("Wrong.update, line 2, column ")
 
 
 def test_unknown_names_are_refused_under_debug():

@@ -28,7 +28,7 @@ from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
 from neurodriver.codegen.source import source
-from neurodriver.model.words import FUNCTIONS
+from neurodriver.model.language.words import FUNCTIONS
 from neurodriver.native.compiler import find_compiler
 from neurodriver.plan.arrays import Kind
 from neurodriver.plan.compile import compile_circuit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.component import Access
-from ...model.language import used
 from ...model.text import block
+from ...model.texts import named
 from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
 from ..component import ComponentText
@@ -30,6 +30,7 @@ class SumText:
         self.gather: Gather = component.spec.gathers[access.name]
         self.symbol = component.inputs.get(access.name, "")
         self.varied = [n for n in access.connection if n in self.gather.arrays]
+        self.asked = component.texts.each(access)
         self.silent = False  # set while the text for a silent row is written
 
     @property
@@ -188,17 +189,11 @@ class SumText:
 
     def each(self) -> str:
         """Return what one connection adds."""
-        component = self.component
         if self.gather.integer:
             return f"(nd_sum_t)weight * (nd_sum_t)nd_spikes({self.access.variable})"
-        earlier = []
-        for a in component.model.accesses:
-            if a.name == self.access.name:
-                break
-            earlier.append(component.inputs[a.name])
-        known = [self.access.variable, *self.access.connection, *earlier, *component.model.params]
-        text = self.access.each or self.access.variable
-        value = component.translator.text(text, known, f"accesses['{self.access.name}']")
+        value = self.access.variable
+        for part in self.asked:
+            value = self.component.translator.value(part.name)
         return f"(nd_sum_t)({value})" if self.access.accumulate == "double" else f"({value})"
 
     def add(self, value: str, place: str, live: str) -> list[str]:
@@ -265,11 +260,11 @@ class SumText:
         component = self.component
         lines = []
         for other in earlier:
-            if used([other.symbol], [self.access.each]):
+            if named([other.symbol], self.asked):
                 where = other.direct("(nd_t + nd_s + nd_l)", "nd_s + nd_l")
                 lines.append(f"const real {other.symbol} = {where};")
         varied = [n for n in component.model.params if n not in component.spec.uniform]
-        for n in used(varied, [self.access.each]):
+        for n in named(varied, self.asked):
             lines.append(f"const real {n} = nd_p_{n}[nd_t + nd_s + nd_l];")
         return lines
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...model.language import Draw, used
 from ...model.text import block
 from ...native.buffers import LANES, padded
 from ...plan.arrays import Kind, zeros
 from ..component import ComponentText
+from ..translate import Draw
 from .sums import SumText
 
 _LOOP = "for (int nd_i = 0; nd_i < nd_m; ++nd_i)"
@@ -85,7 +85,7 @@ class TileDraws:
         given = [
             f"const real {s.symbol} = {s.direct(f'({at})', 'nd_i')};"
             for s in self.sums
-            if used([s.symbol], [draw.mean])
+            if s.symbol in draw.names
         ]
         store = f"nd_mean{draw.stream}[nd_i] = {draw.mean};"
         return ["ND_SIMD", *block(_LOOP, [*self.component.numbers_of(at), *given, store])]

@@ -7,8 +7,8 @@ mean does not change what its words are compared with.
 
 from __future__ import annotations
 
-from ...model.language import Draw
 from ..component import ComponentText
+from ..translate import Draw
 
 KEEPS = "nd_draws_kept"
 """Whether a thread has registers for what is kept, as text."""

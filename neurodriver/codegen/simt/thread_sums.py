@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.language import used
 from ...model.text import block
+from ...model.texts import named
 from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather, outside
 from ..component import ComponentText
@@ -262,14 +262,14 @@ class ThreadSum:
 
     def before(self) -> list[str]:
         """Name earlier sums, and parameters, where ``each`` asks for them."""
-        asked = [self.s.access.each]
+        asked = self.s.asked
         lines = [
             f"const real {s.symbol} = nd_x_{s.access.name}[nd_i];"
             for s in self.earlier
-            if s.symbol and used([s.symbol], asked)
+            if s.symbol and named([s.symbol], asked)
         ]
         varied = [n for n in self.component.model.params if n in self.varied]
-        return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in used(varied, asked)]
+        return lines + [f"const real {n} = nd_v_{n}[nd_i];" for n in named(varied, asked)]
 
     def data(self, column: str) -> list[str]:
         """Declare the data of a connection; ``column`` is a format string for their names."""

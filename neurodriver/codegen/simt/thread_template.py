@@ -11,8 +11,8 @@ import re
 from dataclasses import replace
 
 from ...errors import ModelError
-from ...model.language import used
 from ...model.text import block
+from ...model.texts import named, texts_of
 from ...native.headers import header
 from ...plan.arrays import activity, depth
 from ...plan.unit import KernelSpec
@@ -118,7 +118,7 @@ class TemplateText(ThreadText):
     def __init__(self, spec: KernelSpec, signature: Signature) -> None:
         super().__init__(spec)
         self.signature = signature
-        self.varied = used(self.model.params, [access.each for access in self.model.accesses])
+        self.varied = named(self.model.params, texts_of(self.model).each(*self.model.accesses))
 
     def grid(self) -> list[str]:
         """Return the function that returns the number of components."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from ...codegen.translate import Translator
 from ...errors import ModelError
-from ...model.language import Translator, texts_of, used
 from ...model.text import block, indent
+from ...model.texts import named, texts_of
 
 if TYPE_CHECKING:
     from ...model.component import NDComponent
-
-_FUNCTION = re.compile(r"\bnd_([a-z][a-z0-9]*)\(")
 
 
 def template_of(model: type[NDComponent]) -> str:
@@ -32,7 +30,7 @@ def template_of(model: type[NDComponent]) -> str:
         raise ModelError(
             f"{name}: no template can say what it does (random numbers, or numbers of connections)"
         )
-    if not any(texts_of(model).values()):
+    if not any(part.source for part in texts_of(model).step()):
         raise ModelError(f"{name}: no mathematics is declared; override get_update_template")
     names: list[str] = list(model.internals)  # type: ignore[attr-defined]
     takes = [f"%(input_{a.name})s *nd_input_{a.name}" for a in model.accesses]
@@ -55,36 +53,38 @@ def place_of(model: type[NDComponent], state: str) -> str:
     return f"nd_param_{state}" if state in model.params else f"nd_internal_{state}"
 
 
+class _Template(Translator):
+    """Writes CUDA text, where a placeholder stands for the suffix of single precision."""
+
+    def __init__(self, model: type[NDComponent], dtype: str) -> None:
+        super().__init__(model, dtype)
+        self.suffix = "%(fletter)s"
+
+    def elementary(self, name: str) -> str:
+        """Return the name of an elementary function."""
+        return f"{name}%(fletter)s"
+
+
 def _one(model: type[NDComponent]) -> list[str]:
     """Return the loads, the sub-steps and the stores of one component."""
-    translator = Translator(model, "float64")
-    translator.suffix = "%(fletter)s"
+    translator = _Template(model, "float64")
+    texts = texts_of(model)
     fixed = model.fixed_params()
-    known = [*fixed, *model.constants, *model.states, *model.updates]
-    known += [model.input_symbol(a) for a in model.accesses]
-    texts = [*texts_of(model).values(), *model.constants.values()]
-
-    def said(text: str, where: str) -> str:
-        return _FUNCTION.sub(r"\1%(fletter)s(", translator.text(text, known, where))
-
-    lines = [f"const real {p} = nd_param_{p}[nd_i];" for p in used(fixed, texts)]
+    lines = [*translator.functions()]
+    lines += [f"const real {p} = nd_param_{p}[nd_i];" for p in named(fixed, texts.parts.values())]
     lines += [
         f"const real {model.input_symbol(a)} = nd_input_{a.name}[nd_i];" for a in model.accesses
     ]
     lines += [f"real {s} = {place_of(model, s)}[nd_i];" for s in model.states]
-    lines += [
-        f"const real {n} = {said(t, f'constants[{n!r}]')};" for n, t in model.constants.items()
-    ]
+    lines += [f"const real {n} = {translator.value(f'constants[{n!r}]')};" for n in model.constants]
     flags = [v for v in model.updates if v not in model.states]
     lines += [f"real {v} = 0;" for v in flags]
     inner = []
-    for name, text in model.terms.items():
-        inner.append(f"const real {name} = {said(text, f'terms[{name!r}]')};")
-        known.append(name)
-    update = said(model.update, "update")
-    inner += [line.strip() for line in update.splitlines() if line.strip()]
+    for name in model.terms:
+        inner.append(f"const real {name} = {translator.value(f'terms[{name!r}]')};")
+    inner += translator.lines()
     lines += ["const int substeps = steps; (void)substeps;"]
     lines += block("for (int substep = 0; substep < steps; ++substep)", inner)
-    lines += [f"{v} = {said(t, f'outputs[{v!r}]')};" for v, t in model.outputs.items()]
+    lines += [f"{v} = {translator.value(f'outputs[{v!r}]')};" for v in model.outputs]
     lines += [f"{place_of(model, s)}[nd_i] = {s};" for s in model.states]
     return lines + [f"nd_update_{v}[nd_i] = {v};" for v in model.updates]

@@ -8,6 +8,12 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions that the mathematics of a model may call."""
 
+ARGUMENTS = {"pow": 2, "fmin": 2, "fmax": 2, "fma": 3}
+"""Functions of more than one argument -> how many."""
+
+TYPES = ("real", "int", "bool")
+"""Types of variables."""
+
 DRAWS = ("uniform", "normal", "poisson")
 """Random draws: ``uniform()`` in (0, 1), ``normal()`` and ``poisson(mean)``, a whole number; one
 stream for each place in the text."""

@@ -1,0 +1,288 @@
+"""Trees of a model's texts -> C: numbers get the working type, functions a prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..model.language import Checked, Printer, tree, used
+from ..model.language.expressions import BINDING
+from ..model.language.names import draws, prints
+from ..model.language.words import DRAWS, FUNCTIONS
+from ..model.text import block
+from ..model.texts import texts_of
+
+if TYPE_CHECKING:
+    from ..model.component import NDComponent
+
+_BITS = ("%", "<<", ">>", "&", "|", "^")
+_COMPARED = ("==", "!=", "<", ">", "<=", ">=")
+
+
+class Draw(NamedTuple):
+    """A random draw in a text: ``uniform``, ``normal`` or ``poisson``.
+
+    ``mean`` is the translated mean of a Poisson number that may be drawn before the text runs, and
+    ``names`` are those that it reads.
+    """
+
+    kind: str
+    stream: int
+    mean: str = ""
+    names: frozenset[str] = frozenset()
+
+
+class CText(Printer):
+    """Writes checked trees as C, whatever they belong to.
+
+    Parameters
+    ----------
+    dtype : str
+        ``float64`` or ``float32``.
+    functions : sequence of Function
+        Functions of the texts' own.
+    prefix : str
+        What stands before their names.
+    """
+
+    def __init__(
+        self, dtype: str, functions: Sequence[tree.Function] = (), prefix: str = ""
+    ) -> None:
+        self.suffix = "f" if dtype == "float32" else ""
+        self.division = "/"
+        self.own, self.prefix = {f.name: f for f in functions}, prefix
+        self.checked = Checked(tree.Body(()))
+        self.whole: set[int] = set()
+
+    def begin(self, checked: Checked) -> None:
+        """Take up a tree: parts of it are translated from now on."""
+        self.checked = checked
+        self.whole = WholeNumbers(checked, self.own).found
+
+    def value_of(self, checked: Checked) -> str:
+        """Return the translation of an expression."""
+        self.begin(checked)
+        assert isinstance(checked.node, tree.Expression)
+        return self.expression(checked.node)
+
+    def lines_of(self, checked: Checked) -> list[str]:
+        """Return the translation of statements."""
+        self.begin(checked)
+        assert isinstance(checked.node, tree.Body)
+        return self.statements(checked.node)
+
+    def real(self, value: float) -> str:
+        """Return a number as text of the working type."""
+        return repr(float(value)) + self.suffix
+
+    def number(self, node: tree.Number) -> str:
+        """Return a number of the working type, or an int beside integers."""
+        if id(node) in self.whole:
+            return node.text
+        return (node.text + ".0" if node.whole else node.text) + self.suffix
+
+    def operator(self, node: tree.Binary) -> str:
+        """Return what stands between two values."""
+        return self.division if node.sign == "/" else node.sign
+
+    def binary(self, node: tree.Binary) -> str:
+        """Return an operator; a division of integers is one of real numbers."""
+        text = super().binary(node)
+        kinds = [self.checked.type_of(one) for one in (node.left, node.right)]
+        if node.sign == "/" and not {"real", "whole"} & set(kinds):
+            left = self.expression(tree.Cast("real", node.left))
+            return f"{left} {self.operator(node)} {self.expression(node.right, BINDING['/'] + 1)}"
+        return text
+
+    def call(self, node: tree.Call) -> str:
+        """Return a call of a function."""
+        if node.name in self.own:
+            return f"{self.prefix}{node.name}({self._all(node.arguments)})"
+        name = self.elementary(node.name) if node.name in FUNCTIONS else node.name
+        return f"{name}({self._reals(node)})"
+
+    def elementary(self, name: str) -> str:
+        """Return the name of an elementary function."""
+        return f"nd_{name}"
+
+    def _reals(self, node: tree.Call) -> str:
+        given = []
+        for one in node.arguments:
+            cast = self.checked.type_of(one) in ("int", "bool")
+            given.append(self.expression(tree.Cast("real", one) if cast else one))
+        return ", ".join(given)
+
+    def declaration(self, node: tree.Declaration) -> str:
+        """Return a declaration; what has no value begins with 0."""
+        if node.size is not None:
+            values = [f"({node.type})({self.expression(v)})" for v in node.values] or ["0"]
+            const = "const " * node.const
+            return f"{const}{node.type} {node.name}[{node.size}] = {{{', '.join(values)}}}"
+        text = super().declaration(node)
+        return text if node.value is not None else f"{text} = 0"
+
+
+class Translator(CText):
+    """Translates the texts of one model.
+
+    Parameters
+    ----------
+    model : NDComponent subclass
+        Its texts are checked here.
+    dtype : str
+        ``float64`` or ``float32``.
+
+    Raises
+    ------
+    ModelError
+        With all faults of the texts.
+
+    Notes
+    -----
+    Every number is of the working type, so ``1 / 2`` is 0.5; beside integers it is an int. Each
+    random draw in the text has a stream of its own, counted over all texts in order. It is a call
+    that returns the number; where ``declared_before`` is set, numbers are drawn for a tile at once
+    (``tile_draws.h``), and ``drawn`` says which. Then a mean of a Poisson number may be made of
+    these names alone; of another mean only the random word is drawn first. ``division`` is what
+    stands between the numbers that are divided. ``printing`` writes a PRINT by its number; without
+    it they are left out.
+    """
+
+    def __init__(self, model: type[NDComponent], dtype: str) -> None:
+        self.texts = texts_of(model)
+        self.texts.check()
+        super().__init__(dtype, self.texts.functions, f"nd_f_{model.__name__}_")
+        self.declared_before: frozenset[str] | None = None
+        self.printing: Callable[[int, list[str]], str] | None = None
+        self.prints = {id(one): i for i, one in enumerate(prints(self.texts["update"].tree))}
+        calls = draws(part.tree for part in self.texts.drawing())
+        self.streams = {id(call): stream for stream, call in enumerate(calls)}
+        self.drawn: list[Draw] = []
+
+    def restart(self) -> None:
+        """Forget what was drawn: the same is drawn in every variant of a text."""
+        self.drawn = []
+
+    def value(self, part: str) -> str:
+        """Return the translation of a part that is an expression."""
+        return self.value_of(self.texts[part].checked)
+
+    def lines(self, part: str = "update") -> list[str]:
+        """Return the translation of a part that is statements."""
+        return self.lines_of(self.texts[part].checked)
+
+    def functions(self) -> list[str]:
+        """Return the functions of the model that its texts call, as lambdas."""
+        lines: list[str] = []
+        called = used(*(part.tree for part in self.texts.parts.values()), *self.own.values())
+        for one in self.texts.functions:
+            if one.name in called:
+                self.begin(self.texts.function(one.name))
+                given = ", ".join(f"{p.type} {p.name}" for p in one.parameters)
+                name = f"{self.prefix}{one.name}"
+                head = f"const auto {name} = [&]({given}) -> {one.type}"
+                lines += [*block(head, self.statements(one.body)), f"; (void){name};"]
+        return lines
+
+    def call(self, node: tree.Call) -> str:
+        """Return a call of a function, or of a draw."""
+        return self._draw(node) if node.name in DRAWS else super().call(node)
+
+    def printed(self, node: tree.PrintCall) -> list[str]:
+        """Return a PRINT where it is wanted."""
+        if self.printing is None:
+            return []
+        values = [self.expression(value) for value in node.values]
+        return [f"{self.printing(self.prints[id(node)], values)};"]
+
+    def _draw(self, node: tree.Call) -> str:
+        """Return the number of a draw."""
+        kind, n = node.name, self.streams[id(node)]
+        mean = self._all(node.arguments)
+        if self.declared_before is None:
+            given = f"(real)({mean})" if kind == "poisson" else "(real)0"
+            return f"nd_{kind}(nd_key, nd_seed, nd_k, (int)substep, {n}, {given})"
+        if kind == "poisson":
+            names = used(*node.arguments) - set(FUNCTIONS)
+            if self.declared_before.issuperset(names):
+                self.drawn.append(Draw(kind, n, mean, frozenset(names)))
+                return f"nd_n{n}[nd_i]"
+            self.drawn.append(Draw(kind, n))
+            return f"((real)nd_poisson_of(nd_w{n}[nd_i], (double)({mean})))"
+        self.drawn.append(Draw(kind, n))
+        if kind == "normal":
+            return f"((real)nd_z{n}[nd_i])"
+        return f"nd_unit_of(nd_w{n}[nd_i], nd_v{n}[nd_i], (real)0)"
+
+
+class WholeNumbers:
+    """Finds the numbers of a tree that stand beside integers, and so are integers.
+
+    Parameters
+    ----------
+    checked : Checked
+    functions : mapping of str to Function
+
+    Attributes
+    ----------
+    found : set of int
+        ``id`` of these numbers.
+    """
+
+    def __init__(self, checked: Checked, functions: dict[str, tree.Function]) -> None:
+        self.checked, self.functions = checked, functions
+        self.found: set[int] = set()
+        self._type = "real"
+        node = checked.node
+        if isinstance(node, tree.Function):
+            self._type, node = node.type, node.body
+        self._visit(node, False)
+
+    def _is_whole(self, node: tree.Expression) -> bool:
+        return self.checked.type_of(node) != "real"
+
+    def _visit(self, node: tree.Node, whole: bool) -> None:
+        """Look at a node; ``whole`` says whether an int is wanted of it."""
+        if isinstance(node, tree.Number):
+            if whole and node.whole:
+                self.found.add(id(node))
+        elif isinstance(node, tree.Expression):
+            self._expression(node, whole)
+        elif isinstance(node, tree.Declaration):
+            for one in (*([] if node.value is None else [node.value]), *node.values):
+                self._visit(one, node.type != "real" and self._is_whole(one))
+        elif isinstance(node, tree.Assignment):
+            self._visit(node.target, False)
+            target = self.checked.type_of(node.target) != "real" and node.sign != "/="
+            self._visit(node.value, target and self._is_whole(node.value))
+        elif isinstance(node, tree.Return):
+            self._visit(node.value, self._type != "real" and self._is_whole(node.value))
+        else:
+            for part in node.parts():
+                self._visit(part, False)
+
+    def _expression(self, node: tree.Expression, whole: bool) -> None:
+        kind = self.checked.type_of(node)
+        wanted = kind == "int" or (kind == "whole" and whole)
+        if isinstance(node, tree.Element):
+            self._visit(node.index, True)
+        elif isinstance(node, tree.Call):
+            own = self.functions.get(node.name)
+            types = [p.type for p in own.parameters] if own else ["real"] * len(node.arguments)
+            for one, given in zip(node.arguments, types, strict=True):
+                self._visit(one, given != "real" and self._is_whole(one))
+        elif isinstance(node, tree.Cast):
+            self._visit(node.value, node.type != "real" and self._is_whole(node.value))
+        elif isinstance(node, tree.Unary):
+            self._visit(node.value, node.sign == "~" or (node.sign != "!" and wanted))
+        elif isinstance(node, tree.Ternary):
+            self._visit(node.condition, False)
+            self._visit(node.yes, wanted)
+            self._visit(node.no, wanted)
+        elif isinstance(node, tree.Binary):
+            if node.sign in _COMPARED:
+                kinds = {self.checked.type_of(one) for one in (node.left, node.right)}
+                wanted = "real" not in kinds and kinds != {"whole"}
+            wanted = wanted if node.sign not in ("/", "&&", "||") else False
+            for one in (node.left, node.right):
+                self._visit(one, node.sign in _BITS or wanted)

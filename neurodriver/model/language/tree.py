@@ -1,0 +1,215 @@
+"""The tree of a text: expressions and statements, each with its place in the text.
+
+Two trees are equal where they say the same thing; places do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+
+@dataclass(frozen=True)
+class Node:
+    """Part of a tree; ``at`` is where it stands in the text, from 0."""
+
+    at: int = field(default=0, compare=False, kw_only=True)
+
+    def parts(self) -> Iterator[Node]:
+        """Yield the nodes directly below."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, tuple):
+                yield from (v for v in value if isinstance(v, Node))
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below, in the order of the text."""
+        yield self
+        for part in self.parts():
+            yield from part.walk()
+
+
+class Expression(Node):
+    """What has a value."""
+
+
+class Statement(Node):
+    """What does something."""
+
+
+@dataclass(frozen=True)
+class Number(Expression):
+    """A number, as it is written; ``whole`` where it has neither point nor exponent."""
+
+    text: str
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is written as an integer."""
+        return self.text.isdigit()
+
+
+@dataclass(frozen=True)
+class Name(Expression):
+    """The value of a name, ``true`` and ``false`` included."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Element(Expression):
+    """``array[index]``."""
+
+    name: str
+    index: Expression
+
+
+@dataclass(frozen=True)
+class Call(Expression):
+    """``function(arguments)``."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Unary(Expression):
+    """``-x``, ``+x``, ``!x`` or ``~x``."""
+
+    sign: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Cast(Expression):
+    """``(int)x``."""
+
+    type: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Binary(Expression):
+    """``left sign right``."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Ternary(Expression):
+    """``condition ? yes : no``."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+
+@dataclass(frozen=True)
+class Body(Statement):
+    """Statements one after the other: a whole text, or what stands in braces."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Declaration(Statement):
+    """``real x = value;``, or ``real x[size] = {values};``.
+
+    ``size`` is None for a single number, ``value`` where it is not given.
+    """
+
+    type: str
+    name: str
+    value: Expression | None = None
+    size: int | None = None
+    values: tuple[Expression, ...] = ()
+    const: bool = False
+
+
+@dataclass(frozen=True)
+class Assignment(Statement):
+    """``target sign value;`` with ``=``, ``+=`` and so on."""
+
+    target: Name | Element
+    sign: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Increment(Statement):
+    """``++target`` or ``--target``."""
+
+    target: Name | Element
+    sign: str
+
+
+@dataclass(frozen=True)
+class If(Statement):
+    """``if (condition) then else other``."""
+
+    condition: Expression
+    then: Body
+    other: Body | None = None
+
+
+@dataclass(frozen=True)
+class While(Statement):
+    """``while (condition) body``; with ``late``, ``do body while (condition);``."""
+
+    condition: Expression
+    body: Body
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class For(Statement):
+    """``for (begin; condition; after) body``."""
+
+    begin: tuple[Statement, ...]
+    condition: Expression | None
+    after: tuple[Statement, ...]
+    body: Body
+
+
+@dataclass(frozen=True)
+class Jump(Statement):
+    """``break;`` or ``continue;``."""
+
+    word: str
+
+
+@dataclass(frozen=True)
+class Return(Statement):
+    """``return value;``, in a function."""
+
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Bare(Statement):
+    """An expression whose value nothing takes; it is a fault that the check reports."""
+
+    value: Expression
+
+
+@dataclass(frozen=True)
+class PrintCall(Statement):
+    """``PRINT("format", values);``, or ``ERROR``; ``format`` is as it is written in quotes."""
+
+    error: bool
+    format: str
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Function(Node):
+    """``type name(parameters) { body }``; a parameter is a declaration without a value."""
+
+    type: str
+    name: str
+    parameters: tuple[Declaration, ...]
+    body: Body
