@@ -15,6 +15,7 @@ from ..model.component import NDComponent
 from ..quantities import is_quantity
 from .builders import builds
 from .circuit import Circuit, Connections, Group
+from .ends import with_uids
 from .node_columns import given_columns
 from .numbers import plain, whole
 from .projections import Drawn, Projection, bind
@@ -172,7 +173,10 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
             at = f" at connection {np.flatnonzero(np.isnan(column))[0]}" if column.ndim else ""
             faults.add(f"{where}, '{key}': must be finite (got nan{at})")
     delay = numbers.pop("delay")
-    learning = given.plasticity, given.name
+    rule = given.plasticity
+    if rule is not None:
+        rule = with_uids(rule, given.variable, circuit, faults)
+    learning = rule, given.name
     return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers, *learning)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
+from ..model.plasticity import Plasticity
 from .circuit import Circuit
 from .members import Members
 from .numbers import whole
@@ -77,3 +78,26 @@ def _neighbours(given: Members, end: str, circuit: Circuit, faults: Faults) -> r
     else:
         return range(int(numbers[0]), int(numbers[-1]) + 1)
     return range(0)
+
+
+def with_uids(rule: Plasticity, variable: str, circuit: Circuit, faults: Faults) -> Plasticity:
+    """Return a rule whose modulators are released by components with uids of a circuit.
+
+    What does not fit is noted: unknown components, or models that do not update the variable.
+    """
+    if not rule.released_by:
+        return rule
+    found = {}
+    for name, given in rule.released_by.items():
+        if isinstance(given, np.ndarray) and given.dtype.kind == "U":
+            found[name] = given
+            continue
+        numbers = numbers_of_end(
+            given, f"{type(rule).__name__}, modulator '{name}'", circuit, faults
+        )
+        found[name] = circuit.uids[numbers.start : numbers.stop]
+        for group, first in zip(circuit.groups, circuit.starts.tolist(), strict=False):
+            reached = first < numbers.stop and first + group.count > numbers.start
+            if reached and variable not in group.model.updates:
+                faults.add(f"modulator '{name}': {group.name} does not update '{variable}'")
+    return rule.released(found)

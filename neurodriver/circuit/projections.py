@@ -17,7 +17,7 @@ from ..model.plasticity import Plasticity
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawing import Rows
-from .ends import Components, end_name, numbers_of_end
+from .ends import Components, end_name, numbers_of_end, with_uids
 from .members import Members
 from .rules import Ends, Lattice, Rule
 from .summary import projection_html
@@ -334,6 +334,10 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
     for text in found.rule.faults(both):
         faults.add(f"{type(found.rule).__name__}: {text}")
     _wiring(found, both, circuit, faults, not faults.count)
+    if found.plasticity is not None and not faults.count:
+        rule = with_uids(found.plasticity, str(found.variable), circuit, faults)
+        found = copy(found)
+        vars(found)["plasticity"] = rule
     return both, found
 
 

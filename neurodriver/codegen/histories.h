@@ -7,10 +7,11 @@
 #define ND_METHOD inline __attribute__((always_inline))
 
 /* What a text of a rule knows of the events before: traces as they were after them, and the steps
- * since. */
-template <int PRE, int POST> struct nd_before {
-    real x[PRE + 1], y[POST + 1];
-    int arrival, spike;
+ * since: since an arrival, a spike and a dose that come before in the order of the rule, and since the
+ * last event of any kind, which may be of the same step. */
+template <int PRE, int POST, int MODULATORS> struct nd_before {
+    real x[PRE + 1], y[POST + 1], level[MODULATORS + 1];
+    int arrival, spike, elapsed, dosed[MODULATORS + 1];
 };
 
 template <class Rule, int depth> struct nd_histories {

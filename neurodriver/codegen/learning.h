@@ -9,18 +9,23 @@
  * together. */
 #define ND_BATCH 256        /* synapses of a source that are advanced together, */
 #define ND_BATCH_LANES 16   /* and by one vector loop */
-#define ND_TARGETS_AHEAD 16          /* synapses ahead whose targets are prefetched */
+#define ND_TARGETS_AHEAD 16 /* synapses ahead whose targets are prefetched */
+
+/* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
+enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
 
 /* Events at some synapses, side by side. */
-template <int PRE, int POST, int OWN> struct nd_event_lanes {
-    int arrival[ND_BATCH_LANES], spike[ND_BATCH_LANES];
+template <int PRE, int POST, int OWN, int MODULATORS> struct nd_event_lanes {
+    typedef nd_before<PRE, POST, MODULATORS> Before;
+    int at[ND_BATCH_LANES], arrival[ND_BATCH_LANES], spike[ND_BATCH_LANES], elapsed[ND_BATCH_LANES];
     real own[OWN][ND_BATCH_LANES], x[PRE + 1][ND_BATCH_LANES], y[POST + 1][ND_BATCH_LANES];
 
-    ND_METHOD nd_before<PRE, POST> before(int i) const
+    ND_METHOD Before before(int i) const
     {
-        nd_before<PRE, POST> b;
+        Before b;
         b.arrival = arrival[i];
         b.spike = spike[i];
+        b.elapsed = elapsed[i];
         for (int v = 0; v < PRE; ++v) b.x[v] = x[v][i];
         for (int v = 0; v < POST; ++v) b.y[v] = y[v][i];
         return b;
@@ -28,7 +33,7 @@ template <int PRE, int POST, int OWN> struct nd_event_lanes {
 
     void clear(int i)
     {
-        arrival[i] = spike[i] = 0;
+        at[i] = arrival[i] = spike[i] = elapsed[i] = 0;
         for (int v = 0; v < PRE; ++v) x[v][i] = 0;
         for (int v = 0; v < POST; ++v) y[v][i] = 0;
         for (int v = 0; v < OWN; ++v) own[v][i] = 0;
@@ -48,14 +53,16 @@ template <int PRE> struct nd_source {
     real x[PRE + 1], x_earlier[PRE + 1];
 };
 
-template <class Rule, typename Code, typename Slot, int depth> struct nd_learning : nd_histories<Rule, depth> {
+template <class Rule, typename Code, typename Slot, int depth>
+struct nd_learning : nd_histories<Rule, depth> {
     typedef nd_histories<Rule, depth> Histories;
     using Histories::rule, Histories::spikes, Histories::post, Histories::swept, Histories::back;
     using Histories::POST, Histories::seen, Histories::load_trace;
     static const int PRE = Rule::PRE, OWN = Rule::OWN;
     typedef nd_source<PRE> Source;
     typedef nd_synapse_batch<OWN> Batch;
-    typedef nd_event_lanes<PRE, POST, OWN> Lanes;
+    static const int MODULATORS = Rule::MODULATORS;
+    typedef nd_event_lanes<PRE, POST, OWN, MODULATORS> Lanes;
     const long long *parts;     /* of each row, `stride` apart: begin and end of its connections */
     int stride;
     const Code *code;           /* the place of each target */
@@ -63,6 +70,8 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
     int *arrivals;              /* (rows, 2) */
     real *pre[PRE + 1];         /* (rows, 2) */
     long long *clamped;
+    real *level;                /* modulators after their last doses, */
+    int *dosed;                 /* and the steps of these */
     bool learns;
     Slot *slots;
     nd_dirty_byte *dirty;       /* null where no bitmap says which slots are dirty */
@@ -101,7 +110,7 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
         const long long *part = parts + row * stride;
         for (long long p = part[0]; p < part[1]; p += ND_BATCH) {
             const int m = part[1] - p < ND_BATCH ? (int)(part[1] - p) : ND_BATCH;
-            advance<true>(p, m, s, begin, past, n, count);
+            advance<ND_ARRIVAL>(p, m, s, begin, past, n, count);
         }
         for (int v = 0; v < PRE; ++v) {
             pre[v][2 * row + 1] = s.x[v];
@@ -112,20 +121,20 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
     }
 
     /* Apply to synapses p to p + m - 1 the spikes that they saw from step `from` on, before `to`; then
-     * the arrival of step n. */
-    template <bool arrives>
+     * the arrival or the dose of step n. */
+    template <nd_reason why>
     void advance(long long p, int m, const Source &s, int from, int to, int n, int count)
     {
         Batch b;
         find(b, p, m, from, to);
-        if (!arrives && !b.waiting) return;
+        if (why == ND_SWEEP && !b.waiting) return;
         for (int v = 0; v < OWN; ++v) __builtin_memcpy(b.own[v], own[v] + p, m * sizeof(real));
         while (learns && b.waiting) apply(b, s);
         real sent[ND_BATCH];
-        if (arrives && learns) take(b, m, s, n, count, sent);
+        if (why != ND_SWEEP && learns) take<why>(b, m, s, n, count, sent);
         if (learns)
             for (int v = 0; v < OWN; ++v) __builtin_memcpy(own[v] + p, b.own[v], m * sizeof(real));
-        if (arrives) send(b.place, learns ? sent : b.own[0], m, count);
+        if (why == ND_ARRIVAL) send(b.place, learns ? sent : b.own[0], m, count);
     }
 
     /* Find the spikes that some synapses have not applied yet. */
@@ -161,7 +170,10 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
                 const int t = spikes[(long long)j * depth + q] + back;
                 const bool same = !Rule::SPIKE_FIRST && !Rule::PAIR && t == s.last;
                 e.arrival[i] = t - (same ? s.earlier : s.last);
+                e.at[i] = t;
                 load_trace(e, i, j, q + 1, t);
+                if (Rule::ELAPSES)
+                    e.elapsed[i] = elapsed(t, s.last <= t ? s.last : s.earlier, t - e.spike[i]);
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = same ? s.x_earlier[v] : s.x[v];
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][l];
             }
@@ -170,7 +182,10 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
             for (int i = 0; i < ND_BATCH_LANES; ++i) {
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = e.own[v][i];
-                rule.on_spike(state, e.before(i));
+                auto before = e.before(i);
+                modulate(before, e.at[i]);
+                if (Rule::DRIFTS) rule.between(state, before);
+                rule.on_spike(state, before);
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = state[v];
             }
             for (int i = 0; i < m; ++i) {
@@ -182,8 +197,8 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
         }
     }
 
-    /* Spikes arrive at synapses in step n: `sent` is what they carry on. */
-    void take(Batch &b, int m, const Source &s, int n, int count, real *sent) const
+    /* Spikes arrive at synapses in step n, and `sent` is what they carry on; or a dose comes. */
+    template <nd_reason why> void take(Batch &b, int m, const Source &s, int n, int count, real *sent) const
     {
         for (int first = 0; first < m; first += ND_BATCH_LANES) {
             const int some = m - first < ND_BATCH_LANES ? m - first : ND_BATCH_LANES;
@@ -194,6 +209,10 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
                 if (Rule::SPIKE_FIRST && !Rule::PAIR)
                     q += spikes[(long long)j * depth + q] + back == n;
                 load_trace(e, i, j, q, n);
+                if (Rule::ELAPSES) {
+                    const int latest = spikes[(long long)j * depth + b.past[first + i]] + back;
+                    e.elapsed[i] = elapsed(n, s.last, latest);
+                }
             }
             for (int i = some; i < ND_BATCH_LANES; ++i) e.clear(i);
             ND_SIMD
@@ -202,9 +221,31 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = s.x[v];
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = b.own[v][first + i];
-                sent[first + i] = rule.on_arrival(state, e.before(i), (real)count);
+                auto before = e.before(i);
+                modulate(before, n);
+                if (Rule::DRIFTS) rule.between(state, before);
+                if (why == ND_ARRIVAL) sent[first + i] = rule.on_arrival(state, before, (real)count);
                 for (int v = 0; v < OWN; ++v) b.own[v][first + i] = state[v];
             }
+        }
+    }
+
+    ND_METHOD real units_in(int j) const { return per_unit ? per_unit[j] : one_per_unit; }
+
+    /* Steps since the last event of a synapse, of any kind. */
+    ND_METHOD int elapsed(int t, int arrival, int spike) const
+    {
+        int last = arrival > spike ? arrival : spike;
+        for (int v = 0; v < MODULATORS; ++v) last = dosed[v] > last ? dosed[v] : last;
+        return t - last;
+    }
+
+    /* Add what a text knows of modulators to what it knows of other events, in step t. */
+    ND_METHOD void modulate(typename Lanes::Before &b, int t) const
+    {
+        for (int v = 0; v < MODULATORS; ++v) {
+            b.level[v] = level[v];
+            b.dosed[v] = t - dosed[v];
         }
     }
 
@@ -216,7 +257,7 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
         for (int l = 0; l < m; ++l) {
             const real value = sent[l] > largest ? largest : sent[l] < -largest ? -largest : sent[l];
             beyond += value != sent[l];
-            units[l] = value * (per_unit ? per_unit[place[l]] : one_per_unit);
+            units[l] = value * units_in(place[l]);
         }
         *clamped += beyond;
         const unsigned row = now + (unsigned)forward * width, first = row >= end ? row - end : row;
@@ -224,36 +265,6 @@ template <class Rule, typename Code, typename Slot, int depth> struct nd_learnin
             const unsigned q = first + (unsigned)place[l];
             slots[q] += (Slot)__builtin_llrint(units[l]) * count;
             if (dirty) dirty[q / ND_LANES] = ND_DIRTY;
-        }
-    }
-
-    /* -- all synapses ------------------------------------------------------------------------ */
-
-    /* Apply the spikes that the synapses of some rows saw before step n. */
-    void sweep(long long first, long long past, int n)
-    {
-        for (long long row = first; row < past; ++row) {
-            const long long *part = parts + row * stride;
-            if (part[0] == part[1]) continue;
-            const Source s = source(row);
-            const int begin = from(s);
-            for (long long p = part[0]; p < part[1]; p += ND_BATCH)
-                advance<false>(p, part[1] - p < ND_BATCH ? (int)(part[1] - p) : ND_BATCH, s, begin, n, n, 0);
-        }
-    }
-
-    /* Run the text of an interval for the synapses of some rows. */
-    template <int which> void run_every(long long first, long long past)
-    {
-        for (long long row = first; row < past; ++row) {
-            const long long *part = parts + row * stride;
-            ND_SIMD
-            for (long long p = part[0]; p < part[1]; ++p) {
-                real state[OWN];
-                for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
-                rule.template every<which>(state);
-                for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
-            }
         }
     }
 };

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from ..model.language import used
-from ..model.plasticity import Plasticity, Trace
+from ..model.plasticity import Doses, Plasticity, Trace
 from ..model.text import block, indent
 from ..model.texts import named
 from ..plan.arrays import Key, Kind, Owner
 from .kernel import Arguments
 from .translate import CText
 
-_SINCE = {"since_arrival": "nd_b.arrival", "since_spike": "nd_b.spike"}
+_SINCE = {
+    "since_arrival": "nd_b.arrival",
+    "since_spike": "nd_b.spike",
+    "since_event": "nd_b.elapsed",
+}
 
 
 class RuleText:
@@ -31,14 +35,20 @@ class RuleText:
         self.translator = CText(dtype)
         self.numbers = [*rule.params, *rule.constants]
         self.own = ["weight", *rule.synapse]
-        traces = [*rule.pre.values(), *rule.post.values()]
-        self.time_constants = sorted({trace.tau for trace in traces})
+        decaying: list[Trace | Doses] = [*rule.pre.values(), *rule.post.values()]
+        decaying += rule.modulators.values()
+        self.time_constants = sorted({one.tau for one in decaying})
+        self.sums = [rule.sums(name) for name in rule.every]
 
     def structure(self) -> list[str]:
         """Return the definition of the structure."""
         rule = self.rule
         sizes = {"PRE": len(rule.pre), "POST": len(rule.post), "OWN": len(self.own)}
+        sizes["MODULATORS"] = len(rule.modulators)
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
+        flags["DRIFTS"] = bool(rule.between)
+        read = set().union(*(used(rule.checked(where).node) for where, _ in rule.texts()))
+        flags["ELAPSES"] = bool(rule.between) or "since_event" in read
         lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
         lines += [f"static const bool {n} = {str(flag).lower()};" for n, flag in flags.items()]
         rates = [f"nd_per_{tau}" for tau in self.time_constants]
@@ -51,8 +61,14 @@ class RuleText:
         lines += block(f"{head} void on_spike(real *nd_s, const Before &nd_b) const", on_spike)
         given = "real *nd_s, const Before &nd_b, real count"
         lines += block(f"{head} real on_arrival({given}) const", self._arrival())
-        every = "template <int nd_which> ND_METHOD void every(real *nd_s) const"
-        lines += block(every, self._every())
+        lines += block(
+            f"{head} void between(real *nd_s, const Before &nd_b) const", self._between()
+        )
+        lines += self._dosed()
+        head = "template <int nd_which> ND_METHOD"
+        given = "real *nd_s, const real *nd_level, const real *nd_sums"
+        lines += block(f"{head} void every({given}) const", self._every())
+        lines += block(f"{head} real summed(int nd_v, const real *nd_s) const", self._summed())
         return [f"struct {self.name} {{", *indent(lines), "};"]
 
     def filled(self, arguments: Arguments, owner: Owner, dt_ms: str, variable: str) -> list[str]:
@@ -80,7 +96,7 @@ class RuleText:
         return [f"ND_METHOD real clip(real nd_v) const {{ return {value}; }}"]
 
     @staticmethod
-    def _decayed(value: str, trace: Trace, steps: str) -> str:
+    def _decayed(value: str, trace: Trace | Doses, steps: str) -> str:
         return f"{value} * nd_exp(-(real){steps} * nd_per_{trace.tau})"
 
     def _number(self, given: str | float) -> str:
@@ -117,12 +133,44 @@ class RuleText:
                 if name in read:
                     value = self._decayed(f"nd_b.{symbol}[{i}]", trace, f"nd_b.{step}")
                     lines.append(f"const real {name} = {value};")
-        last = "(nd_b.arrival < nd_b.spike ? nd_b.arrival : nd_b.spike)"
-        for name, steps in {**_SINCE, "since_event": last}.items():
+        for i, (name, doses) in enumerate(self.rule.modulators.items()):
+            if name in read:
+                value = self._decayed(f"nd_b.level[{i}]", doses, f"nd_b.dosed[{i}]")
+                lines.append(f"const real {name} = {value};")
+        return [*lines, *self._since(read), *self._changing(where)]
+
+    @staticmethod
+    def _since(read: Container[str]) -> list[str]:
+        """Declare the times since the events before, in ms, where a text reads them."""
+        lines = []
+        for name, steps in _SINCE.items():
             if name in read:
                 never = f"{steps} >= -ND_NEVER ? (real)__builtin_inf()"
                 lines.append(f"const real {name} = {never} : (real){steps} * dt_ms;")
-        return [*lines, *self._changing(where)]
+        return lines
+
+    def _between(self) -> list[str]:
+        """Return the body of the text that runs before each event of a synapse."""
+        if not self.rule.between:
+            return []
+        read = used(self.rule.checked("between").node)
+        lines = self._since(read)
+        for i, (name, doses) in enumerate(self.rule.modulators.items()):
+            if name in read:  # doses are events: none comes after the event before
+                steps = f"(nd_b.dosed[{i}] - nd_b.elapsed)"
+                value = self._decayed(f"nd_b.level[{i}]", doses, steps)
+                lines.append(f"const real {name} = {value};")
+        return [*lines, *self._changing("between")]
+
+    def _dosed(self) -> list[str]:
+        """Return the method that says what a modulator is, some steps and doses later."""
+        body = []
+        for i, doses in enumerate(self.rule.modulators.values()):
+            jump = self._number(doses.jump)
+            value = f"{self._decayed('nd_x', doses, 'nd_h')} + {jump} * nd_doses"
+            body.append(f"if (nd_v == {i}) return {value};")
+        head = "ND_METHOD real dosed(int nd_v, real nd_x, int nd_h, real nd_doses) const"
+        return block(head, [*body, "return 0;"])
 
     def _changing(self, where: str) -> list[str]:
         """Return a text between the loads and the stores of what belongs to the synapse."""
@@ -135,5 +183,24 @@ class RuleText:
     def _every(self) -> list[str]:
         lines = []
         for i, name in enumerate(self.rule.every):
-            lines += block(f"if (nd_which == {i})", self._changing(f"every['{name}']"))
-        return lines
+            where = f"every['{name}']"
+            read = used(self.rule.checked(where).node)
+            given = [f"const real {n} = nd_sums[{v}];" for v, n in enumerate(self.sums[i])]
+            given += [
+                f"const real {n} = nd_level[{m}];"
+                for m, n in enumerate(self.rule.modulators)
+                if n in read
+            ]
+            lines += block(f"if (nd_which == {i})", [*given, *self._changing(where)])
+        return [*lines, "(void)nd_level, (void)nd_sums;"]
+
+    def _summed(self) -> list[str]:
+        """Return the body of what one synapse adds to the sums over those of its target."""
+        lines = []
+        for i, sums in enumerate(self.sums):
+            for v, term in enumerate(sums.values()):
+                mine = named(self.own, [term.node])
+                load = [f"const real {n} = nd_s[{self.own.index(n)}];" for n in mine]
+                body = [*load, f"return {self.translator.value_of(term)};"]
+                lines += block(f"if (nd_which == {i} && nd_v == {v})", body)
+        return [*lines, "(void)nd_s;", "return 0;"]

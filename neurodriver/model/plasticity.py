@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import keyword
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -68,13 +69,35 @@ class Trace:
     doc: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Doses:
+    """A third factor that all synapses of a projection share, such as dopamine.
+
+    A spike of a neuron that releases it, or a call from Python, adds a dose. It decays in between.
+
+    Parameters
+    ----------
+    tau : str
+        Parameter or constant of the rule with its time constant in ms.
+    jump : float or str
+        What a dose adds, or a parameter or constant with it.
+    doc : str
+        What it is.
+    """
+
+    tau: str
+    jump: float | str = 1.0
+    doc: str = ""
+
+
 class Plasticity:
     """Base of all rules: a subclass declares names and texts, an instance has numbers.
 
     Parameters
     ----------
-    **values : float or quantity
-        Parameters of the rule, by name.
+    **values : float or quantity; components
+        Parameters of the rule, by name; and for each modulator the components whose spikes are
+        its doses, as a projection takes its ends. Without components Python alone gives doses.
 
     Attributes
     ----------
@@ -93,8 +116,14 @@ class Plasticity:
         with what the spike carries to the target.
     on_spike : str
         Text that runs when the synapse sees a spike of its target.
+    between : str
+        Text that runs at a synapse before each of its events: a change since the event before,
+        ``since_event`` ms ago. It reads modulators as they were then. Doses are events, too.
+    modulators : mapping of str to Doses
+        Third factors.
     every : mapping of str to str
-        Parameter with an interval in ms -> text that runs for each synapse at its multiples.
+        Parameter with an interval in ms -> text that runs for each synapse at its multiples. It
+        may begin with sums over the synapses of its target: ``total = sum(weight);``.
     first : {"arrival", "spike"}
         Which text comes first where both fall on one step.
     same_step : {"apart", "pair"}
@@ -116,16 +145,20 @@ class Plasticity:
     bounds: ClassVar[tuple[str | float, str | float] | None] = None
     on_arrival: ClassVar[str] = "send(weight);"
     on_spike: ClassVar[str] = ""
+    between: ClassVar[str] = ""
+    modulators: ClassVar[Mapping[str, Doses]] = {}
     every: ClassVar[Mapping[str, str]] = {}
     first: ClassVar[str] = "arrival"
     same_step: ClassVar[str] = "apart"
     reference: ClassVar[str] = ""
 
     values: Mapping[str, float]
+    released_by: Mapping[str, Any]
+    """Modulator -> the components whose spikes are its doses; uids in a circuit."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ("params", "constants", "synapse", "pre", "post", "every"):
+        for name in ("params", "constants", "synapse", "pre", "post", "modulators", "every"):
             merged: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
                 merged.update(base.__dict__.get(name) or {})
@@ -135,9 +168,10 @@ class Plasticity:
     def __init__(self, **values: Any) -> None:
         faults = Faults(type(self).__name__)
         found: dict[str, float] = {}
+        self.released_by = {n: values.pop(n) for n in self.modulators if n in values}
         for name in values:
             if name not in self.params:
-                faults.add(f"no parameter '{name}'{near(name, self.params)}")
+                faults.add(f"no parameter '{name}'{near(name, [*self.params, *self.modulators])}")
         for name, rule in self.params.items():
             given = values.get(name, rule.default)
             if given is None:
@@ -169,7 +203,8 @@ class Plasticity:
 
     def told(self) -> str:
         """Return what the digest of a circuit takes in."""
-        return f"{type(self).__name__}:{sorted(self.values.items())}"
+        released = {name: [*map(str, uids)] for name, uids in self.released_by.items()}
+        return f"{type(self).__name__}:{sorted(self.values.items())}{released or ''}"
 
     @classmethod
     def texts(cls) -> Iterator[tuple[str, str]]:
@@ -177,8 +212,10 @@ class Plasticity:
         yield "on_arrival", cls.on_arrival
         if cls.on_spike:
             yield "on_spike", cls.on_spike
+        if cls.between:
+            yield "between", cls.between
         for name, text in cls.every.items():
-            yield f"every['{name}']", text
+            yield f"every['{name}']", sums_of(text)[1]
 
     @classmethod
     def known(cls, where: str) -> dict[str, Symbol]:
@@ -194,6 +231,11 @@ class Plasticity:
             return found
         own = ["weight", *cls.synapse]
         found.update({n: Symbol("number of the synapse", writable=True) for n in own})
+        found.update({n: fixed("modulator") for n in cls.modulators})
+        if where == "between":
+            found["since_event"] = fixed("time in ms", unit="ms")
+        if where.startswith("every"):
+            found.update({n: fixed("sum") for n, _ in sums_of(cls.every[where.split("'")[1]])[0]})
         if where in ("on_arrival", "on_spike"):
             found.update({n: fixed("trace") for n in (*cls.pre, *cls.post)})
             found.update({n: fixed("time in ms") for n in GIVEN_TO_EVENTS})
@@ -222,9 +264,39 @@ class Plasticity:
             procedures=PROCEDURES if where == "on_arrival" else None,
         )  # fmt: skip
 
+    @classmethod
+    def sums(cls, interval: str) -> dict[str, Checked]:
+        """Return the sums over the synapses of a target that the text of an interval reads."""
+        place, found = f"{cls.__name__}.every['{interval}']", {}
+        own = {n: Symbol("number of the synapse") for n in ("weight", *cls.synapse)}
+        for name, term in sums_of(cls.every[interval])[0]:
+            node: tree.Node = parse_expression(term, f"{place}, {name}")
+            found[name] = check(node, own, term, f"{place}, {name}", draws=False)
+        return found
+
     def changed(self, **values: float) -> Self:
         """Return the same rule with other numbers."""
-        return type(self)(**{**self.values, **values})
+        return type(self)(**{**self.values, **values, **self.released_by})
+
+    def released(self, by: Mapping[str, Any]) -> Self:
+        """Return the same rule, with other components that release its modulators."""
+        return type(self)(**{**self.values, **by})
+
+
+def sums_of(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the sums over the synapses of a target that a text begins with, and the rest of it.
+
+    For example ``total = sum(weight); weight *= goal / total;`` begins with (total, weight). The
+    rest has blanks in their place.
+    """
+    found, end = [], 0
+    while match := _SUM.match(text, end):
+        found.append((match.group(1), match.group(2).strip()))
+        end = match.end()
+    return found, re.sub(r"\S", " ", text[:end]) + text[end:]
+
+
+_SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*sum\s*\(([^;]*)\)\s*;")
 
 
 def _number(name: str, rule: Parameter, given: Any, faults: Faults) -> float:
@@ -247,7 +319,7 @@ def _number(name: str, rule: Parameter, given: Any, faults: Faults) -> float:
 def _check(cls: type[Plasticity]) -> None:
     """Raise ModelError where the declarations of a rule contradict each other."""
     where = cls.__name__
-    names = [*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post]
+    names = [*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators]
     for name in names:
         if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
             raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
@@ -256,7 +328,7 @@ def _check(cls: type[Plasticity]) -> None:
         if names.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")
     numbers = [*cls.params, *cls.constants]
-    for side in ("pre", "post"):
+    for side in ("pre", "post", "modulators"):
         for name, trace in getattr(cls, side).items():
             for what, given in (("tau", trace.tau), ("jump", trace.jump)):
                 if isinstance(given, str) and given not in numbers:
@@ -282,6 +354,9 @@ def _check_texts(cls: type[Plasticity]) -> None:
             faults += cls.checked(where).faults
         except ModelError as error:
             faults.append(str(error))
+    for interval in cls.every:
+        for term in cls.sums(interval).values():
+            faults += term.faults
     raise_faults(faults)
     if "send" not in used(cls.checked("on_arrival").node):
         advice = "it says what the spike carries, for example send(weight)"

@@ -10,7 +10,7 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.model.library import shipped
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Doses, Plasticity, Trace
 from neurodriver.plan.arrays import Kind, ReceptorOwner
 
 DT = 1e-3
@@ -75,11 +75,18 @@ class Case:
 
 
 def simulated(
-    case: Case, chunk: int | None = None, dtype: str = "float64"
+    case: Case, chunk: int | None = None, dtype: str = "float64", doses: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what arrives at each target in each step, and the weights at the end."""
+    """Return what arrives at each target in each step, and the weights at the end.
+
+    One more source releases a modulator; it spikes one step after each of the ``doses``.
+    """
     d = case.drawn()
     ends = case.sources + case.targets
+    given = {} if doses is None else {"n": (ends, ends + 1)}
+    releases = np.zeros((case.steps, 1))
+    releases[[] if doses is None else doses] = 1.0
+    ends += 1
     groups = [
         (shipped()["SpikeSource"], ends, {}, [f"s{i}" for i in range(ends)]),
         (Listener, case.targets, {}, [f"l{i}" for i in range(case.targets)]),
@@ -88,9 +95,9 @@ def simulated(
     data = {"weight": d["weight"], "dendritic": d["forward"] * DT, "back": d["back"] * DT}
     teach = nd.Connections("spike_state", "teach", case.sources + numbers, ends + numbers, DT)
     ways = d["source"], ends + d["target"], d["latency"] * DT
-    learned = nd.Connections("spike_state", "learned", *ways, data, case.rule(), "learning")
+    learned = nd.Connections("spike_state", "learned", *ways, data, case.rule(**given), "learning")
     circuit = nd.Circuit.from_arrays(groups, [teach, learned], name="listeners")
-    trains = np.concatenate([d["pre"], d["post"]], axis=1).astype(float)
+    trains = np.concatenate([d["pre"], d["post"], releases], axis=1).astype(float)
     inputs = nd.ArrayInput({"spike_state": (circuit.uids[:ends].tolist(), trains)})
     recorder = nd.MemoryRecorder([("V", None)])
     with nd.LPU(circuit, DT, [inputs], [recorder], dtype=dtype, backend="cpu") as lpu:
@@ -237,3 +244,87 @@ def test_drawn_connections_are_those_of_columns(delay: float | nd.Uniform) -> No
     assert arrived.any() and len(np.unique(weights)) > 100
     assert np.array_equal(weights, weights_of_columns)
     assert np.array_equal(arrived, others)
+
+
+class Rewarded(Pairs):
+    """Pairs fill an eligibility; the weight follows it times a third factor."""
+
+    params = {
+        "tau_c": nd.Parameter("ms", default=1000.0, above=0.0),
+        "tau_n": nd.Parameter("ms", default=200.0, above=0.0),
+        "dose": nd.Parameter("", default=0.5),
+        "base": nd.Parameter("", default=-0.002),
+        "w_max": nd.Parameter("", default=4.0),
+    }
+    constants = {"q": "1 / tau_c + 1 / tau_n"}
+    synapse = {"c": nd.State("")}
+    modulators = {"n": Doses("tau_n", "dose")}
+    between = """
+        real grown = base * tau_c * expm1(-since_event / tau_c) - n * expm1(-since_event * q) / q;
+        weight = clip(weight + c * grown);
+        c = c * exp(-since_event / tau_c);
+    """
+    on_spike = "c = c + up * x;"
+    on_arrival = "c = c - down * y; send(weight);"
+
+
+def drifted(case: Case, doses: np.ndarray) -> np.ndarray:
+    """Return the weights of `Rewarded` by Euler's method in a hundred parts of each step."""
+    d, p = case.drawn(), case.rule().values
+    weights, parts = d["weight"].copy(), 100
+    for s in range(case.synapses):
+        axonal = d["latency"][s] - 1 - d["forward"][s]
+        arrivals = {int(k) + 1 + axonal for k in np.flatnonzero(d["pre"][:, d["source"][s]])}
+        spikes = {int(k) + 2 + d["back"][s] for k in np.flatnonzero(d["post"][:, d["target"][s]])}
+        last = max((n for n in arrivals | spikes | {*doses.tolist()} if n < case.steps), default=0)
+        x, y, c, level = [0.0, 0], [0.0, 0], 0.0, 0.0
+        for n in range(last + 1):
+            level += p["dose"] * np.count_nonzero(doses == n)
+            before = _read(y, n, p["tau_minus"]), _read(x, n, p["tau_plus"])
+            if n in arrivals:
+                c -= p["down"] * before[0]
+                _jump(x, p["tau_plus"], n)
+            if n in spikes:
+                c += p["up"] * before[1]
+                _jump(y, p["tau_minus"], n)
+            for _ in range(parts if n < last else 0):
+                h = DT * 1e3 / parts
+                weights[s] += h * c * (level - p["base"])
+                c -= h * c / p["tau_c"]
+                level -= h * level / p["tau_n"]
+    return weights
+
+
+def test_doses_of_a_third_factor() -> None:
+    """Weights follow eligibility and doses, which spikes of some components give."""
+    wide = {"w_min": nd.Parameter("", default=-1e3), "w_max": nd.Parameter("", default=1e3)}
+    case = Case(type("Free", (Rewarded,), {"params": wide}), synapses=12, steps=200)
+    given = np.array([20, 21, 90])
+    arrived, weights = simulated(case, doses=given)
+    assert arrived.any()
+    expected_weights = drifted(case, given + 1)
+    assert np.abs(weights - case.drawn()["weight"]).max() > 1.0
+    assert np.allclose(weights, expected_weights, rtol=2e-3, atol=2e-3)
+
+
+class Kept(Pairs):
+    """Pairs; the weights of each target keep their sum."""
+
+    params = {
+        "interval": nd.Parameter("ms", default=50.0, above=0.0),
+        "goal": nd.Parameter("", default=3.0),
+    }
+    every = {"interval": "total = sum(weight); weight = weight * goal / total;"}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_over_the_synapses_of_a_target(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an interval the weights of a target sum to what the rule says."""
+    monkeypatch.setenv("NEURODRIVER_THREADS", str(threads))
+    case = Case(Kept, targets=40, synapses=600, steps=151, rate=0.05)
+    quiet = replace(case, steps=150)
+    target = case.drawn()["target"]
+    one = simulated(replace(case, rate=0.0))[1]
+    sums = np.bincount(target, one)
+    assert np.allclose(sums[np.bincount(target) > 0], 3.0, atol=1e-6)
+    assert not np.allclose(simulated(quiet)[1], simulated(case)[1])

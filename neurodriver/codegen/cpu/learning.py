@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from ...model.component import Access
 from ...model.text import block
-from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner
+from ...plan.arrays import (
+    CUTS,
+    THREADS,
+    Key,
+    Kind,
+    ReceptorOwner,
+    activity,
+    depth,
+    width,
+)
 from ...plan.spikes.learning import LearningPlan
 from ...plan.sums.gather import learning_part
 from ..component import ComponentText
@@ -65,9 +74,51 @@ class LearningText:
         lines += block("if (nd_l.full())", sweep)
         for i, name in enumerate(self.plan.rule.every):
             interval = self.component.arguments.integer(Key(self.owner, Kind.SIZE, f"every {name}"))
-            run = [*sweep, f"if (nd_l.learns) nd_l.run_every<{i}>(0, {self._size('rows')});"]
+            run = [*sweep, *block("if (nd_l.learns)", self._every(i))]
             lines += block(f"if (nd_k > 0 && nd_rest(nd_k, {interval}) == 0)", run)
-        return block("", [*lines, *self._arrivals()])
+        return block("", [*lines, *self._doses(), *self._arrivals()])
+
+    def _every(self, i: int) -> list[str]:
+        """Return the lines that run the text of an interval, after the sums that it reads."""
+        rows, count = self._size("rows"), len(self.rule.sums[i])
+        if not count:
+            return [f"nd_l.run_every<{i}, 0>(0, {rows}, (int)nd_k, nullptr);"]
+        lines = [f"long long *nd_sums = {self._pointer('sums', 'long long')};"]
+        for v in range(count):
+            clear = "for (long long nd_j = nd_begin; nd_j < nd_end; ++nd_j)"
+            lines.append(f"{clear} nd_sums[{v} * nd_l.width + nd_j] = 0;")
+            lines.append(f"nd_l.add_up<{i}>(0, {rows}, {v}, nd_sums + {v} * nd_l.width);")
+        return [*lines, f"nd_l.run_every<{i}, {count}>(0, {rows}, (int)nd_k, nd_sums);"]
+
+    def _doses(self) -> list[str]:
+        """Return the lines that count the doses of this step and give them to the synapses."""
+        spec, a, variable = self.component.spec, self.component.arguments, self.access.variable
+        rows, number = a.pointer(spec.ring(variable), "real"), a.integer(depth(variable))
+        shape = f"{number}, {a.integer(width(variable))}"
+        active = a.pointer(activity(variable, "active"), "const long long")
+        at = f"{active}[nd_row_index(nd_k, {number})]"
+        lines = []
+        for i, name in enumerate(self.plan.rule.modulators):
+            if name not in self.plan.rule.released_by:
+                continue
+            elements = self._pointer(f"released {name}", "const int")
+            give = f"nd_l.dose({i}, (real)nd_doses, (int)nd_k);"
+            size = self._size(f"released {name}")
+            each = [
+                f"const int *nd_from = {elements};",
+                f"const real *nd_row_m = nd_row({rows}, nd_k, {shape});",
+                "long long nd_doses = 0;",
+                f"for (long long nd_i = 0; nd_i < {size}; ++nd_i)",
+                "    nd_doses += nd_spikes(nd_row_m[nd_from[nd_i]]);",
+                *block("if (nd_doses)", [*self._dosed(), give]),
+            ]
+            lines += block(f"if (nd_k == 0 || {at} == nd_k)", each)
+        return lines
+
+    def _dosed(self) -> list[str]:
+        """Return the lines that bring all synapses to a dose of step ``nd_k``."""
+        why = "ND_DOSE" if self.plan.rule.between else "ND_SWEEP"
+        return [*self._sweep("nd_k", why), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
 
     def catch_up(self) -> list[str]:
         """Return the lines that bring all synapses of a thread up to date before step ``nd_k``."""
@@ -78,7 +129,7 @@ class LearningText:
         """Declare ``nd_l``: all that belongs to the connections, and the share of this thread."""
         a, plan, rule = self.component.arguments, self.plan, self.plan.rule
         slot, code = self.main.slot, _CODES[plan.arrays["code"].dtype.name]
-        kind = f"nd_learning<{self.rule.name}, {code}, {slot}, {plan.depth}>"
+        kind = f"nd_all_synapses<{self.rule.name}, {code}, {slot}, {plan.depth}>"
         cuts, threads = a.pointer(CUTS, "const long long"), a.integer(THREADS)
         head = [line for line in self.main.head() if "nd_unit_" not in line]
         given = {
@@ -91,6 +142,8 @@ class LearningText:
             "arrivals": f"{self._pointer('arrivals', 'int')} + 2 * nd_rows * nd_u",
             "swept": f"{self._pointer('swept_step', 'long long')} + 8 * nd_u",
             "clamped": f"{self._pointer('clamped', 'long long')} + 8 * nd_u",
+            "level": f"{self._pointer('level', 'real')} + 8 * nd_u",
+            "dosed": f"{self._pointer('dosed', 'int')} + 8 * nd_u",
             "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",
             "slots": f"nd_slots_{self.access.name}",
             "dirty": f"(nd_dirty_byte *)nd_dirty_{self.access.name}"
@@ -147,12 +200,12 @@ class LearningText:
             ["nd_l.forward = (int)nd_of[5];", "nd_l.back = (int)nd_of[6];"],
         )  # fmt: skip
 
-    def _sweep(self, step: str) -> list[str]:
+    def _sweep(self, step: str, why: str = "ND_SWEEP") -> list[str]:
         """Return the lines that apply what all synapses of the thread saw before a step."""
         rows = "nd_of[3] + nd_of[2] - nd_of[1]"
         each = [
             f"const long long *nd_of = {self._pointer('block', 'const long long')} + 7 * nd_b;",
             "nd_l.back = (int)nd_of[6];",
-            f"nd_l.sweep(nd_of[3], {rows}, (int){step});",
+            f"nd_l.sweep<{why}>(nd_of[3], {rows}, (int){step});",
         ]
         return block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)

@@ -24,9 +24,10 @@ from ...circuit.projections import Drawn
 from ...errors import CircuitError, quoted
 from ...model.component import NDComponent
 from ...model.kinds import VariableKind
-from ...model.plasticity import Plasticity
+from ...model.plasticity import Plasticity, sums_of
 from ...native.buffers import aligned, as_aligned, padded
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
+from ..edges import element_of
 from ..layout import Layout
 from ..sums.gather import Gather
 from .fanout import ThreadRanges, per_slice
@@ -38,6 +39,9 @@ NEVER = -(1 << 30)
 
 LEAST_HISTORY = 16
 """Spikes of a target that are kept at least."""
+
+MODULATORS = 8
+"""Modulators of a rule at most."""
 
 MARGIN = 16.0
 """Without bounds, the largest |value| that is sent: so many times the largest first weight."""
@@ -106,7 +110,7 @@ class LearningPlan(Gather):
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
-        if name in ("code", "block", "listed", "parts"):
+        if name in ("code", "block", "listed", "parts") or name.startswith("released "):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
 
@@ -132,6 +136,12 @@ class LearningPlan(Gather):
         of_source += [zeros(self.key(owner, n), sources, real, Role.OF_THREAD) for n in rule.pre]
         for name in ("swept_step", "clamped"):
             of_source.append(zeros(self.key(owner, name), 8, np.int64, Role.OF_THREAD))
+        of_source.append(zeros(self.key(owner, "level"), MODULATORS, real, Role.OF_THREAD))
+        dosed = np.full(MODULATORS, NEVER, np.int32)
+        of_source.append(row(self.key(owner, "dosed"), dosed, Role.OF_THREAD))
+        if sums := max((len(sums_of(text)[0]) for text in rule.every.values()), default=0):
+            size = sums * self.width
+            of_target.append(zeros(self.key(owner, "sums"), size, np.int64, Role.SCRATCH))
         out += [*of_target, *of_source]
         learning = np.full(8, int(self.learns), np.int64)
         out.append(row(self.key(owner, "learning"), learning, Role.LEARNED))
@@ -244,6 +254,11 @@ def learn_by_source(
         start = state.initial
         arrays[name] = aligned(edges, layout.dtype)
         arrays[name][:] = rule.values[start] if isinstance(start, str) else float(start)
+    released = {
+        f"released {name}": _elements(layout, variable, uids, links)
+        for name, uids in rule.released_by.items()
+    }
+    arrays |= released
     longest = int(rows.block[:, 6].max())
     gather = LearningPlan(
         "learning", edges, arrays, None, rule=rule, name=links.name, width=width,
@@ -253,7 +268,21 @@ def learn_by_source(
         largest=largest_sent(rule, rows.weight),
     )  # fmt: skip
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
+    gather.limits |= {name: len(elements) for name, elements in released.items()}
     gather.limits["longest back"] = longest
     gather.parts = ThreadRanges(rows.first, arrays["code"], width)
     gather.cost = per_slice(gather.degree)
     return gather
+
+
+def _elements(layout: Layout, variable: str, uids: Any, links: Connections) -> NDArray[np.int32]:
+    """Return where the spikes of the components stand that release a modulator."""
+    found = layout.circuit.find(uids)
+    if (found < 0).any():
+        lost = uids[int(np.flatnonzero(found < 0)[0])]
+        say = f"{layout.circuit.name}: connections {quoted(links.name or links.access)}"
+        raise CircuitError(
+            f"{say}: a modulator is released by {quoted(str(lost))}, which is in another LPU; "
+            f"keep what learns and what releases its modulators in one LPU"
+        )
+    return element_of(layout, found, variable).astype(np.int32)

@@ -1,0 +1,65 @@
+/* What happens to all synapses of a set: sweeps, doses of modulators, texts of intervals. */
+template <class Rule, typename Code, typename Slot, int depth>
+struct nd_all_synapses : nd_learning<Rule, Code, Slot, depth> {
+    typedef nd_learning<Rule, Code, Slot, depth> Each;
+    using Each::rule, Each::parts, Each::stride, Each::code, Each::own, Each::level, Each::dosed;
+    using Each::width, Each::source, Each::from, Each::units_in, Each::OWN, Each::MODULATORS;
+    typedef typename Each::Source Source;
+
+    /* Apply the spikes that the synapses of some rows saw before step n; for a dose, go on to it. */
+    template <nd_reason why> void sweep(long long first, long long past, int n)
+    {
+        for (long long row = first; row < past; ++row) {
+            const long long *part = parts + row * stride;
+            if (part[0] == part[1]) continue;
+            const Source s = source(row);
+            const int begin = from(s);
+            for (long long p = part[0]; p < part[1]; p += ND_BATCH) {
+                const int m = part[1] - p < ND_BATCH ? (int)(part[1] - p) : ND_BATCH;
+                this->template advance<why>(p, m, s, begin, n, n, 0);
+            }
+        }
+    }
+
+    /* `doses` of a modulator come in step n. */
+    void dose(int v, real doses, int n)
+    {
+        level[v] = rule.dosed(v, level[v], n - dosed[v], doses);
+        dosed[v] = n;
+    }
+
+    /* Add a term of the synapses of some rows to the sums of their targets, in whole units. */
+    template <int which> void add_up(long long first, long long past, int v, long long *sums) const
+    {
+        for (long long row = first; row < past; ++row) {
+            const long long *part = parts + row * stride;
+            for (long long p = part[0]; p < part[1]; ++p) {
+                real state[OWN];
+                for (int o = 0; o < OWN; ++o) state[o] = own[o][p];
+                const real term = rule.template summed<which>(v, state);
+                sums[code[p]] += __builtin_llrint(term * units_in(code[p]));
+            }
+        }
+    }
+
+    /* Run the text of an interval for the synapses of some rows, in step n. */
+    template <int which, int SUMS>
+    void run_every(long long first, long long past, int n, const long long *sums)
+    {
+        real now_[MODULATORS + 1];
+        for (int v = 0; v < MODULATORS; ++v) now_[v] = rule.dosed(v, level[v], n - dosed[v], 0);
+        for (long long row = first; row < past; ++row) {
+            const long long *part = parts + row * stride;
+            ND_SIMD
+            for (long long p = part[0]; p < part[1]; ++p) {
+                real state[OWN];
+                for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
+                real total[SUMS + 1];
+                for (int v = 0; v < SUMS; ++v)
+                    total[v] = (real)sums[v * width + code[p]] / units_in(code[p]);
+                rule.template every<which>(state, now_, total);
+                for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
+            }
+        }
+    }
+};
