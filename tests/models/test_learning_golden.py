@@ -173,6 +173,7 @@ def test_what_each_spike_carries(name: str, dtype: str) -> None:
     sums = np.zeros((given.steps + given.late.max(), 5))
     read_in = f["out_step"] + shift + given.forward[f["out_synapse"]]
     np.add.at(sums, (read_in + 1, given.target[f["out_synapse"]]), f["out_weight"])
-    largest = largest_sent(given.circuit(rule).connections[0])
+    links = given.circuit(rule).connections[0]
+    largest = largest_sent(links.plasticity, links.data["weight"])
     rounded = 6 * largest * 2.0 ** -BITS[dtype]
     np.testing.assert_allclose(got, sums[: given.steps], rtol=0, atol=6 * tolerance + rounded)
