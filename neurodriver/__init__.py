@@ -1,6 +1,7 @@
 """Simulate neural circuits given as graphs."""
 
 from .circuit import AllToAll as AllToAll
+from .circuit import Batch as Batch
 from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
 from .circuit import Exponential as Exponential

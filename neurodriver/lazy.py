@@ -15,6 +15,7 @@ RULES = (
 """Rules of plasticity that are shipped."""
 
 LATER = {
+    "BatchRecording": "results",
     "Manager": "parallel.manager",
     "Movie": "plot",
     "Pattern": "ports",
@@ -42,9 +43,11 @@ if TYPE_CHECKING:
     from .plot import Movie
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
+    from .results import BatchRecording
     from .sweeps import open_sweep, sweep
 
     __all__ = [
+        "BatchRecording",
         "Manager",
         "Movie",
         "Pattern",

@@ -6,8 +6,9 @@
 
 The package is the one that Python finds, so one script serves several checkouts:
 ``PYTHONPATH=CHECKOUT python scripts/digests.py -o FILE.json``. No digest depends on backend,
-executor or number of threads. The first run compiles some hundred kernels; on a GPU, where each
-circuit is compiled in every run, ``--jobs 8`` shares that work among processes.
+executor or number of threads, or on whether a circuit is a copy of a batch (``--copies 3``). The
+first run compiles some hundred kernels; on a GPU, where each circuit is compiled in every run,
+``--jobs 8`` shares that work among processes.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def taken(some: list[Case], given: dict[str, Any], jobs: int, told: bool) -> dic
             pool = ProcessPoolExecutor(jobs, get_context("spawn"))
             each = stack.enter_context(pool).map(one_run, work)
         for (name, dtype), (one, seconds) in zip(runs, each, strict=True):
-            if isinstance(one, str):
+            if one is None:
+                skipped[name] = "its models have no copies"
+            elif isinstance(one, str):
                 failed[f"{name}, {dtype}"] = one
             else:
                 found[f"{name}, {dtype}"] = one
@@ -88,10 +91,12 @@ def one_run(work: tuple[str, str, dict[str, Any]]) -> tuple[Any, float]:
     name, dtype, given = work
     warnings.simplefilter("ignore")  # of ports without a pattern, and the like
     begin = time.perf_counter()
-    out: dict[str, str] | str
+    out: dict[str, str] | str | None
     try:
         out = digests(known()[name], How(dtype, **given))
     except Exception as error:  # the other cases are of use all the same
+        if given["copies"] and "cannot be part of a batch" in str(error):
+            return None, 0.0
         traceback.print_exc()
         out = f"{type(error).__name__}: {error}"
     return out, time.perf_counter() - begin
@@ -147,6 +152,8 @@ def main() -> int:
     parser.add_argument("--resume", nargs="+", metavar="WHERE", default=(),
                         help="LPUs that go on from the state of the one before, each on cpu, "
                         "cuda or cuda:stepwise; cases of several LPUs run as they are")  # fmt: skip
+    parser.add_argument("--copies", type=int, default=0,
+                        help="run each circuit as the last copy of a batch of so many")  # fmt: skip
     parser.add_argument("--threads", type=int, help="of the CPU; by the circuit's size if left out")
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the work")
     parser.add_argument("--list", action="store_true", help="print the names of all cases")
@@ -160,7 +167,9 @@ def main() -> int:
         return 0
     if arguments.output is None:
         parser.error("give -o FILE, --compare or --list")
-    given = {name: getattr(arguments, name) for name in ("backend", "executor", "threads")}
+    given = {
+        name: getattr(arguments, name) for name in ("backend", "executor", "threads", "copies")
+    }
     names = "backend", "executor"
     resumed = [dict(zip(names, w.split(":"), strict=False)) for w in arguments.resume]
     given["resumed"] = resumed

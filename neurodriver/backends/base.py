@@ -138,6 +138,23 @@ class Backend(Protocol):
         ...
 
 
+class Batched(Backend, Protocol):
+    """A backend that advances copies of a program together.
+
+    Tables of probes and events are those of all copies: columns of copy b begin at b times the
+    columns of one copy. Tables of inputs are those of all copies, or those of one copy after the
+    other.
+
+    Attributes
+    ----------
+    copies : sequence of Backend
+        What reads and sets the values of each copy.
+    """
+
+    @property
+    def copies(self) -> Sequence[Backend]: ...
+
+
 @runtime_checkable
 class Gated(Backend, Protocol):
     """A backend that can wait for other processes in the middle of a call."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,7 @@ def make_backend(
     copied: float,
     compiled: Callable[[Target], Program],
     gates: bool = False,
+    copies: Sequence[Program] = (),
 ) -> Backend:
     """Return the backend of a program.
 
@@ -118,9 +119,16 @@ def make_backend(
         Compiles the same circuit for another target.
     gates : bool
         Whether a call on a GPU may wait for other processes.
+    copies : sequence of Program
+        Those of the copies of a batch.
     """
     gates = gates and not settings.validates()
-    backend = BACKENDS[choice.name](program, BackendOptions(choice, threads, copied, gates))
+    if copies and settings.validates():
+        raise NeurodriverError(
+            "NEURODRIVER_VALIDATE compares LPUs without a batch; unset it, or run a copy alone"
+        )
+    options = BackendOptions(choice, threads, copied, gates, copies)
+    backend = BACKENDS[choice.name](program, options)
     if not settings.validates():
         return backend
     from .compare.shadow import reference_target, shadowed
@@ -141,15 +149,22 @@ class BackendOptions:
         Bytes a step that another thread writes into files.
     gates : bool
         Whether a call on a GPU may wait for other processes.
+    copies : sequence of Program
+        Those of the copies of a batch.
     """
 
     choice: Choice
     threads: int | None
     copied: float
     gates: bool
+    copies: Sequence[Program] = ()
 
 
 def _cpu(program: Program, options: BackendOptions) -> Backend:
+    if options.copies:
+        from .cpu.batch import CPUBatch
+
+        return CPUBatch(options.copies, options.threads)
     from .cpu.backend import CPUBackend, default_threads
 
     return CPUBackend(program, options.threads or default_threads(program, options.copied))
@@ -158,6 +173,8 @@ def _cpu(program: Program, options: BackendOptions) -> Backend:
 def _cuda(program: Program, options: BackendOptions) -> Backend:
     from .cuda.backend import CUDABackend
 
+    if options.copies:
+        raise NeurodriverError("a batch runs on the CPU alone: backend='cpu'")
     number, executor = gpu_number(options.choice), options.choice.executor
     return CUDABackend(program, number, executor, fuzz=settings.fuzz(), gates=options.gates)
 

@@ -21,6 +21,7 @@ from ..plan.arrays import (
     Role,
     VariableOwner,
 )
+from ..plan.copies import is_shared
 from ..plan.program import Program
 
 Address = Callable[[str], int]
@@ -64,6 +65,9 @@ class MemoryManager:
     program : Program
     limit : float
         Bytes that may be used.
+    like : MemoryManager, optional
+        That of another copy of the program: rows that no step writes and that both programs have
+        are shared, until one of them is `own`.
 
     Raises
     ------
@@ -71,8 +75,12 @@ class MemoryManager:
         When the program needs more than ``limit``.
     """
 
-    def __init__(self, program: Program, limit: float) -> None:
+    def __init__(self, program: Program, limit: float, like: MemoryManager | None = None) -> None:
         self.program, self.layout, self.dtype = program, program.layout, program.dtype
+        self._like, self._shares = like, like is not None
+        if like is not None:
+            like._shares = True
+        self._owned: set[Key] = set()
         self._arrays: dict[Key, NDArray[Any]] = {}
         self._buffers: dict[str, NDArray[np.floating]] = {}
         self.active: dict[str, NDArray[np.int64]] = {}
@@ -127,7 +135,20 @@ class MemoryManager:
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the table in host memory; it is made at the first call."""
         if key not in self._arrays:
-            self._arrays[key] = _made(self.program.arrays[key])
+            one, like = self.program.arrays[key], self._like
+            if like is not None and is_shared(one) and like.program.arrays[key] is one:
+                self._arrays[key] = like.array(key)
+            else:
+                self._arrays[key] = _made(one)
+        return self._arrays[key]
+
+    def own(self, key: Key) -> NDArray[Any]:
+        """Return an array of the table that no other copy of the program shares from now on."""
+        before = self.array(key)
+        if self._shares and key not in self._owned and is_shared(self.program.arrays[key]):
+            self._arrays[key] = aligned(before.size, before.dtype)
+            self._arrays[key][:] = before
+        self._owned.add(key)
         return self._arrays[key]
 
     def of_threads(self, key: Key, threads: int) -> NDArray[Any]:

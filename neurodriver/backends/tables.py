@@ -19,10 +19,14 @@ class InputTable(ct.Structure):
 
 
 class Probe(ct.Structure):
-    """Buffer for the rows of one recorded variable."""
+    """Buffer for the rows of one recorded variable.
+
+    Rows are ``stride`` values apart; those of copy b of a batch begin at column b * ``count``.
+    """
 
     _fields_ = [("ring", _i64), ("count", _i64), ("elements", _ptr), ("contiguous", _i64),
-                ("interval", _i64), ("rows", _ptr), ("capacity", _i64)]  # fmt: skip
+                ("interval", _i64), ("rows", _ptr), ("capacity", _i64),
+                ("stride", _i64)]  # fmt: skip
 
 
 class EventTable(ct.Structure):

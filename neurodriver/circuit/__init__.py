@@ -1,6 +1,7 @@
 """Circuits: from a file, a graph or arrays to checked columns."""
 
 from .arrays import from_arrays as from_arrays
+from .batch import Batch as Batch
 from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
 from .circuit import Group as Group

@@ -23,16 +23,19 @@ import click
 @click.option("--interval", type=float, help="Simulated seconds between two frames of a movie.")
 @click.option("--fps", type=float, default=10, show_default=True, help="Frames of a movie per s.")
 @click.option("--title", default=None)
+@click.option("--copy", type=int, default=None, help="Copy of a batch to draw.")
 def command(**given: Any) -> int:
     """Draw the variables in RECORDING: traces, heat maps and rasters."""
     from ..plot.recording import plot_movie, plot_recording
     from ..results import open_recording
+    from ..results.batch import single
 
     if given["output"] is None and given["movie"] is None:
         raise click.UsageError("name a figure with -o, or a movie with --movie")
     for name, old in (("start", "from"), ("stop", "to")):
         given[name] = _renamed(given[name], name, given.pop(f"old_{name}"), old)
-    with open_recording(given["recording"]) as recording:
+    with open_recording(given["recording"]) as opened:
+        recording = single(opened, given["copy"])
         what: dict[str, Any] = {
             "variables": list(given["variables"]) or None,
             "uids": list(given["uids"]) or None,

@@ -159,7 +159,7 @@ class Sends(_Side):
         for i in self.staged:
             ring = list(program.layout.rings).index(self.blocks[i].variable)
             where = len(self.blocks[i]), self.elements[i].ctypes.data, straight[i]
-            self.probes.append(Probe(ring, *where, 1, None, timing.window))
+            self.probes.append(Probe(ring, *where, 1, None, timing.window, where[0]))
         self._addresses = [
             [(view[i].ctypes.data, view[i].strides[0]) for i in self.staged] for view in self.views
         ]

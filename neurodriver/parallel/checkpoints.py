@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import StateError
-from ..run.going_on import go_on_from, snapshot_of
+from ..run.going_on import go_on_from, snapshots_of
 from ..run.injected import compare_inputs, injected_by
 from ..run.lpu import LPU
 from ..run.simulation import Simulation
@@ -29,7 +29,7 @@ def save(job: Job, path: Path) -> None:
     simulation = _simulation(job)
     for _, feed in simulation.feeds:
         feed.recorder.settle()
-    write_state(path, snapshot_of(simulation), _inputs(job.lpus), _digest(job.lpus))
+    write_state(path, snapshots_of(simulation), _inputs(job.lpus), _digest(job.lpus))
 
 
 def resume(job: Job, path: Path) -> None:
@@ -44,7 +44,7 @@ def resume(job: Job, path: Path) -> None:
     if stored.circuit_digest != _digest(job.lpus):
         raise StateError(f"{path}: was saved of LPUs with other ids or circuits")
     compare_inputs(str(path), stored.inputs, _inputs(job.lpus))
-    go_on_from(simulation, stored.snapshot)
+    go_on_from(simulation, stored.snapshots)
     for _, feed in simulation.feeds:
         if feed.recorder.outlives:
             feed.go_on()

@@ -268,6 +268,11 @@ class ArrayTable(Mapping[Key, Array]):
             ):
                 yield one
 
+    def with_rows(self, rows: Iterable[Array]) -> ArrayTable:
+        """Return a table in which some rows are replaced by others of the same keys."""
+        changed = {one.key: one for one in rows}
+        return ArrayTable(changed.get(key, one) for key, one in self._rows.items())
+
     def having(self, rows: Iterable[Array]) -> ArrayTable:
         """Return a table with more rows."""
         return ArrayTable([*self._rows.values(), *rows])

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Group
-from ..circuit.initial import initial_states
 from ..circuit.random_keys import component_keys
 from ..model.language import tree
-from ..model.texts import named, texts_of
+from ..model.texts import texts_of
 from ..native.buffers import LANES, padded
 from .access import AccessPlanner
 from .arrays import (
@@ -33,7 +30,6 @@ from .arrays import (
     depth,
     row,
     width,
-    zeros,
 )  # fmt: skip
 from .delays import Spread
 from .diagnostics import OFF, Diagnostics, prints_of_step, records
@@ -41,6 +37,7 @@ from .fusion import Fused
 from .instances import instance_rows, needs_instance
 from .layout import Layout
 from .passes.draft import Merged
+from .population_rows import NONE, number_rows, state_rows, stored
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
@@ -69,6 +66,8 @@ class ProgramBuilder:
         Projections that are drawn by source already.
     watch : Diagnostics
         What the kernels watch.
+    apart : mapping of int to frozenset of str
+        Parameters of a group that get a value for each component, even if all are equal.
     """
 
     def __init__(
@@ -79,7 +78,9 @@ class ProgramBuilder:
         spread: Spread,
         drawn_accesses: Mapping[tuple[int, str], DrawnBySource],
         watch: Diagnostics = OFF,
+        apart: Mapping[int, frozenset[str]] | None = None,
     ) -> None:
+        self.apart = apart or {}
         self.layout, self.seed, self.spread, self.watch = layout, seed, spread, watch
         self.planner = AccessPlanner(layout, plans, spread, drawn_accesses)
         self._rows: list[Array] = [row(SEED, seed & 0xFFFF_FFFF_FFFF_FFFF)]
@@ -181,20 +182,10 @@ class ProgramBuilder:
             row(Key(owner, Kind.STEP, "dt_ms"), layout.dt * 1000.0 / substeps),
             row(Key(owner, Kind.SIZE, "count"), padded(capacity)),
         ]
-        numbers, uniform = self._numbers(number, group, capacity)
-        rows += numbers
-        starts = initial_states(group)
-        for state in model.states:
-            if state not in published:
-                column = np.zeros(padded(capacity))
-                if not model.runtime.opaque:  # its instance does that
-                    column[layout.positions.get(number, np.arange(group.count))] = starts[state]
-                unit = model.states[state].unit
-                rows.append(
-                    row(Key(owner, Kind.STATE, state), column, Role.STATE, layout.dtype, unit)
-                )
+        numbers, uniform = number_rows(layout, number, capacity, self.apart.get(number, NONE))
+        rows += [*numbers, *state_rows(layout, number, capacity, published)]
         if model.draws_random():
-            keys = self._stored(number, component_keys(layout.circuit, number), capacity)
+            keys = stored(layout, number, component_keys(layout.circuit, number), capacity)
             rows.append(row(Key(owner, Kind.RANDOM, "keys"), keys))
         self._rows += [*rows, *self._numbering(number, capacity)]
         return KernelSpec(
@@ -203,7 +194,7 @@ class ProgramBuilder:
             layout.circuit.kinds,
             layout.dtype.name,
             substeps,
-            frozenset(uniform),
+            uniform,
             published,
             gathers,
             layout.kept,
@@ -274,40 +265,6 @@ class ProgramBuilder:
             component[np.bincount(order, minlength=padded(capacity)) > 1] = -1  # no one's own
             rows.append(row(Key(owner, Kind.INDEX, "order"), component))
         return rows
-
-    def _stored(self, number: int, column: NDArray[Any], capacity: int) -> NDArray[Any]:
-        """Put a column of a group into storage order; spare places repeat the first value."""
-        out = np.full(padded(capacity), column[0], dtype=column.dtype)
-        order = self.layout.positions.get(number)
-        out[: len(column)] = column if order is None else out[: len(column)]
-        if order is not None:
-            out[order] = column
-        return out
-
-    def _numbers(self, number: int, group: Group, capacity: int) -> tuple[list[Array], set[str]]:
-        """Return the rows of parameters and constants, and the names of those that all share."""
-        model, real, owner = group.model, self.layout.dtype, PopulationOwner(number)
-        rows, uniform = [], set()
-        fixed = model.fixed_params()
-        for name in fixed:
-            rule, key = model.params[name], Key(owner, Kind.PARAMETER, name)
-            column = np.asarray(group.params.get(name, rule.default), dtype=np.float64)
-            value: NDArray[Any] | float = float(column.reshape(-1)[0])
-            if column.ndim == 0 or (column == column[0]).all():
-                uniform.add(name)
-            else:
-                value = self._stored(number, column, capacity)
-            rows.append(row(key, value, Role.SETTABLE, real, rule.unit))
-        texts = texts_of(model)
-        for name in model.constants:
-            key = Key(owner, Kind.CONSTANT, name)
-            needs = named([*fixed, *model.constants], [texts[f"constants['{name}']"]])
-            if uniform.issuperset(needs):
-                uniform.add(name)
-                rows.append(row(key, 0.0, Role.DERIVED, real))
-            else:
-                rows.append(zeros(key, padded(capacity), real, Role.DERIVED))
-        return rows, uniform
 
 
 def _work(spec: KernelSpec, count: int) -> NDArray[np.float64]:

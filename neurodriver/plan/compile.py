@@ -42,6 +42,7 @@ def compile_circuit(
     target: Target = CPU,
     merging: Recorded | None = None,
     watch: Diagnostics = OFF,
+    apart: Mapping[int, frozenset[str]] | None = None,
 ) -> Program:
     """Compile a circuit.
 
@@ -67,6 +68,9 @@ def compile_circuit(
         Merge synapses, except where this says; the results differ by rounding.
     watch : Diagnostics
         What the kernels watch; the results are the same.
+    apart : mapping of int to frozenset of str
+        Parameters of a group that get a value for each component, even if all are equal; the
+        results are the same.
     """
     warn_of_step(circuit, dt)
     draft = passes.run(Draft(circuit, dt, targets, merging))
@@ -100,7 +104,7 @@ def compile_circuit(
     positions |= ordered | grids | merged.positions
     rings = rings_of(full, depths, slots.count, target, silent, capacities)
     layout = Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
-    builder = ProgramBuilder(layout, seed, plans, spread, drawn_accesses, watch)
+    builder = ProgramBuilder(layout, seed, plans, spread, drawn_accesses, watch, apart)
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if not group.is_port and number not in members:

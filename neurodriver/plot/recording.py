@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import NeurodriverError, near
 from ..model.kinds import usually_event
 from ..results import Events, Recording, Variable, open_recording
+from ..results.batch import single
 from .movie import Movie
 from .panels import MOST_TRACES, Panel
 from .style import STYLE, matplotlib, new_figure, writing
@@ -142,9 +143,9 @@ def _opened(
     recording: str | os.PathLike[str] | Recording,
 ) -> contextlib.AbstractContextManager[Recording]:
     """Open what is not open; what was open before stays so."""
-    if isinstance(recording, Recording):
-        return contextlib.nullcontext(recording)
-    return open_recording(recording)
+    if not isinstance(recording, str | os.PathLike):
+        return contextlib.nullcontext(single(recording))
+    return single(open_recording(recording))
 
 
 def _ends(

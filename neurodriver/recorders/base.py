@@ -43,6 +43,12 @@ class Columns:
     unit: str  # ``mV`` for instance; empty for a variable without one
     events: bool  # stored as times and column indices instead of rows
     population: npt.NDArray[np.str_] | None = None  # (n,), where populations have names
+    copies: int = 0  # of a batch: n columns for each, one copy after the other; 0: no batch
+
+    @property
+    def width(self) -> int:
+        """Number of columns of all copies."""
+        return max(self.copies, 1) * len(self.uids)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +86,16 @@ class RecordingPlan:
         """The attributes by which readers know the times of the rows."""
         out: dict[str, str | int | float] = {"sample_interval": self.sample_interval}
         out["dt"] = self.dt
+        if self.copies:
+            out["copies"] = self.copies
         if not self.from_start:
             out["start_time"] = float(self.time(0, 1)[0])
         return out
+
+    @property
+    def copies(self) -> int:
+        """Number of copies of a batch; 0 without one."""
+        return max((c.copies for c in self.columns), default=0)
 
     @property
     def dense(self) -> tuple[Columns, ...]:
@@ -104,8 +117,8 @@ class RecordingPlan:
 class Block:
     """A stretch of a recording. Its arrays belong to the recorder: pass copies of reused buffers.
 
-    ``rows`` holds the sampled values of every dense variable, (rows, n); it is empty if no row fell
-    into the stretch. ``events`` are times in s, ascending, and column indices.
+    ``rows`` holds the sampled values of every dense variable, (rows, width); it is empty if no row
+    fell into the stretch. ``events`` are times in s, ascending, and column indices.
     """
 
     first_row: int  # of ``rows``, counted from step 0; blocks follow each other without gap
@@ -294,7 +307,7 @@ class Recorder(ABC):
         plan, done = self.plan, self._progress
         counts = {v: len(block.rows[v]) for v in block.rows}
         rows = max(counts.values(), default=0)
-        wanted = {c.variable: (rows, len(c.uids)) for c in plan.dense}
+        wanted = {c.variable: (rows, c.width) for c in plan.dense}
         got = {v: block.rows[v].shape for v in block.rows}
         if got != wanted and (rows or not got.keys() <= wanted.keys()):
             raise RecordingError(f"block at step {block.step}: rows {got}, expected {wanted}")
@@ -315,7 +328,7 @@ class Recorder(ABC):
 
     def _check_events(self, block: Block) -> None:
         """Refuse events that would make a recording unreadable."""
-        sizes = {c.variable: len(c.uids) for c in self.plan.events}
+        sizes = {c.variable: c.width for c in self.plan.events}
         for variable, (time, index) in block.events.items():
             where = f"block at step {block.step}, events of {variable}"
             if variable not in sizes:

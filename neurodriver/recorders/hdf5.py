@@ -10,6 +10,8 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 * where the circuit has populations with names, ``<var>/population`` (n,) UTF-8 bytes: that of
   each column.
 
+Of a batch, ``copies`` is an attribute of ``metadata``, and the columns of copy b begin at b * n.
+
 How a kill is survived: the HDF5 library only ever writes *temporary* files, with all data sets
 allocated (sparse, so they cost no disk) and closed before ``os.replace`` gives them their name.
 From then on HDF5 takes no part: blocks are written with ``pwrite`` at the known addresses of
@@ -31,8 +33,10 @@ from pathlib import Path
 
 from ..circuit.uids import Who
 from ..errors import NeurodriverError, RecordingError
+from ..results.batch import recording_of
 from ..results.joint import open_recording
 from ..results.recording import Recording
+from ..results.sources import FileSource
 from .base import Block, Recorder, RecordingPlan, RecordingProgress
 from .preallocated import ROWS, Counts, PreallocatedFile
 
@@ -88,7 +92,8 @@ class HDF5Recorder(Recorder):
         self.settle()
         if not self._file.extents:
             raise RecordingError(f"{self.path}: nothing recorded yet; run first")
-        return Recording(self.path)
+        opened: Recording = recording_of(FileSource(self.path))
+        return opened
 
     def check(self) -> None:
         if not self.overwrite:
@@ -228,12 +233,12 @@ def refuse_existing(path: str | os.PathLike[str]) -> None:
 def _first_capacity(plan: RecordingPlan) -> Counts:
     """Return what to allocate before the first step."""
     if plan.steps is None or plan.rows is None:
-        widest = max((len(c.uids) for c in plan.dense), default=1) or 1
+        widest = max((c.width for c in plan.dense), default=1) or 1
         rows = max(1024, UNKNOWN_BYTES // (widest * plan.dtype.itemsize))
         return {ROWS: rows, **{c.variable: EVENTS_LEAST for c in plan.events}}
     capacity = {ROWS: plan.rows if plan.dense else 0}
     for c in plan.events:
-        most = plan.steps * len(c.uids)
+        most = plan.steps * c.width
         capacity[c.variable] = min(most, EVENTS_MOST, max(EVENTS_LEAST, most // EVENTS_SHARE))
     return capacity
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..circuit.uids import Who
 from ..errors import RecordingError, near
+from ..results.batch import recording_of
 from ..results.recording import Recording
 from .base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
 from .event_memory import EventMemory
@@ -31,7 +32,8 @@ class MemoryRecorder(Recorder):
     output : dict
         Variable -> ``{"data": ..., "uids": [...]}``, filled by ``close``. ``data`` is an array
         (rows, n), or ``{"time": (m,) float64 s, "index": (m,) int32}`` for events. Where the
-        circuit has populations with names, ``population``, (n,) str, is that of each column.
+        circuit has populations with names, ``population``, (n,) str, is that of each column. Of
+        a batch, the columns of copy b begin at b * n.
 
     Examples
     --------
@@ -53,7 +55,8 @@ class MemoryRecorder(Recorder):
 
     @property
     def recording(self) -> Recording:
-        """What has been recorded so far, as a `Recording`; during the run, too.
+        """What has been recorded so far, as a `Recording`; during the run, too. Of a batch, it is a
+        `BatchRecording`.
 
         Its arrays are read-only views of the recorder's where these are whole. They stay as they
         are when the run goes on. In a run of unknown length rows are joined at each use.
@@ -67,7 +70,9 @@ class MemoryRecorder(Recorder):
             data = self._data_so_far(columns, rows, step * plan.dt)
             variables[columns.variable] = MemoryVariable(columns, data, plan.time, step)
         attributes = plan.attributes | plan.sampling
-        return Recording(MemorySource(variables, attributes, self._closed_plan is not None))
+        source = MemorySource(variables, attributes, self._closed_plan is not None)
+        made: Recording = recording_of(source)
+        return made
 
     def _data_so_far(self, columns: Columns, rows: int, end: float) -> Any:
         """Return the rows, or the times and the indices of events before ``end``, s."""
@@ -126,7 +131,7 @@ class MemoryRecorder(Recorder):
         self._events = {c.variable: _event_memory(plan, c) for c in plan.events}
         self._whole = {}
         if plan.rows is not None:  # pages of np.empty take memory only when they are written
-            shapes = {c.variable: (plan.rows, len(c.uids)) for c in plan.dense}
+            shapes = {c.variable: (plan.rows, c.width) for c in plan.dense}
             self._whole = {v: np.empty(shape, plan.dtype) for v, shape in shapes.items()}
 
     def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
@@ -191,9 +196,9 @@ class MemoryRecorder(Recorder):
 
 def _joined_rows(parts: list[Array], columns: Columns, plan: RecordingPlan) -> Array:
     """Return the rows of all blocks."""
-    return np.concatenate([np.empty((0, len(columns.uids)), plan.dtype), *parts])
+    return np.concatenate([np.empty((0, columns.width), plan.dtype), *parts])
 
 
 def _event_memory(plan: RecordingPlan, columns: Columns) -> EventMemory:
     """Return memory for the events of one variable."""
-    return EventMemory(None if plan.steps is None else plan.steps * len(columns.uids))
+    return EventMemory(None if plan.steps is None else plan.steps * columns.width)

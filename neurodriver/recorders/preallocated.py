@@ -165,7 +165,7 @@ def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Ext
             group["valid_events"] = allocate(f"{v}/valid_events", np.int64)
             group["valid_steps"] = shared["valid_steps"]
         else:
-            group["data"] = allocate(f"{v}/data", plan.dtype, ROWS, (len(c.uids),))
+            group["data"] = allocate(f"{v}/data", plan.dtype, ROWS, (c.width,))
             if c.unit:
                 group["data"].attrs["units"] = c.unit
             group["time"], group["valid_rows"] = shared["time"], shared["valid_rows"]

@@ -1,5 +1,6 @@
 """A recording in a file -> variables by name and uid, times, units; pandas, xarray, Neo."""
 
+from .batch import BatchRecording as BatchRecording
 from .events import Events as Events
 from .firing import Activity as Activity
 from .firing import activity as activity

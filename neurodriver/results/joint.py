@@ -11,9 +11,10 @@ import h5py
 
 from ..errors import RecordingError, near, quoted
 from ..model.kinds import SPIKES
+from .batch import recording_of
 from .events import Events
 from .recording import Recording
-from .sources import StoredVariable
+from .sources import FileSource, StoredVariable
 from .variable import Variable
 
 
@@ -33,15 +34,16 @@ def open_recording(
     ----------
     path : path
         A file of `HDF5Recorder`, one of an older program, or an input file. One that links the
-        recordings of several LPUs gives a `JointRecording`, unless a ``group`` is chosen.
+        recordings of several LPUs gives a `JointRecording`, unless a ``group`` is chosen; one of
+        a batch gives a `BatchRecording`.
     group, dt, sample_interval, start_time
         See `Recording`.
     """
     if group == "/" and _holds_links(path):
         return JointRecording(path, dt=dt)
-    return Recording(
-        path, group=group, dt=dt, sample_interval=sample_interval, start_time=start_time
-    )
+    options = {"dt": dt, "sample_interval": sample_interval, "start_time": start_time}
+    opened: Recording = recording_of(FileSource(path, group), **options)
+    return opened
 
 
 def write_master(

@@ -149,9 +149,9 @@ class FileSource:
     """
 
     def __init__(self, path: str | os.PathLike[str], group: str = "/") -> None:
-        self.path = Path(path)
+        self.path: Path | None = Path(path)
         self.name = str(self.path)
-        if not self.path.is_file():
+        if not Path(path).is_file():
             raise RecordingError(f"{self.path}: no such file")
         try:
             # No lock: it fails on some network file systems, and valid data never change.
@@ -159,7 +159,7 @@ class FileSource:
         except OSError as error:
             raise RecordingError(f"{self.path}: cannot be read as HDF5: {error}") from error
         try:
-            self.root = _at(self.file, group, self.path)
+            self.root = _at(self.file, group, Path(path))
             groups = {k: g for k, g in _members(self.root) if isinstance(g, h5py.Group)}
             self.variables: Sequence[str] = tuple(k for k, g in groups.items() if "data" in g)
             self.several = [k for k, g in groups.items() if "metadata" in g]

@@ -8,6 +8,7 @@ from .. import html
 from .events import Events
 
 if TYPE_CHECKING:
+    from .batch import BatchRecording
     from .recording import Recording
 
 
@@ -37,3 +38,16 @@ def _row(recording: Recording, variable: str) -> tuple[object, ...]:
     kind = "events" if isinstance(part, Events) else "rows"
     uids = recording.uids(variable)
     return variable, recording.unit(variable), kind, len(part), html.some(uids, len(uids))
+
+
+def batch_html(recording: BatchRecording) -> str:
+    """Return a table of the variables of a batch."""
+    if not recording.is_open:
+        return html.table(f"{recording.name} (closed)", ("variable",), [])
+    caption = f"{recording.name}: {len(recording):,} copies, {recording.duration:g} s"
+    head = ("variable", "unit", "uids of a copy")
+    rows = [
+        (name, recording.unit(name), html.some(recording.uids(name), len(recording.uids(name))))
+        for name in recording.variables[: html.MOST_ROWS]
+    ]
+    return html.table(caption, head, rows, len(recording.variables))

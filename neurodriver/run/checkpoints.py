@@ -10,7 +10,8 @@ from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
 from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
-from .going_on import go_on_from, leave, snapshot_of
+from .copies import restored_batch
+from .going_on import go_on_from, leave, snapshots_of
 from .injected import compare_inputs, injected_by
 from .live_values import LiveValues
 
@@ -44,9 +45,14 @@ class Checkpoints(LiveValues):
             )
         for recorder in self.recorders:  # no recording is behind the checkpoint
             recorder.settle()
-        snapshot, circuit = snapshot_of(self.simulation), self.current_circuit()
+        snapshots, circuit = snapshots_of(self.simulation), self.current_circuit()
         write_checkpoint(
-            Path(path), circuit, snapshot, self.random_namespace, injected_by(self.inputs)
+            Path(path),
+            circuit,
+            snapshots,
+            self.random_namespace,
+            injected_by(self.every_input),
+            self.current_variants(),
         )
 
     @classmethod
@@ -72,7 +78,8 @@ class Checkpoints(LiveValues):
         models
             Models beside the shipped ones.
         **options
-            Those of an LPU, but for dt, dtype and seed.
+            Those of an LPU, but for dt, dtype and seed. Of a batch, ``batch`` is a `Batch` of as
+            many copies whose ``inputs`` are those that each copy has of its own.
 
         Raises
         ------
@@ -80,16 +87,18 @@ class Checkpoints(LiveValues):
             For a file that is missing, damaged or no checkpoint.
         """
         saved = Checkpoint(Path(path), models)
-        state = saved.snapshot
+        state, batch = saved.snapshots[0], options.pop("batch", None)
         taken = {"dt", "dtype", "seed"} & set(options)
         if taken:
             names = ", ".join(sorted(taken))
             raise StateError(f"{path}: {names}: stay as they were when it was saved")
         circuit = saved.circuit.in_random_namespace(saved.namespace)
         given = state.dt, inputs, recorders
+        if batch is not None or saved.variants is not None:
+            options["batch"] = restored_batch(path, saved.variants, batch, circuit)
         lpu = cls(circuit, *given, dtype=state.dtype, seed=state.seed, **options)
-        compare_inputs(str(path), saved.inputs, injected_by(lpu.inputs))
-        go_on_from(lpu.simulation, state)
+        compare_inputs(str(path), saved.inputs, injected_by(lpu.every_input))
+        go_on_from(lpu.simulation, saved.snapshots)
         return lpu
 
     def resume(self, path: str | Path) -> None:
@@ -106,8 +115,8 @@ class Checkpoints(LiveValues):
         saved = Checkpoint(Path(path), [group.model for group in self.circuit.groups])
         if saved.circuit.digest != self.circuit.digest:
             raise StateError(f"{path}: was saved of another circuit than {self.circuit.name}")
-        compare_inputs(str(path), saved.inputs, injected_by(self.inputs))
-        go_on_from(self.simulation, saved.snapshot)
+        compare_inputs(str(path), saved.inputs, injected_by(self.every_input))
+        go_on_from(self.simulation, saved.snapshots)
         for _, feed in self.simulation.feeds:
             if feed.recorder.outlives:
                 feed.go_on()
@@ -133,6 +142,7 @@ class Checkpoints(LiveValues):
         now, first = self.current_circuit(), self.first_circuit
         groups = now.groups if "parameters" in keep else first.groups
         links = now.connections if "weights" in keep else first.connections
+        variants = self.current_variants() if "parameters" in keep else self.first_variants
         leave(self.simulation)
-        self.circuit = first.with_parts(groups, links)
-        self.simulation = self.simulated(self.circuit)
+        self.circuit, self.variants = first.with_parts(groups, links), variants
+        self.simulation = self.simulated(self.circuit, variants)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,27 +22,59 @@ EventPair = tuple[NDArray[np.integer], NDArray[np.int32]]
 """Steps and columns of events."""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """One target of an input, and which of the backend's tables have its values."""
+
+    target: Target
+    tables: tuple[int, ...]
+
+
 class InputFeed:
     """Stages the values of all inputs, each with the id of its LPU, for a chunk of steps.
 
-    ``asking`` is the id of the LPU whose input is asked for values.
+    Parameters
+    ----------
+    program : Program
+    inputs : sequence of (scope, Input)
+        Those that all copies get.
+    own : sequence of such sequences
+        What each copy of a batch gets beside them.
+
+    Attributes
+    ----------
+    asking : str or None
+        Id of the LPU whose input is asked for values.
+    tables : list of InputTable
+        For the backend: those of all copies, or those of one copy after the other.
     """
 
-    def __init__(self, program: Program, inputs: Sequence[tuple[str | None, Input]]) -> None:
-        self.inputs = [one for _, one in inputs]
+    def __init__(
+        self,
+        program: Program,
+        inputs: Sequence[tuple[str | None, Input]],
+        own: Sequence[Sequence[tuple[str | None, Input]]] = (),
+    ) -> None:
+        every = [*inputs, *(one for part in own for one in part)]
+        self.inputs = list(dict.fromkeys(one for _, one in every))
         self.asking: str | None = None
-        self._targets: list[Target] = []
-        for scope, one in inputs:
+        for one in self.inputs:
             one.open(program.dt, program.dtype)
-            self._targets += [(scope, one, number) for number in range(len(one.targets))]
+        shared, count = _targets(inputs), len(program.slots.places)
+        ends = range(0, max(len(own), 1) * count, max(count, 1))
+        self._places = [_Place(t, tuple(e + i for e in ends)) for i, t in enumerate(shared)]
+        for begin, part in zip(ends, own, strict=False):
+            first = begin + len(shared)
+            self._places += [_Place(t, (first + i,)) for i, t in enumerate(_targets(part))]
         rings = program.layout.rings
         self.tables: list[InputTable] = []
-        for variable, first, count in program.slots.places:
+        for variable, first, number in program.slots.places * max(len(own), 1):
             start = rings[variable].segments["inputs"].start + first
             self.tables.append(
-                InputTable(list(rings).index(variable), start, count, None, None, 0, 0)
+                InputTable(list(rings).index(variable), start, number, None, None, 0, 0)
             )
-        self._counts = SpikeCounts(program, self._targets)
+        self._slots = count
+        self._counts = [SpikeCounts(program, [*shared, *_targets(part)]) for part in own or [()]]
         self._staged: list[Chunk | EventChunk] = []  # holds what the tables point to
 
     @property
@@ -54,22 +87,33 @@ class InputFeed:
 
     def stage(self, backend: Backend, first: int, steps: int) -> None:
         """Point the backend's tables at the values of the coming steps."""
-        if not self._targets:
+        if not self._places:
             return
-        self._staged.clear()
-        places = zip(backend.inputs, self._targets, strict=False)
-        for place, (table, (scope, one, number)) in enumerate(places):
+        self._staged = []
+        chunks: list[Any] = [None] * len(self.tables)
+        for place in self._places:
+            scope, one, number = place.target
             self.asking = scope
             chunk = one.chunk(number, first, steps)
+            count = self.tables[place.tables[0]].count
             if isinstance(chunk, EventChunk):
-                _check_events(chunk, table.count, steps, one)
+                _check_events(chunk, count, steps, one)
             else:
-                _check_chunk(chunk, table.count, steps, one)
-            self._counts.check(place, chunk, first)
+                _check_chunk(chunk, count, steps, one)
+            copy, slot = divmod(place.tables[0], self._slots)
+            self._counts[copy].check(slot, chunk, first)
             self._staged.append(chunk)
-            _point(table, chunk)
+            for table in place.tables:
+                _point(backend.inputs[table], chunk)
+                chunks[table] = chunk
         self.asking = None
-        self._counts.check_sums(self._staged, first)
+        for copy, counts in enumerate(self._counts):
+            counts.check_sums(chunks[copy * self._slots : (copy + 1) * self._slots], first)
+
+
+def _targets(inputs: Sequence[tuple[str | None, Input]]) -> list[Target]:
+    """Return the targets of inputs, each with the id of its LPU and its number."""
+    return [(scope, one, number) for scope, one in inputs for number in range(len(one.targets))]
 
 
 def _point(table: InputTable, chunk: Chunk | EventChunk) -> None:
@@ -125,9 +169,14 @@ def _check_chunk(chunk: Chunk, count: int, steps: int, one: Input) -> None:
 
 
 class RecorderFeed:
-    """Buffers of one recorder: ``columns``, and a probe or a table of events for each of them."""
+    """Buffers of one recorder: ``columns``, and a probe or a table of events for each of them.
 
-    def __init__(self, program: Program, recorder: Recorder, scope: str | None = None) -> None:
+    Those of a batch of ``copies`` have the columns of each copy, one copy after the other.
+    """
+
+    def __init__(
+        self, program: Program, recorder: Recorder, scope: str | None = None, copies: int = 0
+    ) -> None:
         self.recorder = recorder
         self.plan: RecordingPlan | None = None  # of the recording, once it has begun
         self.columns: list[Columns] = []
@@ -143,12 +192,14 @@ class RecorderFeed:
             place = np.ascontiguousarray(elements, dtype=np.int32)
             steps, ring = np.diff(place), list(program.layout.rings).index(variable)
             head = ring, len(place), place.ctypes.data, bool((steps == 1).all())
+            columns = replace(columns, copies=copies)
             self.columns.append(columns)
             self._places.append(place)
             if columns.events:
                 self.events.append(EventTable(*head, 0, None, None, None, bool((steps > 0).all())))
             else:
-                self.probes.append(Probe(*head, recorder.sample_interval, None, 0))
+                interval = recorder.sample_interval
+                self.probes.append(Probe(*head, interval, None, 0, columns.width))
 
     def go_on(self) -> None:
         """Take up a recording that another process began at step 0."""
@@ -177,7 +228,7 @@ class RecorderFeed:
     @property
     def row_bytes(self) -> int:
         """Bytes of one recorded row."""
-        return sum(len(c.uids) for c in self.columns if not c.events) * self._dtype.itemsize
+        return sum(c.width for c in self.columns if not c.events) * self._dtype.itemsize
 
     def prepare(self, probes: Sequence[Probe], first: int, steps: int) -> None:
         """Make room for the rows of the coming steps; ``probes`` are the backend's own."""
@@ -187,7 +238,7 @@ class RecorderFeed:
         for columns, probe in zip(dense, probes, strict=True):
             buffer = self.recorder.place(columns.variable, first // interval, rows)
             if buffer is None:
-                buffer = np.empty((rows, len(columns.uids)), dtype=self._dtype)
+                buffer = np.empty((rows, columns.width), dtype=self._dtype)
             self._buffers[columns.variable] = buffer
             probe.rows = buffer.ctypes.data
             probe.capacity = rows

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..backends.base import Backend
+from collections.abc import Sequence
+from typing import cast
+
+from ..backends.base import Backend, Batched
 from ..plan.program import Program
 from .nonfinite import FirstNonFinite
 from .printed import Printed
@@ -16,6 +19,8 @@ class Watch:
     program : Program
     policy : {"raise", "warn", "off"}
         What happens at a value that is not finite.
+    said : str
+        What messages begin with.
 
     Attributes
     ----------
@@ -25,8 +30,9 @@ class Watch:
         Steps of a call at most.
     """
 
-    def __init__(self, program: Program, policy: str) -> None:
-        self._nonfinite, self._printed = FirstNonFinite(program, policy), Printed(program)
+    def __init__(self, program: Program, policy: str, said: str = "") -> None:
+        self._nonfinite = FirstNonFinite(program, policy, said)
+        self._printed = Printed(program, said)
         self._circuit = program.circuit
         self.waits, self.longest = self._printed.on, self._printed.longest
 
@@ -53,3 +59,44 @@ class Watch:
     def finish(self) -> None:
         """Say how many lines were left out."""
         self._printed.finish()
+
+
+class CopyWatches:
+    """Does what `Watch` does, for each copy of a batch.
+
+    Parameters
+    ----------
+    program : Program
+        One of them: they say the same of components and variables.
+    policy : {"raise", "warn", "off"}
+    copies : int
+        0 without a batch.
+    """
+
+    def __init__(self, program: Program, policy: str, copies: int = 0) -> None:
+        self._batch = copies > 0
+        said = [f"copy {copy}: " for copy in range(copies)] or [""]
+        self._watches = [Watch(program, policy, one) for one in said]
+        self.waits, self.longest = self._watches[0].waits, self._watches[0].longest
+
+    def begin_run(self, backend: Backend) -> None:
+        """Begin anew where the last run has found something."""
+        for watch, one in zip(self._watches, self._copies(backend), strict=True):
+            watch.begin_run(one)
+
+    def check(self, backend: Backend) -> None:
+        """Look at what the completed calls have found in any copy."""
+        for watch, one in zip(self._watches, self._copies(backend), strict=True):
+            watch.check(one)
+
+    def _copies(self, backend: Backend) -> Sequence[Backend]:
+        return cast(Batched, backend).copies if self._batch else [backend]
+
+    def belongs_to(self, scope: str | None) -> bool:
+        """Whether an LPU has the component that has ended the run."""
+        return any(watch.belongs_to(scope) for watch in self._watches)
+
+    def finish(self) -> None:
+        """Say how many lines were left out."""
+        for watch in self._watches:
+            watch.finish()

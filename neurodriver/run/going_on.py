@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ..errors import NeurodriverError
+from ..errors import NeurodriverError, StateError
 from ..state.putting import put
 from ..state.snapshot import Snapshot
 from ..state.taking import take
 from .simulation import Simulation
 
 
-def snapshot_of(simulation: Simulation) -> Snapshot:
-    """Return the state of a simulation at its step."""
+def snapshots_of(simulation: Simulation) -> list[Snapshot]:
+    """Return the state of each copy of a simulation at its step; one without a batch."""
     simulation.check_whole()
     simulation.complete_calls()
-    return take(simulation.backend, simulation.step, simulation.targets, simulation.late)
+    targets, step = simulation.targets, simulation.step
+    return [take(copy.backend, step, targets, copy.late) for copy in simulation.copies]
 
 
-def go_on_from(simulation: Simulation, snapshot: Snapshot) -> None:
-    """Let a simulation take over a state, before its first step."""
+def go_on_from(simulation: Simulation, snapshots: Sequence[Snapshot]) -> None:
+    """Let a simulation take over the states of its copies, before its first step."""
     if simulation.started or simulation.step:
         raise NeurodriverError("LPU: a run that has begun cannot go on from another state")
-    simulation.late = put(simulation.backend, snapshot, simulation.targets)
-    simulation.step = snapshot.step
+    copies = simulation.copies
+    if len(copies) != len(snapshots):
+        raise StateError(f"{len(snapshots):,} copies were saved, and there are {len(copies):,}")
+    for copy, snapshot in zip(copies, snapshots, strict=True):
+        copy.late = put(copy.backend, snapshot, simulation.targets)
+    simulation.step = snapshots[0].step
 
 
 def leave(simulation: Simulation) -> None:
@@ -44,9 +49,9 @@ def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulati
     one is as it was.
     """
     _check_finished(simulation)
-    state, plans = snapshot_of(simulation), {f.recorder: f.plan for _, f in simulation.feeds}
+    states, plans = snapshots_of(simulation), {f.recorder: f.plan for _, f in simulation.feeds}
     other = make()
-    go_on_from(other, state)
+    go_on_from(other, states)
     leave(simulation)
     for _, feed in other.feeds:
         feed.plan = plans.get(feed.recorder)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Group
 from ..circuit.validate import check_parameters
 from ..errors import Faults, NeurodriverError, StateError, near, quoted
@@ -20,11 +21,31 @@ from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
 from ..quantities import magnitude
 
-if TYPE_CHECKING:
-    from .simulation import Simulation
-
 Values = NDArray[np.floating]
 Rows = slice | NDArray[np.int64]
+
+
+class Live(Protocol):
+    """A simulation, or one copy of a batch.
+
+    Attributes
+    ----------
+    program : Program
+    backend : Backend
+        Its memory.
+    changed : set of Key
+        Parameters that have been set.
+    """
+
+    program: Program
+    backend: Backend
+    changed: set[Key]
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        ...
+
 
 Changed = Callable[[int, str, NDArray[np.float64]], None]
 """Takes a parameter of a group whose value for all components is one number in the program."""
@@ -107,7 +128,7 @@ class Components:
     """
 
     __slots__ = ("_changed", "_numbers", "_parts", "_said", "_simulation")
-    _simulation: Callable[[], Simulation]
+    _simulation: Callable[[], Live]
     _numbers: NDArray[np.int64]
     _parts: tuple[GroupPart, ...]
     _changed: Changed
@@ -115,7 +136,7 @@ class Components:
 
     def __init__(
         self,
-        simulation: Callable[[], Simulation],
+        simulation: Callable[[], Live],
         numbers: NDArray[np.int64],
         changed: Changed,
         said: str,
@@ -314,7 +335,7 @@ class Place:
         """Whether a parameter is one number."""
         return self.array is not None and not self.array.shape
 
-    def read(self, simulation: Simulation, rows: Rows) -> Values:
+    def read(self, simulation: Live, rows: Rows) -> Values:
         """Return the values of some components."""
         program = simulation.program
         if self.column is not None:
@@ -328,11 +349,11 @@ class Place:
             return np.broadcast_to(program.dtype.type(value), (count,))[rows]
         return np.asarray(simulation.backend.array(self.array.key)[self._places(program, rows)])
 
-    def read_all(self, simulation: Simulation) -> Values:
+    def read_all(self, simulation: Live) -> Values:
         """Return the values of all components of the group."""
         return self.read(simulation, slice(0, simulation.program.circuit.groups[self.number].count))
 
-    def share(self, simulation: Simulation, rows: Rows, said: str) -> Any:
+    def share(self, simulation: Live, rows: Rows, said: str) -> Any:
         """Return the memory of some components."""
         live, program = simulation.backend.live, simulation.program
         if self.one_for_all or self.column is not None:
@@ -360,7 +381,7 @@ class Place:
         if units is not None and self.name == units.per:
             raise StateError(f"{said} cannot be set: it is the number of sub-units")
 
-    def write(self, simulation: Simulation, rows: Rows, values: Values) -> None:
+    def write(self, simulation: Live, rows: Rows, values: Values) -> None:
         """Set the values of some components; a parameter that is one number gets the first."""
         backend, program = simulation.backend, simulation.program
         if self.array is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ from ..circuit.circuit import Circuit
 from ..circuit.validate import checked
 from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
+from ..plan.copies import Variants
 from ..plan.program import Program
 from ..recorders import HDF5Recorder, MemoryRecorder
 from ..recorders.base import Recorder
 from ..results.recording import Recording
+from .copies import with_set_parameters
 from .going_on import replaced
 from .live import Components, GroupPart, parts_of
+from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName
 from .named import having, numbered, with_parameter, with_parameters
 
@@ -35,6 +39,9 @@ class LiveValues(ABC):
     simulation: Simulation
     scope: str | None
     inputs: list[Input]
+    own_inputs: list[list[Input]]
+    variants: Variants | None
+    first_variants: Variants | None
     recorders: list[Recorder]
     random_namespace: str
     managed: bool
@@ -45,8 +52,8 @@ class LiveValues(ABC):
         return self.simulation.program
 
     @abstractmethod
-    def simulated(self, circuit: Circuit) -> Simulation:
-        """Return a simulation of a form of the circuit."""
+    def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
+        """Return a simulation of a form of the circuit, and of its copies."""
 
     def __getitem__(self, who: Any) -> Components:
         """Return some components, whose values can be read and set.
@@ -74,7 +81,23 @@ class LiveValues(ABC):
     def _components(
         self, numbers: NDArray[np.int64], said: str, parts: tuple[GroupPart, ...] = ()
     ) -> Components:
-        return Components(lambda: self.simulation, numbers, self._compile_with, said, parts)
+        if self.variants is not None:
+            return CopiedComponents(self._simulation, numbers, self._compile_copies, said, parts)
+        return Components(self._simulation, numbers, self._compile_with, said, parts)
+
+    def _simulation(self) -> Simulation:
+        return self.simulation
+
+    @property
+    def copies(self) -> Sequence[CopyOfLPU]:
+        """The copies of a batch, whose values can be read and set; none without a batch.
+
+        Examples
+        --------
+        >>> lpu.copies[3]["exc"].V  # doctest: +SKIP
+        array([-61.3, ...])
+        """
+        return [CopyOfLPU(self, number) for number in range(len(self.variants or ()))]
 
     @cached_property
     def _named(self) -> dict[str, tuple[NDArray[np.int64], tuple[GroupPart, ...]]]:
@@ -84,7 +107,8 @@ class LiveValues(ABC):
     def get(self, name: str) -> np.ndarray:
         """Return the values of a variable, a state or a parameter, of all components that have it.
 
-        The order is that of the circuit; ``uids(name)`` names the values.
+        The order is that of the circuit; ``uids(name)`` names the values. Of a batch, they are
+        (copies, n).
         """
         values: np.ndarray = self._having(name).get(name)
         return values
@@ -118,6 +142,11 @@ class LiveValues(ABC):
         self._compile_anew(checked(circuit, strict=False))
 
     @property
+    def every_input(self) -> list[Input]:
+        """The inputs of all copies, each once."""
+        return list(dict.fromkeys([*self.inputs, *(o for part in self.own_inputs for o in part)]))
+
+    @property
     def recording(self) -> Recording:
         """What the first recorder has recorded, during the run, too."""
         for recorder in self.recorders:
@@ -149,20 +178,32 @@ class LiveValues(ABC):
         """Compile the circuit anew with another column of a parameter, and go on from here."""
         self._compile_anew(with_parameter(self.current_circuit(), group, name, column))
 
+    def _compile_copies(self, group: int, name: str, columns: np.ndarray) -> None:
+        """Do the same with a column for each copy."""
+        variants = self.current_variants()
+        assert variants is not None
+        columns_of = {**variants.columns, (group, name): columns}
+        self._compile_anew(self.current_circuit(), replace(variants, columns=columns_of))
+
+    def current_variants(self) -> Variants | None:
+        """Return what differs between the copies now; None without a batch."""
+        return with_set_parameters(self.simulation) if self.variants is not None else None
+
     def current_circuit(self) -> Circuit:
-        """Return the circuit with the parameters that it has now."""
-        if self.managed:
+        """Return the circuit with the parameters that it has now, but for those of copies."""
+        if self.managed or self.variants is not None:
             return self.circuit
         return with_parameters(self.circuit, self.simulation)
 
-    def _compile_anew(self, circuit: Circuit) -> None:
+    def _compile_anew(self, circuit: Circuit, variants: Variants | None = None) -> None:
         if self.managed:
             raise StateError(
                 "an LPU of a Manager cannot be compiled anew; give the parameter one value for "
                 "each component before the run"
             )
-        self.simulation = replaced(self.simulation, lambda: self.simulated(circuit))
-        self.circuit = circuit
+        variants = variants or self.current_variants()
+        self.simulation = replaced(self.simulation, lambda: self.simulated(circuit, variants))
+        self.circuit, self.variants = circuit, variants
 
 
 def recorders_of(record: Sequence[Any]) -> list[Recorder]:

@@ -17,13 +17,16 @@ from numpy.typing import DTypeLike
 
 from ..backends.base import Backend
 from ..backends.choice import Choice
+from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
 from ..errors import NeurodriverError
 from ..inputs.base import Input
+from ..plan.copies import Variants
 from ..quantities import seconds
 from ..recorders.base import Recorder
 from ..version import __version__
 from .checkpoints import Checkpoints
+from .copies import check_inputs, seeds_attribute, variants_of
 from .nonfinite import check_policy
 from .progress import Progress, end_progress, step_progress
 from .saving import advance_saving
@@ -77,8 +80,9 @@ class LPU(Checkpoints):
         Also as NumPy's type, such as ``np.float32``.
     threads : int, optional
         Worker threads; by the circuit's size when not given. The results do not depend on it.
-    seed : int
-        Seed of the random numbers that models draw, at least 0.
+    seed : int, or sequence of int
+        Seed of the random numbers that models draw, at least 0. With ``batch``, also one for each
+        copy.
     backend : {"cpu", "cuda"} or Choice, optional
         What advances the circuit; ``NEURODRIVER_BACKEND`` when not given.
     models : NDComponent subclass, module, path, or nested sequence of these
@@ -103,6 +107,9 @@ class LPU(Checkpoints):
         the first such value; or nothing tests for it. LPUs that run together follow the strictest.
     debug : bool
         Whether ``PRINT`` and ``ERROR`` in the mathematics of models are compiled.
+    batch : int or Batch, optional
+        Copies of the circuit that run together; a `Batch` says how they differ. Connections are
+        stored once. Each copy has the bits that it has alone.
 
     Attributes
     ----------
@@ -120,6 +127,8 @@ class LPU(Checkpoints):
     --------
     >>> with LPU(circuit, dt=1e-4, inputs=[...], recorders=[...]) as lpu:  # doctest: +SKIP
     ...     lpu.run(duration=0.5)
+    >>> lpu = LPU(circuit, dt=1e-4, batch=128, seed=range(128))  # doctest: +SKIP
+    >>> lpu.run(duration=0.5).copies[3]["exc"].V  # doctest: +SKIP
     """
 
     def __init__(
@@ -131,7 +140,7 @@ class LPU(Checkpoints):
         *,
         dtype: DTypeLike = "float64",
         threads: int | None = None,
-        seed: int = 0,
+        seed: int | Sequence[int] = 0,
         backend: str | Choice | None = None,
         models: Any = (),
         attributes: dict[str, str | int | float] | None = None,
@@ -141,41 +150,53 @@ class LPU(Checkpoints):
         merge: bool = True,
         nonfinite: str = "raise",
         debug: bool = False,
+        batch: int | Batch | None = None,
     ) -> None:
         check_policy(nonfinite)
         dt, dtype = seconds(dt, "dt"), dtype_name(dtype)
+        copies, seed = batch_of(batch, seed)
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
-        self.seed = seed
+        self.seed: int = seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace: str = (manager_id or "") if namespace is None else namespace
         listed = [inputs] if isinstance(inputs, Input) else inputs
         self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
+        self.own_inputs: list[list[Input]] = [
+            [one.in_random_namespace(self.random_namespace) for one in part]
+            for part in (copies.inputs if copies and copies.inputs else ())
+        ]
         self.recorders: list[Recorder] = (
             [recorders] if isinstance(recorders, Recorder) else list(recorders)
         )
-        for source in self.inputs:
+        for source in self.every_input:
             source.attach(self)
         for recorder in self.recorders:
             recorder.attach(self)
         self.settings = Settings(
             dtype, threads, seed, plans, choice, merge and plans, nonfinite, debug
         )
-        self.attributes = {**self._provenance(dtype), **(attributes or {})}
         self.first_circuit = self.circuit
         self.scope: str | None = None
         self.managed = manager_id is not None
+        if copies is not None and self.managed:
+            raise NeurodriverError("an LPU of a Manager has no batch; ports join single LPUs")
+        check_inputs(self.own_inputs)
+        self.variants = variants_of(copies, self.circuit, seed) if copies else None
+        self.first_variants = self.variants
+        self.attributes = {**self._provenance(dtype), **(attributes or {})}
         if not self.managed:
-            self.simulation = self.simulated(self.circuit)
+            self.simulation = self.simulated(self.circuit, self.variants)
 
-    def simulated(self, circuit: Circuit) -> Simulation:
+    def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, with these inputs and recorders."""
         settings = vars(self.settings).copy()
         merge = settings.pop("merge")
-        member = Member(None, self.inputs, self.recorders, self.attributes, merge)
-        return Simulation(circuit, self.dt, [member], **settings)
+        own = self.own_inputs
+        member = Member(None, self.inputs, self.recorders, self.attributes, merge, own)
+        return Simulation(circuit, self.dt, [member], **settings, variants=variants)
 
     def join(self, simulation: Simulation, scope: str) -> None:
         """Become part of a simulation of several LPUs, under the name ``scope``."""
@@ -210,6 +231,7 @@ class LPU(Checkpoints):
             "random_namespace": self.random_namespace,
             "dtype": dtype,
             "command": command_line(sys.argv),
+            **seeds_attribute(self.variants),
         }
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:

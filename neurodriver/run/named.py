@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit
 from ..circuit.uids import uid_list
 from ..errors import NeurodriverError, RequestError, near, quoted
+from ..plan.copies import with_columns
 from ..plan.program import Program
 from .live import place_of
 
@@ -103,15 +103,6 @@ def having(program: Program, scope: str | None, name: str) -> Numbers:
 def with_parameter(circuit: Circuit, number: int, name: str, column: NDArray[Any]) -> Circuit:
     """Return a circuit with another column of a parameter of a group."""
     return with_columns(circuit, {(number, name): column})
-
-
-def with_columns(circuit: Circuit, columns: Mapping[tuple[int, str], NDArray[Any]]) -> Circuit:
-    """Return a circuit with other columns of parameters, by number of the group and name."""
-    groups = list(circuit.groups)
-    for (number, name), column in columns.items():
-        group = groups[number]
-        groups[number] = replace(group, params={**group.params, name: column})
-    return circuit.with_parts(groups, circuit.connections)
 
 
 def with_parameters(circuit: Circuit, simulation: Simulation) -> Circuit:

@@ -42,6 +42,8 @@ class FirstNonFinite:
     ----------
     program : Program
     policy : {"raise", "warn", "off"}
+    said : str
+        What messages begin with.
 
     Attributes
     ----------
@@ -49,8 +51,8 @@ class FirstNonFinite:
         Component of the circuit that was raised for.
     """
 
-    def __init__(self, program: Program, policy: str) -> None:
-        self._program, self._policy = program, policy
+    def __init__(self, program: Program, policy: str, said: str = "") -> None:
+        self._program, self._policy, self._said = program, policy, said
         self.number: int | None = None
         self._on = self._waiting = policy != "off" and FAULT in program.arrays
 
@@ -91,6 +93,7 @@ class FirstNonFinite:
         if self._policy == "raise":
             advice += "; nonfinite='warn' goes on"
         return (
-            f"{name} of '{circuit.uids[number]}' ({group.name}) is {now} at step {step:,} "
+            f"{self._said}{name} of "
+            f"'{circuit.uids[number]}' ({group.name}) is {now} at step {step:,} "
             f"({step * dt:g} s){earlier}; {advice}"
         )

@@ -23,6 +23,8 @@ class Printed:
     Parameters
     ----------
     program : Program
+    said : str
+        What lines begin with.
 
     Attributes
     ----------
@@ -34,8 +36,8 @@ class Printed:
         Component whose ``ERROR`` ended the run.
     """
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, program: Program, said: str = "") -> None:
+        self._program, self._said = program, said
         self.on = PRINTED in program.arrays
         self.longest = 1 << 30
         self.number: int | None = None
@@ -86,4 +88,4 @@ class Printed:
         group = circuit.groups[int(np.searchsorted(circuit.starts, number, side="right")) - 1]
         statement: Print = group.model.printing[int(record[3])]
         text = statement.text(record[4:].view(np.float64).tolist())
-        return f"{circuit.uids[number]}, step {int(record[0]) + 1}: {text}"
+        return f"{self._said}{circuit.uids[number]}, step {int(record[0]) + 1}: {text}"

@@ -22,6 +22,7 @@ from ..errors import NeurodriverError
 from ..inputs.base import Input
 from ..plan.arrays import Key
 from ..plan.compile import compile_circuit
+from ..plan.copies import Variants, programs_of_copies
 from ..plan.edges import element_of
 from ..plan.passes.draft import Recorded
 from ..plan.program import Program
@@ -31,8 +32,9 @@ from ..recorders.base import Recorder
 from ..recorders.writer import Writer
 from ..state.late import LateArrivals
 from .call_length import CallLength
+from .copies import Copied, copies_of
 from .execution import InputFeed, RecorderFeed
-from .findings import Watch
+from .findings import CopyWatches
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary
 from .nonfinite import watching
@@ -40,18 +42,30 @@ from .nonfinite import watching
 Attributes = dict[str, str | int | float]
 
 
+Scoped = tuple[str | None, Input]
+"""Id of an LPU, and an input into it."""
+
 Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 
 @dataclass
 class Member:
-    """One LPU's share of a simulation; ``attributes`` are those of its recordings."""
+    """One LPU's share of a simulation; ``attributes`` are those of its recordings.
+
+    ``own`` are the inputs of each copy of a batch, beside ``inputs``.
+    """
 
     scope: str | None = None  # its id in a joined circuit; None where there is one circuit
     inputs: list[Input] = field(default_factory=list)
     recorders: list[Recorder] = field(default_factory=list)
     attributes: Attributes = field(default_factory=dict)
     merge: bool = True
+    own: list[list[Input]] = field(default_factory=list)
+
+    @property
+    def every_input(self) -> list[Input]:
+        """The inputs of all copies, each once."""
+        return list(dict.fromkeys([*self.inputs, *(one for part in self.own for one in part)]))
 
 
 class OpenExchange(Protocol):
@@ -93,7 +107,7 @@ class Simulation:
 
     Arguments are those of `LPU`. ``border`` is where the circuit goes on in other processes;
     ``relays`` are components that start with row 0 of others: variable, components, variable of the
-    sources, sources.
+    sources, sources. ``variants`` are the copies of a batch.
     """
 
     @phased("make ready")
@@ -112,50 +126,52 @@ class Simulation:
         choice: Choice | None = None,
         nonfinite: str = "raise",
         debug: bool = False,
+        variants: Variants | None = None,
     ) -> None:
-        self.dt, self.step = dt, 0
+        self.dt, self.step, self.variants = dt, 0, variants
         self.late: list[LateArrivals] = []  # spikes on their way that have no slot yet
         self.changed: set[Key] = set()  # parameters that have been set
-        self.profile = current()
-        self.members = list(members)
-        inputs = [(m.scope, one) for m in members for one in m.inputs]
-        self.targets = injected(inputs)
+        self.profile, self.members = current(), list(members)
+        inputs, own = _inputs_of(members)
+        self.targets = injected([*inputs, *(own[0] if own else [])])
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
         recorded |= border.exported if border else set()
-        depth = depths(circuit, self.targets, border.depth if border else {})
         chosen = choice or Choice.of()
         compiled = partial(
             compile_circuit, circuit, dt, dtype, self.targets, frozenset(recorded), seed, plans,
-            depth, merging=merging_of(members), watch=watching(nonfinite, debug),
+            depths(circuit, self.targets, border.depth if border else {}),
+            merging=merging_of(members), watch=watching(nonfinite, debug),
+            apart=variants.apart if variants else None,
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
-        self._findings = Watch(self.program, nonfinite)
-        self._inputs = InputFeed(self.program, inputs)
-        self.feeds = [
-            (m, RecorderFeed(self.program, r, m.scope)) for m in members for r in m.recorders
-        ]
-        copied = sum(feed.copied for _, feed in self.feeds)
-        gates = border is not None and border.gates
-        self.backend: Backend = make_backend(chosen, self.program, threads, copied, compiled, gates)
+        programs = programs_of_copies(self.program, variants) if variants else []
+        self._findings = CopyWatches(self.program, nonfinite, len(programs))
+        self._inputs = InputFeed(self.program, inputs, own)
+        self.feeds = _feeds_of(members, self.program, len(programs))
+        copied, gates = sum(feed.copied for _, feed in self.feeds), bool(border and border.gates)
+        given = chosen, self.program, threads, copied, compiled, gates, programs
+        self.backend: Backend = make_backend(*given)
+        self._copies = copies_of(self) if variants else []
         show(self.backend)
         self.backend.publish()
-        self._start_relays(relays)
+        start_relays(self.backend, relays)
         self.exchange = border.open(self.backend) if border else None
         self._broken: BaseException | None = None
         self._connect()
         self.watch: Callable[[], None] = lambda: None
         self._writer: Writer | None = None
-        self._stepwise = self.backend.stepwise
+        self._make_calls(self.backend.stepwise, [feed for _, feed in self.feeds])
+        self._failed: Recorder | None = None
+        self.started = self._inside = False  # inside: a call was interrupted, states are ahead
+
+    def _make_calls(self, stepwise: bool, feeds: list[RecorderFeed]) -> None:
+        self._stepwise = stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
-        waits, feeds = waits or self._findings.waits, [feed for _, feed in self.feeds]
-        self.calls = CallsInFlight(self.backend, feeds, waits, self.profile)
+        self.calls = CallsInFlight(self.backend, feeds, waits or self._findings.waits, self.profile)
         for one in self._inputs.inputs if self.calls.ahead else []:
             one.draw_ahead()
         most = min(self._inputs.longest, self._findings.longest)
         self.length = CallLength(self.backend, self.calls, feeds, most)
-        self._failed: Recorder | None = None
-        self.started = False
-        self._inside = False  # stays True when a call is interrupted: states are ahead of `step`
 
     def _connect(self) -> None:
         """Give the backend the tables of inputs, recorders and exchange."""
@@ -167,10 +183,10 @@ class Simulation:
         if exchange and isinstance(self.backend, Gated):
             exchange.gated = self.backend.gate(exchange.window, self._serve)
 
-    def _start_relays(self, relays: Sequence[Relay]) -> None:
-        for variable, component, other, source in relays:
-            begin = self.backend.row(other, 0)[element_of(self.program.layout, source, other)]
-            self.backend.put(variable, element_of(self.program.layout, component, variable), begin)
+    @property
+    def copies(self) -> Sequence[Copied]:
+        """What has the values of each copy: this object, without a batch."""
+        return self._copies or [self]
 
     @property
     def culprit(self) -> str | None:
@@ -256,9 +272,10 @@ class Simulation:
     def _call(self, steps: int) -> int:
         self.check_whole()
         first = self.step
-        if self._stepwise or self.late:
+        for copy in [copy for copy in self.copies if copy.late]:
             steps = 1
-        self.late = [rest for one in self.late if (rest := one.enter(self.backend, first))]
+            copy.late = [rest for one in copy.late if (rest := one.enter(copy.backend, first))]
+        steps = 1 if self._stepwise else steps
         self._inside = True
         with self.profile.phase("stage inputs"):
             self._inputs.stage(self.backend, first, steps)
@@ -332,7 +349,7 @@ class Simulation:
         """Close recordings and inputs and end the threads."""
         with contextlib.ExitStack() as last:  # each one is closed, whatever the others raise
             for member in self.members:
-                for one in member.inputs:
+                for one in member.every_input:
                     last.callback(one.close)
             if self.exchange is not None:
                 last.callback(self.exchange.close)
@@ -341,6 +358,28 @@ class Simulation:
             profile, self.profile = self.profile, OFF
             if profile.on and self.step and isinstance(self.backend, Timed):
                 profile.measure(partial(measured, self.backend, self.program, self.step))
+
+
+def _inputs_of(members: Sequence[Member]) -> tuple[list[Scoped], list[list[Scoped]]]:
+    """Return the inputs that all copies get, and those of each copy of a batch."""
+    inputs = [(m.scope, one) for m in members for one in m.inputs]
+    return inputs, [[(m.scope, one) for one in part] for m in members for part in m.own]
+
+
+def _feeds_of(
+    members: Sequence[Member], program: Program, copies: int
+) -> list[tuple[Member, RecorderFeed]]:
+    """Return the buffers of all recorders."""
+    made = ((m, r) for m in members for r in m.recorders)
+    return [(m, RecorderFeed(program, r, m.scope, copies)) for m, r in made]
+
+
+def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:
+    """Let components start with row 0 of others."""
+    layout = backend.program.layout
+    for variable, component, other, source in relays:
+        begin = backend.row(other, 0)[element_of(layout, source, other)]
+        backend.put(variable, element_of(layout, component, variable), begin)
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:

@@ -9,6 +9,9 @@ are numbered:
   ``<name>/<number>``; ``states/<name>`` (n,); ``rows/<variable>`` (r, n), row j of step k - j;
   ``sub_units/<name>/values`` and ``counts``; ``arrivals/<access>/sums`` (steps, n) and ``unit``.
 * ``injected/<variable>``: ``uids`` and ``rows``.
+* ``copies/<b>``, for each copy b > 0 of a batch: its ``seed``, ``groups`` and ``injected``.
+* ``batch``, of a batch: ``weight_scale`` (copies,), and ``parameters/<i>``, (copies, 1) or
+  (copies, n), with the attributes ``group`` (number) and ``name``.
 
 The file takes its name when it is complete. A kill while it is written leaves the one before.
 """
@@ -16,7 +19,7 @@ The file takes its name when it is complete. A kill while it is written leaves t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +32,19 @@ from ..errors import NeurodriverError, StateError
 from ..io.columns import BROKEN, open_hdf5, put, stored_name, told_name
 from ..io.hdf5 import read_hdf5, write_hdf5
 from ..io.write import complete_or_none
+from ..plan.copies import Variants
 from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
 
 VERSION = 1
 
 
 def write_checkpoint(
-    path: Path, circuit: Circuit, snapshot: Snapshot, namespace: str, inputs: str
+    path: Path,
+    circuit: Circuit,
+    snapshots: Sequence[Snapshot],
+    namespace: str,
+    inputs: str,
+    variants: Variants | None = None,
 ) -> None:
     """Write a checkpoint.
 
@@ -44,11 +53,14 @@ def write_checkpoint(
     path : Path
     circuit : Circuit
         With the parameters and connections that it has at this step.
-    snapshot : Snapshot
+    snapshots : sequence of Snapshot
+        One; or those of the copies of a batch.
     namespace : str
         Of the random numbers.
     inputs : str
         What injects where, in words; a run that goes on compares it with its own.
+    variants : Variants, optional
+        The copies of a batch, with the parameters that they have at this step.
 
     Raises
     ------
@@ -57,32 +69,52 @@ def write_checkpoint(
     """
     with complete_or_none(path) as part:
         write_hdf5(circuit, part)
-        _write_state(part, snapshot, namespace, inputs, circuit.digest)
+        _write_state(part, snapshots, namespace, inputs, circuit.digest, variants)
 
 
-def write_state(path: Path, snapshot: Snapshot, inputs: str, circuit_digest: str) -> None:
+def write_state(
+    path: Path, snapshots: Sequence[Snapshot], inputs: str, circuit_digest: str
+) -> None:
     """Write a checkpoint without a circuit: its group ``state`` alone."""
     with complete_or_none(path) as part:
-        _write_state(part, snapshot, "", inputs, circuit_digest)
+        _write_state(part, snapshots, "", inputs, circuit_digest)
 
 
 def _write_state(
-    part: Path, snapshot: Snapshot, namespace: str, inputs: str, circuit_digest: str
+    part: Path,
+    snapshots: Sequence[Snapshot],
+    namespace: str,
+    inputs: str,
+    circuit_digest: str,
+    variants: Variants | None = None,
 ) -> None:
+    first, *others = snapshots
     try:
         with h5py.File(part, "a", libver=("v110", "v110"), locking=False) as file:
             state = file.create_group("state")
             head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
-            head |= {n: getattr(snapshot, n) for n in ("step", "dt", "dtype")}
             state.attrs.update({**head, "circuit_digest": circuit_digest})
-            state.attrs["seed"] = np.uint64(snapshot.seed)
-            _put_snapshot(state, snapshot)
+            _put_snapshot(state, first)
+            for copy, snapshot in enumerate(others, 1):
+                _put_snapshot(state.create_group(f"copies/{copy}"), snapshot)
+            if variants is not None:
+                _put_variants(state.create_group("batch"), variants)
             state.attrs["digest"] = _digest(state)
     except RuntimeError as error:  # what h5py says when closing fails
         raise OSError(str(error)) from None
 
 
+def _put_variants(at: h5py.Group, variants: Variants) -> None:
+    if variants.scales is not None:
+        put(at, "weight_scale", variants.scales)
+    for i, ((number, name), column) in enumerate(variants.columns.items()):
+        put(at.require_group("parameters"), str(i), column)
+        at[f"parameters/{i}"].attrs.update({"group": number, "name": name})
+
+
 def _put_snapshot(state: h5py.Group, snapshot: Snapshot) -> None:
+    state.attrs.update({n: getattr(snapshot, n) for n in ("step", "dt", "dtype")})
+    state.attrs["seed"] = np.uint64(snapshot.seed)
     groups = state.create_group("groups")
     for number, group in enumerate(snapshot.groups):
         at = groups.create_group(str(number))
@@ -122,7 +154,10 @@ class StoredState:
 
     Attributes
     ----------
-    snapshot : Snapshot
+    snapshots : tuple of Snapshot
+        One; or those of the copies of a batch.
+    variants : Variants or None
+        The copies of a batch.
     namespace, inputs, circuit_digest : str
         As `write_checkpoint` and `write_state` take them.
 
@@ -145,7 +180,9 @@ class StoredState:
             try:
                 if _digest(state) != head.get("digest"):
                     raise StateError(f"{path}: damaged: the state differs from its digest")
-                self.snapshot = _snapshot(state)
+                copies = [state[f"copies/{b}"] for b in range(1, len(state.get("copies", ())) + 1)]
+                self.snapshots = tuple(_snapshot(one) for one in (state, *copies))
+                self.variants = self._variants(state) if "batch" in state else None
                 names = ("namespace", "inputs", "circuit_digest")
                 self.namespace, self.inputs, self.circuit_digest = (str(head[n]) for n in names)
             except BROKEN as error:
@@ -153,6 +190,13 @@ class StoredState:
                     raise
                 said = " ".join(str(error).split())[:200]
                 raise StateError(f"{path}: damaged ({said})") from None
+
+    def _variants(self, state: Any) -> Variants:
+        seeds, at = tuple(one.seed for one in self.snapshots), state["batch"]
+        stored = [at[f"parameters/{i}"] for i in range(len(at.get("parameters", ())))]
+        columns = {(int(p.attrs["group"]), str(p.attrs["name"])): _column(p) for p in stored}
+        scales = _column(at["weight_scale"]) if "weight_scale" in at else None
+        return Variants(seeds, columns, scales)
 
 
 class Checkpoint(StoredState):

@@ -42,6 +42,8 @@ class How:
     resumed : sequence of dict
         Options of LPUs that go on, one after the other, from the state that the last one left, each
         after an equal share of the steps; empty: one LPU does all steps.
+    copies : int
+        Not 0: the run is the last copy of a batch; the others have other seeds.
     """
 
     dtype: str = "float64"
@@ -49,6 +51,7 @@ class How:
     executor: str | None = None
     threads: int | None = None
     resumed: Sequence[dict[str, Any]] = ()
+    copies: int = 0
 
     @property
     def options(self) -> dict[str, Any]:
@@ -104,13 +107,28 @@ def simulated(
     if how.resumed:
         return resumed(how, circuit, inputs, wanted, dt, steps, interval, options)
     one = recorder(wanted, interval)
+    if how.copies:
+        seed = options.pop("seed", 0)
+        seeds = [*range(seed + 1, seed + how.copies), seed]
+        options["batch"] = nd.Batch(how.copies, seeds=seeds)
     with nd.LPU(circuit, dt, inputs, [one], **options) as lpu:
         lpu.start(steps)
         for piece in pieces:
             lpu.advance(piece)
         lpu.advance(steps - lpu.step)
         lpu.finish()
-    return recorded(one)
+    return recorded(one) if not how.copies else of_copy(one, how.copies - 1)
+
+
+def of_copy(one: nd.MemoryRecorder, copy: int) -> Values:
+    """Return all that a recorder holds of one copy of a batch."""
+    part, out = one.recording.copies[copy], {}
+    for name in one.output:
+        values: Any = part[name]
+        events = isinstance(values, nd.Events)
+        data = dict(zip(("time", "index"), values.read(), strict=True)) if events else values[:]
+        out[name] = data, len(one.uids(name))
+    return out
 
 
 def resumed(

@@ -304,7 +304,7 @@ def test_rows_for_other_processes_hold_what_run_step_wrote(executor: str) -> Non
     backend.publish()
     elements, out = np.array([2, 0], dtype=np.int32), np.zeros((1, 2))
     ring = list(program.layout.rings).index("V")
-    backend.start([], [], [], [Probe(ring, 2, elements.ctypes.data, 0, 1, out.ctypes.data, 1)])
+    backend.start([], [], [], [Probe(ring, 2, elements.ctypes.data, 0, 1, out.ctypes.data, 1, 2)])
     rows = []
     for k in range(5):
         backend.run(k, 1)

@@ -260,7 +260,7 @@ def test_rows_for_other_processes_hold_what_run_step_wrote() -> None:
     elements = np.array([2, 0], dtype=np.int32)
     out = np.zeros((1, 2))
     ring = list(program.layout.rings).index("V")
-    probe = Probe(ring, 2, elements.ctypes.data, 0, 1, out.ctypes.data, 1)
+    probe = Probe(ring, 2, elements.ctypes.data, 0, 1, out.ctypes.data, 1, 2)
     backend.start([], [], [], [probe])
     rows = []
     for k in range(5):

@@ -13,23 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import settings
-from ...codegen.finite import infinite_constants
-from ...codegen.generate import Task, generate
-from ...codegen.kernel import Kernel
+from ...codegen.generate import Generated, generate
 from ...codegen.source import CPU, Dialect, source
 from ...errors import NeurodriverError
 from ...native.addresses import host_array
-from ...native.buffers import as_aligned
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
-from ...plan.arrays import CUTS, THREADS, Key, Kind, ReceptorOwner, Role
+from ...plan.arrays import Key
 from ...plan.program import Program
-from ...plan.spikes.fanout import ThreadRanges
 from ...plan.unit import Unit
 from ...profiling.phases import current
 from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
+from .binding import BoundKernel, HostBinding
 from .event_buffers import EventBuffers
 from .findings import HostFindings
 from .host import HostMemory
@@ -51,14 +48,6 @@ _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
-class Args(ct.Structure):
-    _fields_ = [("p", _ptr), ("n", _ptr), ("u", _ptr)]
-
-
-class _Kernel(ct.Structure):
-    _fields_ = [("update", _ptr), ("deliver", _ptr), ("args", Args), ("cuts", _ptr)]
-
-
 class _Ring(ct.Structure):
     _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
     _fields_ += [(name, _ptr) for name in ("active", "dirty", "counted", "where")]
@@ -67,8 +56,9 @@ class _Ring(ct.Structure):
 class _Plan(ct.Structure):
     _fields_ = [
         (n, _i64)
-        for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports", "window")
-    ]
+        for n in ("threads", "kernels", "rings", "inputs", "probes", "events", "exports", "window",
+                  "copy")
+    ]  # fmt: skip
     _fields_ += [
         (n, _ptr) for n in ("kernel", "ring", "input", "probe", "event", "exported", "times")
     ]
@@ -97,13 +87,9 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
     return max(1, min(cores, int(work // WORK_PER_THREAD) + 1))
 
 
-def parts_of(program: Program) -> dict[Key, ThreadRanges]:
-    """Return what each thread's shares are found from, by the key of the kernels' argument."""
-    return {
-        gather.key(ReceptorOwner(number, access), "parts"): gather.parts
-        for (number, access), gather in program.gathers.items()
-        if gather.parts is not None
-    }
+def as_table(kind: type[ct.Structure], rows: Any) -> Any:
+    """Return rows as an array for compiled code; such an array stays what it is."""
+    return rows if isinstance(rows, ct.Array) else (kind * max(len(rows), 1))(*rows)
 
 
 def free_memory() -> float:
@@ -124,97 +110,63 @@ class CPUBackend:
     program : Program
     threads : int, optional
         Worker threads, the calling one included; default by the circuit's size.
+    like : CPUBackend, optional
+        That of another copy of the program, with which text, library and memory are shared.
+    copy : int
+        Number of the copy.
     """
 
     worker, peak_by = "thread", "a triad by as many"
     dialect: ClassVar[Dialect] = CPU
 
-    def __init__(self, program: Program, threads: int | None = None) -> None:
-        self.program = program
+    def __init__(
+        self,
+        program: Program,
+        threads: int | None = None,
+        like: CPUBackend | None = None,
+        copy: int = 0,
+    ) -> None:
+        self.program, self.copy = program, copy
         self.dtype = program.dtype
         self._keep: list[Any] = []
         self.cuts: list[NDArray[np.int64]] = []
         """For each kernel the first component of each thread, and the count."""
         self._handle: int | None = None
-        self.initial: list[tuple[ct.CDLL, Args]] = []
-        self.scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
-        self.memory = MemoryManager(program, free_memory())
+        shared = like.memory if like else None
+        self.memory: MemoryManager = MemoryManager(program, free_memory(), shared)
         self.findings = HostFindings(self.memory)
         self.instances = Instances(program, HostMemory(self.memory))
-        self.generated = generate(program, self.instances.templates)
+        made = like.generated if like else generate(program, self.instances.templates)
+        self.generated: Generated = made
         self.threads = threads or default_threads(program)
         self.ring_number = {v: i for i, v in enumerate(program.layout.rings)}
-        self.numbers = {THREADS: self.threads}
-        self._parts = parts_of(program)
-        real = "float" if self.dtype == np.float32 else "double"
-        runtime = header("backends/cpu/runtime.cpp")
-        tasks = self.generated.tasks
-        texts = [source(task.kernel, self.dtype.name, self.dialect) for task in tasks]
-        extra = find_compiler().no_gather if real == "double" else ()
-        libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
-        self._runtime = libraries[0]
-        self._runtime.nd_create.restype = _ptr
-        for name in ("nd_run", "nd_worked"):
-            getattr(self._runtime, name).restype = _i64
-        self._bound: list[_Kernel] = []
-        self.learners: list[tuple[Any, Args, NDArray[np.int64]]] = []
+        self.binding = HostBinding(self.memory, self.threads, self.generated.arrays)
+        self.libraries: list[ct.CDLL] = like.libraries if like else self._built()
+        self.runtime = self.libraries[0]
+        self._bound: list[BoundKernel] = []
         self._launched: dict[int, Launch] = {}
-        for task, library in zip(tasks, libraries[1:], strict=True):
-            kernel = self._bind(task, library)
+        for task, library in zip(self.generated.tasks, self.libraries[1:], strict=True):
+            self.cuts.append(self._cuts(task))
+            kernel = self.binding.bind(task, library, self.cuts[-1])
             if task.groups[0] in self.instances.made:
-                self._launched[task.groups[0]] = Launch(self._runtime, kernel, task.count)
+                self._launched[task.groups[0]] = Launch(self.runtime, kernel, task.count)
             if not task.stepwise:
                 self._bound.append(kernel)
         self.instances.bind(self._launched)
 
-    def _pointer(self, array: NDArray[Any]) -> int:
-        self._keep.append(array)
-        return array.ctypes.data
-
-    def _bind(self, task: Task, library: ct.CDLL) -> _Kernel:
-        """Fill the tables of a kernel's arguments and compute its constants."""
-        kernel, cuts = task.kernel, self._cuts(task)
-        for row in kernel.scratch:
-            self.memory.add(row)
-        addresses = [self._address(key, cuts) for key in kernel.pointers]
-        integers = [self.number(key) & 0xFFFF_FFFF_FFFF_FFFF for key in kernel.integers]
-        p = np.array(addresses or [0], dtype=np.uint64)
-        n = np.array(integers or [0], dtype=np.uint64).view(np.int64)
-        u = np.array([float(self.number(key)) for key in kernel.scalars] or [0.0])
-        args = Args(self._pointer(p), self._pointer(n), self._pointer(u))
-        self.scalars.append((kernel, u))
-        library.nd_constants(ct.byref(args))
-        if not (np.isfinite(u).all() and self._finite_constants(kernel.pointers)):
-            for spec in task.specs:
-                if (key := infinite_constants(spec)) in kernel.integers:
-                    n[kernel.integers.index(key)] = 1
-        update = ct.cast(library.nd_update, _ptr).value
-        self._keep += [args, library]
-        self.initial.append((library, args))
-        self.cuts.append(cuts)
-        deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
-        if kernel.learns:
-            self.learners.append((library.nd_catch_up, args, cuts))
-        return _Kernel(update, deliver, args, self._pointer(cuts))
-
-    def _finite_constants(self, keys: Sequence[Key]) -> bool:
-        """Whether the constants among a kernel's arrays are finite."""
-        constants = (key for key in keys if key.kind is Kind.CONSTANT)
-        return all(np.isfinite(self.memory.array(key)).all() for key in constants)
-
-    def _address(self, key: Key, cuts: NDArray[np.int64]) -> int:
-        """Return where an argument of a kernel lies, whose threads have shares from ``cuts`` on."""
-        if key == CUTS:
-            return self._pointer(cuts)
-        if key in self._parts:
-            return self._pointer(as_aligned(self._parts[key].of(cuts)))
-        if (one := self.generated.arrays.get(key)) and one.role is Role.OF_THREAD:
-            return self._pointer(self.memory.of_threads(key, self.threads))
-        return self._pointer(self.memory.argument(key))
-
-    def number(self, key: Key) -> Any:
-        """Return an argument that a kernel gets by value."""
-        return self.numbers[key] if key in self.numbers else self.program.arrays[key].value
+    def _built(self) -> list[ct.CDLL]:
+        """Return the libraries of the step loop and of each kernel."""
+        real = "float" if self.dtype == np.float32 else "double"
+        runtime = header("backends/cpu/runtime.cpp")
+        name = self.dtype.name
+        texts = [source(task.kernel, name, self.dialect) for task in self.generated.tasks]
+        extra = find_compiler().no_gather if real == "double" else ()
+        libraries = build([(runtime, (f"-DREAL={real}",)), *[(t, extra) for t in texts]])
+        for function in ("nd_create", "nd_create_batch"):
+            getattr(libraries[0], function).restype = _ptr
+        for function in ("nd_run", "nd_worked", "nd_run_batch", "nd_go_on_with_batch"):
+            getattr(libraries[0], function).restype = _i64
+        return list(libraries)
 
     def _cuts(self, unit: Unit) -> NDArray[np.int64]:
         """Return the first component of each thread: equal shares of the estimated work."""
@@ -228,7 +180,7 @@ class CPUBackend:
 
     def publish(self) -> None:
         """Fill row 0 with the outputs of the initial states, and every row with row 0."""
-        for library, args in self.initial:
+        for library, args in self.binding.initial:
             library.nd_initial(ct.byref(args))
         self.instances.pre_run()
         for variable in self.ring_number:
@@ -256,30 +208,29 @@ class CPUBackend:
             activities = [m.get(variable) for m in marks]
             activity = [None if one is None else one.ctypes.data for one in activities]
             rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *activity))
-        self.inputs = (InputTable * max(len(inputs), 1))(*inputs)
-        self.probes = (Probe * max(len(probes), 1))(*probes)
+        self.inputs, self.probes = as_table(InputTable, inputs), as_table(Probe, probes)
         self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
-        self.events = (EventTable * max(len(events), 1))(*events)
+        self.events = as_table(EventTable, events)
         self._exported = len(exports)
-        self.exports = (Probe * max(len(exports), 1))(*exports)
-        kernels = (_Kernel * max(len(self._bound), 1))(*self._bound)
+        self.exports = as_table(Probe, exports)
+        kernels = (BoundKernel * max(len(self._bound), 1))(*self._bound)
         rows = (_Ring * max(len(rings), 1))(*rings)
         given = self.inputs, self.probes, self.events, self.exports
         tables: list[ct.Array[Any]] = [kernels, rows, *given]
         self._keep += tables
         sizes = [len(t) for t in (self._bound, rings, inputs, probes, events, exports)]
-        counts = [self.threads, *sizes, self.program.window]
+        counts = [self.threads, *sizes, self.program.window, self.copy]
         self._timers = StepTimers(self.threads, self.generated.tasks, self._launched)
         times = ct.addressof(self._timers.filled) if current().on else None
         plan = _Plan(*counts, *[ct.addressof(t) for t in tables], times)
         self._keep.append(plan)
-        self._handle = self._runtime.nd_create(ct.byref(plan))
+        self._handle = self.runtime.nd_create(ct.byref(plan))
         if self._handle is None:
             raise NeurodriverError(f"{self.threads} threads cannot be started; ask for fewer")
-        self._run = self._runtime.nd_run
+        self._run = self.runtime.nd_run
         self._run.argtypes = [_ptr, _i64, _i64]
         # threads of an LPU that is dropped without close() end with it
-        self._end = weakref.finalize(self, self._runtime.nd_destroy, _ptr(self._handle))
+        self._end = weakref.finalize(self, self.runtime.nd_destroy, _ptr(self._handle))
 
     def run(self, first: int, steps: int) -> int:
         """Advance up to ``steps`` steps from step ``first``; return how many were done.
@@ -311,8 +262,17 @@ class CPUBackend:
         return out
 
     def array(self, key: Key) -> NDArray[Any]:
-        """Return an array of the program; what is written to it shows from the next step on."""
+        """Return an array of the program, which other copies may share."""
         return self.memory.array(key)
+
+    @property
+    def handle(self) -> int:
+        """Address of the step loop, once it has been started."""
+        return int(self._open().value or 0)
+
+    def clear_events(self) -> None:
+        """Forget the events of the last call."""
+        self._found.clear()
 
     @property
     def live(self) -> HostLiveMemory:
@@ -354,7 +314,7 @@ class CPUBackend:
     def worked(self) -> list[int]:
         """Return how many component updates each thread has done."""
         handle = self._open()
-        return [int(self._runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
+        return [int(self.runtime.nd_worked(handle, _i64(t))) for t in range(self.threads)]
 
     def profile_times(self) -> list[tuple[str, float]]:
         """Return name and seconds of each unit, then of the rest, as `profiling.measured` says."""

@@ -6,7 +6,6 @@ import ctypes as ct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ...plan.arrays import Key
@@ -31,17 +30,14 @@ class HostLiveMemory:
 
     def number(self, key: Key) -> float:
         """Return a number of the program, as it has been set."""
-        return float(self.owner.number(key))
+        return float(self.owner.binding.number(key))
 
     def write(self, key: Key, values: Any, at: At = ALL) -> None:
         """Set a number, or elements of an array of the program, from the next step on."""
         if self.owner.program.arrays[key].shape:
-            self.owner.memory.array(key)[at] = values
+            self.owner.binding.own(key)[at] = values
             return
-        self.owner.numbers[key] = values
-        for kernel, args in self.owner.scalars:
-            for place in np.flatnonzero([one == key for one in kernel.scalars]):
-                args[place] = values
+        self.owner.binding.set_number(key, values)
 
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
         """Set elements of the row of a step; events cannot be set so."""
@@ -49,7 +45,7 @@ class HostLiveMemory:
 
     def share(self, key: Key, at: slice) -> NDArray[Any]:
         """Return elements of an array without a copy."""
-        out: NDArray[Any] = self.owner.memory.array(key)[at]
+        out: NDArray[Any] = self.owner.binding.own(key)[at]
         return out
 
     def share_row(self, variable: str, step: int, at: slice) -> NDArray[Any]:
@@ -58,14 +54,14 @@ class HostLiveMemory:
 
     def catch_up(self, step: int) -> None:
         """Bring all synapses that learn up to date: with all that they saw before a step."""
-        for function, args, cuts in self.owner.learners:
+        for function, args, cuts in self.owner.binding.learners:
             for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
                 function(ct.byref(args), *map(ct.c_longlong, (step, begin, end)))
 
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
         for task, (library, args) in zip(
-            self.owner.generated.tasks, self.owner.initial, strict=True
+            self.owner.generated.tasks, self.owner.binding.initial, strict=True
         ):
             if group in task.groups:
                 library.nd_constants(ct.byref(args))

@@ -50,7 +50,7 @@ struct Simulation {
     std::atomic<uint32_t> full[2] = {0, 0};     /* an event buffer is full, by parity of the phase:
                                                    set in one, read before the next but one */
     bool quit = false;
-    integer first = 0, steps = 0, done = 0, began = 0;
+    integer first = 0, steps = 0, done = 0, began = 0;   /* of a call; steps done of it */
     std::vector<std::vector<Content>> written;  /* [thread][input * depth + row] */
     std::vector<integer> offset;                /* of each input in `written` */
     std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
@@ -97,6 +97,21 @@ struct Simulation {
         }
     }
 
+    void begin(integer step, integer number)
+    {
+        first = step;
+        steps = number;
+        done = 0;
+    }
+
+    /* The host has emptied the buffers of events. */
+    void make_room()
+    {
+        full[0].store(0);
+        full[1].store(0);
+    }
+
+    /* Go on with the steps of a call that are left. */
     void advance(integer thread)
     {
         if (plan.times) advance_by<PartTimer>(thread);
@@ -151,7 +166,8 @@ struct Simulation {
 
     void copy_share(integer thread, const nd_probe &p, integer k, integer slot) const
     {
-        copy(p, row_of(plan.ring[p.ring], k), share(p.count, thread, plan.threads), slot);
+        real *to = p.rows + slot * p.stride + plan.copy * p.count;
+        copy(p, row_of(plan.ring[p.ring], k), share(p.count, thread, plan.threads), to);
     }
 
     void sample(integer thread, integer k) const
@@ -213,14 +229,14 @@ struct Simulation {
 
     template <typename Clock> void advance_by(integer thread)
     {
-        const integer last = first + steps, shown = first + steps / 2;
+        const integer last = first + steps, shown = first + steps / 2, from = first + done;
         const integer inputs = 1 + plan.kernels, waiting = inputs + 1;
         Clock clock(plan.times, thread, began);
-        inject(thread, first);
+        inject(thread, from);
         clock.part(inputs);
         team.barrier(thread);
         clock.part(waiting);
-        integer k = first, count = 0;
+        integer k = from, count = 0;
         for (integer before = 1, phase = 0; k < last; ++phase) {
             const integer more = last - k < plan.window ? last - k : plan.window;
             const bool show = k <= shown && shown < k + more;
@@ -254,6 +270,8 @@ struct Simulation {
 
 }  // namespace
 
+#include "runtime_batch.h"
+
 /* Null where the threads cannot be started. */
 extern "C" Simulation *nd_create(const nd_plan *plan)
 {
@@ -270,10 +288,8 @@ extern "C" void nd_destroy(Simulation *s) { delete s; }
 extern "C" integer nd_run(Simulation *s, integer first, integer steps)
 {
     const NoSubnormals mode;
-    s->first = first;
-    s->steps = steps;
-    s->full[0].store(0);
-    s->full[1].store(0);
+    s->begin(first, steps);
+    s->make_room();
     const auto begin = std::chrono::steady_clock::now();
     s->began = tick();
     s->team.settle(0);

@@ -41,8 +41,8 @@ struct nd_probe {                   /* rows of one variable, every interval-th s
     const int32_t *elements;        /* recorded elements, in the order asked for */
     integer contiguous;             /* the elements are elements[0], elements[0] + 1, ... */
     integer interval;
-    real *rows;                     /* (capacity, count) */
-    integer capacity;
+    real *rows;                     /* (capacity, stride) */
+    integer capacity, stride;
 };
 
 struct nd_events {                  /* non-zero elements of one variable at every step */
@@ -66,6 +66,7 @@ struct nd_times {                   /* of a profiled run, in ticks (see `tick`) 
 struct nd_plan {
     integer threads, kernels, rings, inputs, probes, events, exports;
     integer window;                 /* steps between two barriers at most */
+    integer copy;                   /* number of the copy in a batch: its columns of recorded rows */
     const nd_kernel *kernel;
     const nd_ring *ring;
     nd_input *input;

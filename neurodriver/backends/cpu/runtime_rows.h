@@ -44,9 +44,8 @@ inline void mark(integer *last, const nd_ring &ring, integer row)
 }
 
 /* Copy some of the elements of a row that are asked for. */
-inline void copy(const nd_probe &p, const real *from, Share mine, integer slot)
+inline void copy(const nd_probe &p, const real *from, Share mine, real *to)
 {
-    real *to = p.rows + slot * p.count;
     if (p.contiguous) {
         std::memcpy(to + mine.begin, from + p.elements[0] + mine.begin,
                     (size_t)(mine.end - mine.begin) * sizeof(real));

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from ..spikes.fanout import ThreadRanges
 
 Column = NDArray[np.generic]
+WRITTEN = ("event_head",)
+"""Arrays of a plan that kernels write to."""
+
 LATTICE_GAIN = 4.0
 """A lattice record must stand for this many connections on average to be worth its cost."""
 
@@ -157,7 +160,7 @@ class Gather:
             key = self.key(owner, name)
             set_ = key.kind is Kind.WEIGHT and array.dtype.kind == "f" and name != "unit"
             role = Role.SETTABLE if set_ else Role.CONSTANT
-            yield row(key, array, role, real)
+            yield row(key, array, Role.SCRATCH if name in WRITTEN else role, real)
         for name, number in self.uniform.items():
             yield row(self.key(owner, name), float(number), Role.SETTABLE, real)
         sizes = dict(self.limits)

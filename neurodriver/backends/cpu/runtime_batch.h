@@ -1,0 +1,89 @@
+/* Copies of one circuit. Each of them is advanced by one thread at a time, for all steps of a call:
+ * no thread waits for another one within a call, and the state of a copy stays in its cache. */
+namespace {
+
+struct Batch {
+    std::vector<Simulation *> copies;
+    std::vector<std::thread> workers;
+    Team team;
+    alignas(64) std::atomic<uint32_t> order{0};
+    alignas(64) std::atomic<size_t> next{0};    /* copy that the next free thread takes */
+    bool quit = false;
+
+    Batch(Simulation *const *given, integer count, integer threads)
+        : copies(given, given + count), team(threads)
+    {
+        try {
+            for (integer t = 1; t < threads; ++t) workers.emplace_back([this, t] { serve(t); });
+        } catch (...) {
+            dismiss();
+            throw;
+        }
+    }
+
+    ~Batch() { dismiss(); }
+
+    void dismiss()
+    {
+        quit = true;
+        order.fetch_add(1);
+        order.notify_all();
+        for (auto &one : workers) one.join();
+    }
+
+    void serve(integer thread)
+    {
+        uint32_t seen = 0;
+        for (;;) {
+            if (wait_while(order, seen)) team.settle(thread);
+            seen = order.load(std::memory_order_acquire);
+            if (quit) return;
+            advance(thread);
+        }
+    }
+
+    void advance(integer thread)
+    {
+        const NoSubnormals mode;
+        for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < copies.size();)
+            if (copies[i]->done < copies[i]->steps) copies[i]->advance(0);
+        team.barrier(thread);
+    }
+
+    /* Advance all copies; return how many have steps left, since their buffers are full. */
+    integer run()
+    {
+        for (Simulation *one : copies) one->make_room();
+        next.store(0, std::memory_order_relaxed);
+        team.settle(0);
+        order.fetch_add(1, std::memory_order_release);
+        order.notify_all();
+        advance(0);
+        return std::count_if(copies.begin(), copies.end(),
+                             [](const Simulation *one) { return one->done < one->steps; });
+    }
+};
+
+}  // namespace
+
+/* Null where the threads cannot be started. */
+extern "C" Batch *nd_create_batch(Simulation *const *copies, integer count, integer threads)
+{
+    try {
+        return new Batch(copies, count, threads);
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+extern "C" void nd_destroy_batch(Batch *batch) { delete batch; }
+
+/* Advance all copies by `steps` steps from step `first`; return how many copies have steps left. */
+extern "C" integer nd_run_batch(Batch *batch, integer first, integer steps)
+{
+    for (Simulation *one : batch->copies) one->begin(first, steps);
+    return batch->run();
+}
+
+/* Go on with the copies that have steps left. */
+extern "C" integer nd_go_on_with_batch(Batch *batch) { return batch->run(); }

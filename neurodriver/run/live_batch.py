@@ -1,0 +1,164 @@
+"""Values of the copies of a batch between calls: of all of them at once, or of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import NeurodriverError
+from ..quantities import magnitude
+from ..results.batch import BatchRecording
+from ..results.recording import Recording
+from .live import Components, CopiedValues, Live, Values
+from .named import having, numbered
+
+if TYPE_CHECKING:
+    from .live_values import LiveValues
+    from .simulation import Simulation
+
+ChangedCopies = Callable[[int, str, NDArray[np.float64]], None]
+"""Takes a parameter of a group, (copies, n), whose value in each copy is one number so far."""
+
+
+class CopiedComponents(Components):
+    """Some components in all copies of a batch.
+
+    What `Components` has as (n,) is (copies, n) here.
+    """
+
+    __slots__ = ()
+
+    def _in(self, simulation: Live, copy: int) -> Components:
+        """Return the components in one copy."""
+        changed = partial(_change_copy, self, copy)
+        return Components(lambda: simulation, self._numbers, changed, self._said, self._parts)
+
+    def _each(self) -> list[Components]:
+        return [self._in(one, i) for i, one in enumerate(self._copies())]
+
+    def _copies(self) -> Sequence[Live]:
+        return cast("Simulation", self._simulation()).copies
+
+    def get(self, name: str) -> Values:
+        """Return a copy of the values of a variable, a state or a parameter, (copies, n)."""
+        return np.stack([np.asarray(one.get(name)) for one in self._each()]).view(CopiedValues)
+
+    def shared(self, name: str) -> Any:
+        """Refuse: each copy has memory of its own."""
+        raise NeurodriverError(
+            f"{self._said}: '{name}' of each copy lies elsewhere; use lpu.copies[b][...].shared"
+        )
+
+    def set(self, name: str, values: ArrayLike) -> None:
+        """Set a variable that is a state, a state, or a parameter.
+
+        Parameters
+        ----------
+        name : str
+        values : float or array
+            What NumPy broadcasts to (copies, n): (n,) is the same in all copies, (copies, 1) is one
+            value for each copy.
+
+        Raises
+        ------
+        NeurodriverError
+            As `Components.set`; nothing has been changed then.
+        """
+        copies = self._each()
+        wanted = len(copies), len(self)
+        values = magnitude(values, self._unit(name), f"{self._said}, '{name}'")
+        try:
+            numbers = np.broadcast_to(np.asarray(values, np.float64), wanted)
+        except (TypeError, ValueError):
+            raise NeurodriverError(
+                f"{self._said}, '{name}': numbers that NumPy broadcasts to (copies, n) = {wanted} "
+                f"are needed, such as ({len(copies)}, 1) for one in each copy, got {values!r:.60}"
+            ) from None
+        placed = list(self._placed(name))
+        for part, place in placed:
+            place.check_settable(self._simulation().program)
+            for row in numbers:
+                self._check(part, name, row[part.out])
+        for part, place in placed:
+            mine = numbers[:, part.out]
+            each = self._copies()
+            if place.one_for_all and not all(self._whole(part, row) for row in mine):
+                columns = np.stack([place.read_all(one) for one in each]).astype(np.float64)
+                columns[:, part.rows] = mine
+                self._changed(part.number, name, columns)
+                continue
+            for one, row in zip(each, mine, strict=True):
+                place.write(one, part.rows, row)
+
+
+def _change_copy(
+    components: CopiedComponents, copy: int, number: int, name: str, column: NDArray[np.float64]
+) -> None:
+    """Compile anew with one value of a parameter for each component, others in one copy."""
+    part = next(p for p in components._parts if p.number == number)
+    place = next(p for q, p in components._placed(name) if q.number == part.number)
+    parts = [place.read_all(one) for one in components._copies()]
+    columns = np.stack(parts).astype(np.float64)
+    columns[copy] = column
+    components._changed(number, name, columns)
+
+
+class CopyOfLPU:
+    """One copy of a batch, as an LPU of its own shows its values.
+
+    ``lpu.copies[3]["exc"].V`` and ``lpu.copies[3].get("V")`` are (n,).
+
+    Parameters
+    ----------
+    lpu : LPU
+    number : int
+        Of the copy.
+    """
+
+    def __init__(self, lpu: LiveValues, number: int) -> None:
+        self._lpu, self.number = lpu, number
+
+    def __repr__(self) -> str:
+        return f"copy {self.number} of {self._lpu.circuit!r}"
+
+    @property
+    def seed(self) -> int:
+        """Seed of its random numbers."""
+        return self._lpu.simulation.copies[self.number].program.seed
+
+    def __getitem__(self, who: Any) -> Components:
+        """Return some components of the copy; see `LPU.__getitem__`."""
+        circuit, lpu = self._lpu.program.circuit, self._lpu
+        numbers = numbered(circuit, lpu.scope, lpu.circuit, who)
+        return self._components(numbers, who if isinstance(who, str) else "components")
+
+    def _components(self, numbers: NDArray[np.int64], said: str) -> Components:
+        whole = self._lpu._components(numbers, said)
+        assert isinstance(whole, CopiedComponents)
+        return Components(
+            lambda: self._lpu.simulation.copies[self.number],
+            numbers,
+            partial(_change_copy, whole, self.number),
+            f"copy {self.number}, {said}",
+        )
+
+    def _having(self, name: str) -> Components:
+        return self._components(having(self._lpu.program, self._lpu.scope, name), f"'{name}'")
+
+    def get(self, name: str) -> Values:
+        """Return the values of a variable, a state or a parameter; see `LPU.get`."""
+        return self._having(name).get(name)
+
+    def set(self, name: str, values: ArrayLike) -> None:
+        """Set a state or a parameter of all components that have it; see `Components.set`."""
+        self._having(name).set(name, values)
+
+    @property
+    def recording(self) -> Recording:
+        """What the first recorder has recorded of this copy."""
+        whole = cast(BatchRecording, self._lpu.recording)
+        return whole.copies[self.number]
