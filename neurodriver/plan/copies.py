@@ -162,6 +162,12 @@ def _check(program: Program, variants: Variants) -> None:
                 f"sub-units"
             )
     if variants.scales is not None:
+        for (number, access), gather in program.gathers.items():
+            if gather.learning:
+                raise CircuitError(
+                    f"weights into {access} of {circuit.groups[number].name} cannot be scaled: "
+                    f"they learn within bounds of their own"
+                )
         for number in program.merged.computed:
             group = circuit.groups[number]
             if any(access.weighted for access in group.model.accesses):
