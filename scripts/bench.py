@@ -51,6 +51,7 @@ CASES = (
     "fly",
     "cuts",
     "living",
+    "batches",
 )
 
 TABLE = (
@@ -73,6 +74,7 @@ TABLE = (
     "exchange",
     "cuts",
     "living",
+    "batches",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

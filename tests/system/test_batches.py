@@ -122,7 +122,7 @@ def test_more_events_than_buffers_have_room_for(monkeypatch: pytest.MonkeyPatch)
     """A copy whose buffer is full goes on when it has been emptied; all others are unmoved."""
     circuit, seeds = noisy_graph(40), [1, 2, 3]
     expected = [alone(circuit, seed) for seed in seeds]
-    monkeypatch.setattr("neurodriver.backends.cpu.backend._SPARE_EVENTS", 8)
+    monkeypatch.setattr("neurodriver.backends.cpu.batch.SPARE", 8)
     with batched(circuit, 3, seed=seeds) as lpu:
         lpu.simulation.length.fixed = STEPS
         recording: Any = lpu.run(STEPS).recording

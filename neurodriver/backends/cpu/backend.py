@@ -209,7 +209,8 @@ class CPUBackend:
             activity = [None if one is None else one.ctypes.data for one in activities]
             rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *activity))
         self.inputs, self.probes = as_table(InputTable, inputs), as_table(Probe, probes)
-        self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
+        if not isinstance(events, ct.Array):  # else it has buffers
+            self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
         self.events = as_table(EventTable, events)
         self._exported = len(exports)
         self.exports = as_table(Probe, exports)
@@ -269,10 +270,6 @@ class CPUBackend:
     def handle(self) -> int:
         """Address of the step loop, once it has been started."""
         return int(self._open().value or 0)
-
-    def clear_events(self) -> None:
-        """Forget the events of the last call."""
-        self._found.clear()
 
     @property
     def live(self) -> HostLiveMemory:

@@ -22,6 +22,9 @@ from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
 from .backend import CPUBackend, default_threads, free_memory
 
+SPARE = 1 << 14
+"""Events of a copy that there is room for beyond those of one step."""
+
 _ptr, _i64 = ct.c_void_p, ct.c_longlong
 
 
@@ -108,16 +111,18 @@ class CPUBatch:
             None.
         """
         count = len(self.copies)
-        self._widths = [one.count for one in events]
+        window = self.program.window
+        self._found = [CopyEvents(count, table, 2 * window * table.count) for table in events]
         each = len(inputs) // count if len(inputs) != self._slots() else 0
         shared: Any = (Probe * len(probes))(*probes) if probes else []
         given: Any = (InputTable * len(inputs))(*inputs) if inputs and not each else inputs
         for number, one in enumerate(self.copies):
             mine = inputs[number * each : (number + 1) * each] if each else given
-            own = [EventTable.from_buffer_copy(table) for table in events]
+            tables: list[Any] = [found.table(number) for found in self._found]
+            own: Any = (EventTable * len(tables))(*tables) if tables else []
             one.start(mine, shared, own)
-        tables = [one.inputs[i] for one in self.copies for i in range(each)]
-        self.inputs = tables or self.copies[0].inputs
+        entering = [one.inputs[i] for one in self.copies for i in range(each)]
+        self.inputs: Any = entering or self.copies[0].inputs
         self.probes, self.events = self.copies[0].probes, self.copies[0].events
         self.exports: Any = ()
         handles = (_ptr * count)(*[one.handle for one in self.copies])
@@ -136,9 +141,8 @@ class CPUBatch:
         """Advance all copies by ``steps`` steps from step ``first``; return ``steps``."""
         if self._handle is None:
             raise NeurodriverError("LPU: closed; make a new one to run again")
-        for one in self.copies:
-            one.clear_events()
-        self._early: list[list[tuple[NDArray[Any], NDArray[Any]]]] = [[] for _ in self._widths]
+        for found in self._found:
+            found.begin()
         left = self._run(_ptr(self._handle), _i64(first), _i64(steps))
         while left:  # buffers for events are full: empty them
             self._collect()
@@ -147,14 +151,8 @@ class CPUBatch:
         return steps
 
     def _collect(self) -> None:
-        """Take the events out of the buffers of all copies."""
-        for number, width in enumerate(self._widths):
-            for copy, one in enumerate(self.copies):
-                steps, columns = one.found(number)
-                if len(steps):
-                    self._early[number].append((steps, columns + np.int32(copy * width)))
-        for one in self.copies:
-            one.clear_events()
+        for found in self._found:
+            found.collect()
 
     def found(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the events of one table in the last call, ordered by step, then by column.
@@ -166,14 +164,7 @@ class CPUBatch:
         columns : (n,) int32
             Those of copy b begin at b times the columns of one copy.
         """
-        parts = self._early[number]
-        if not parts:
-            return np.empty(0, np.int64), np.empty(0, np.int32)
-        steps = np.concatenate([part for part, _ in parts])
-        columns = np.concatenate([part for _, part in parts])
-        width = self._widths[number] * len(self.copies)
-        order = np.argsort(steps * width + columns, kind="stable")
-        return steps[order], columns[order]
+        return self._found[number].ordered()
 
     def run_step(self, step: int) -> None:
         """Do nothing: classes with ``run_step`` have no copies."""
@@ -189,6 +180,56 @@ class CPUBatch:
             self._handle = None
         for one in self.copies:
             one.close()
+
+
+class CopyEvents:
+    """Events of one table that the threads find in each copy.
+
+    Parameters
+    ----------
+    copies : int
+    table : EventTable
+    least : int
+        Events of a copy that there is room for at least, beyond `SPARE`.
+    """
+
+    def __init__(self, copies: int, table: EventTable, least: int) -> None:
+        self._given, self._room = table, least + SPARE
+        self._step, self._index = (np.empty((copies, self._room), np.int32) for _ in range(2))
+        self._number = np.zeros(copies, np.int64)
+        self._collected: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+
+    def table(self, copy: int) -> EventTable:
+        """Return the table of a copy."""
+        one = EventTable.from_buffer_copy(self._given)
+        one.capacity = self._room
+        arrays = self._step, self._index, self._number
+        one.step, one.index, one.found = (array[copy:].ctypes.data for array in arrays)
+        return one
+
+    def begin(self) -> None:
+        """Forget the events of the last call."""
+        self._collected = []
+        self._number[:] = 0
+
+    def collect(self) -> None:
+        """Take the events out of the buffers of all copies."""
+        width = self._given.count
+        for copy in np.flatnonzero(self._number).tolist():
+            events = self._number[copy]
+            columns = self._index[copy, :events] + np.int32(copy * width)
+            self._collected.append((self._step[copy, :events].copy(), columns))
+        self._number[:] = 0
+
+    def ordered(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return steps and columns of the events of the last call."""
+        if not self._collected:
+            return np.empty(0, np.int64), np.empty(0, np.int32)
+        steps = np.concatenate([part for part, _ in self._collected]).astype(np.int64)
+        columns = np.concatenate([part for _, part in self._collected])
+        width = self._given.count * len(self._number)
+        order = np.argsort(steps * width + columns, kind="stable")
+        return steps[order], columns[order]
 
 
 def _asked() -> bool:

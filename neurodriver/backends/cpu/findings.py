@@ -19,10 +19,13 @@ class HostFindings:
 
     def __init__(self, memory: MemoryManager) -> None:
         self._memory = memory
+        self._fault: NDArray[np.int64] | None = None
 
     def fault(self) -> NDArray[np.int64]:
         """Return the record of the first value that is not finite."""
-        return self._memory.array(FAULT)
+        if self._fault is None:
+            self._fault = self._memory.array(FAULT)
+        return self._fault
 
     def forget(self) -> None:
         """Begin anew to look for the first value that is not finite."""

@@ -1,0 +1,91 @@
+"""Copies of a network in one batch, beside lone runs that keep all cores busy."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import neurodriver as nd
+
+from .measure import median
+from .papers import example
+from .table import Row, Table
+
+COPIES, NEURONS = 100, 1_000
+
+MOST = 1.1
+"""Time of a batch, in units of the copies' own times at full load divided by the cores."""
+
+
+def run(rounds: int, python: str | None) -> Iterator[Row]:
+    """Yield the row on the CPU."""
+    return table(Table("cpu", rounds))
+
+
+def table(table: Table) -> Iterator[Row]:
+    """Yield a row: a batch of copies of a network of Vogels and Abbott."""
+    if table.backend == "cpu":
+        yield _batch(table)
+
+
+def _network() -> tuple[nd.Circuit, Any, float]:
+    module = example("vogels_abbott_2005")
+    circuit, inputs, _ = module.network(neurons=NEURONS)
+    return circuit, inputs, module.DT
+
+
+def _recorder() -> nd.MemoryRecorder:
+    return nd.MemoryRecorder([("spike_state", None)])
+
+
+def _batch(table: Table) -> Row:
+    copies, steps = (8, 200) if table.small else (COPIES, 2_000)
+    circuit, inputs, dt = _network()
+    cores = len(os.sched_getaffinity(0))
+    lone = [table.lpu(circuit, dt, inputs, [_recorder()], threads=1, seed=i) for i in range(cores)]
+    batch = table.lpu(circuit, dt, inputs, [_recorder()], batch=copies, seed=range(copies))
+    ratios, times, work = [], [], []
+    for round_ in range(table.rounds + 1):  # the first one does not count
+        own, own_work = _together(lone, steps)
+        begin = time.process_time()
+        together = _seconds(batch, steps)
+        if round_:
+            ratios.append(together / (copies * own / cores))
+            work.append((time.process_time() - begin) / (copies * own_work))
+            times.append(together / (copies * steps))
+    for one in (*lone, batch):
+        one.close()
+    ratio = median(ratios)
+    return {
+        "case": f"batches: {copies} copies of {NEURONS:,} neurons, a step of a copy",
+        "seconds": median(times),
+        "peer": f"lone runs on {cores} cores: {ratio:.2f} times their own times, "
+        f"{median(work):.2f} times their processor time",
+        "target": f"<= {MOST} times",
+        "met": "yes" if ratio <= MOST else "no",
+    }
+
+
+def _seconds(lpu: nd.LPU, steps: int) -> float:
+    begin = time.perf_counter()
+    lpu.run(steps)
+    return time.perf_counter() - begin
+
+
+def _together(lpus: list[nd.LPU], steps: int) -> tuple[float, float]:
+    """Return the mean time of lone runs, one on each core, and their mean processor time."""
+    found: list[float] = []
+    threads = [
+        threading.Thread(target=lambda one=one: found.append(_seconds(one, 5 * steps)))  # type: ignore[misc]
+        for one in lpus
+    ]
+    begin = time.process_time()
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    work = time.process_time() - begin
+    return sum(found) / len(found) / 5, work / len(found) / 5
