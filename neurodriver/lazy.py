@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from . import adapters
 
 RULES = (
-    "CentredSTDP", "DiehlCookSTDP", "InhibitorySTDP", "NearestSTDP", "NearestTripletSTDP",
-    "PairSTDP", "PowerLawSTDP", "RestrictedSTDP", "ShortTerm", "TripletSTDP", "WeightedSTDP",
+    "CentredSTDP", "DiehlCookSTDP", "InhibitorySTDP", "IntervalRewardedSTDP", "NearestSTDP",
+    "NearestTripletSTDP", "NormalisedSTDP", "PairSTDP", "PowerLawSTDP", "RestrictedSTDP",
+    "RewardedSTDP", "ShortTerm", "TripletSTDP", "WeightedSTDP",
 )  # fmt: skip
 """Rules of plasticity that are shipped."""
 
 LATER = {
     "BatchRecording": "results",
+    "Doses": "model.plasticity",
     "Manager": "parallel.manager",
     "Movie": "plot",
     "Pattern": "ports",
@@ -36,9 +38,10 @@ LATER = {
 if TYPE_CHECKING:
     from .adapters import *  # noqa: F403
     from .circuit import PopulationView
+    from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .model.page import describe
-    from .model.plasticity import Plasticity, Trace
+    from .model.plasticity import Doses, Plasticity, Trace
     from .parallel.manager import Manager
     from .plot import Movie
     from .ports import Pattern, Selector
@@ -46,18 +49,9 @@ if TYPE_CHECKING:
     from .results import BatchRecording
     from .sweeps import open_sweep, sweep
 
-    __all__ = [
-        "BatchRecording",
-        "Manager",
-        "Movie",
-        "Pattern",
-        "Plasticity",
-        "PopulationView",
-        "Profile",
-        "Selector",
-        "Trace",
-    ]
-    __all__ += ["describe", "load_experiment", "open_sweep", "sweep"]
+    __all__ = ["BatchRecording", "Doses", "Manager", "Movie", "Pattern", "Plasticity"]
+    __all__ += ["PopulationView", "Profile", "Selector", "Trace", "describe", "load_experiment"]
+    __all__ += ["open_sweep", "sweep"]
     __all__ += RULES
     __all__ += adapters.__all__
 else:

@@ -57,6 +57,8 @@ class Trains:
         In seconds.
     recurrent : bool
         Whether the targets are the sources, too, so that ``pre`` is ``post``.
+    doses : sequence of int
+        Rows of the spikes of the component ``dose``.
     """
 
     pre: Rows
@@ -70,6 +72,7 @@ class Trains:
     steps: int
     dt: float = 1e-3
     recurrent: bool = False
+    doses: Sequence[int] = ()
     order: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,18 +83,24 @@ class Trains:
 
         They are in the order of the circuit, ``order``.
         """
-        s, sources = self.order, 0 if self.recurrent else len(self.pre)
+        s, first = self.order, 0 if self.recurrent else len(self.post)
         groups: list[Any] = [(Told, len(self.post), {}, self.uids("t", self.post))]
-        if sources:
-            groups.insert(0, (model("SpikeSource"), sources, {}, self.uids("s", self.pre)))
+        given = [*self.sources, *(["dose"] if self.doses else [])]
+        if given:
+            groups.append((model("SpikeSource"), len(given), {}, given))
         data = {"weight": self.weight[s], "dendritic": self.forward[s] * self.dt,
                 "back": self.back[s] * self.dt}  # fmt: skip
-        ways = self.source[s], self.target[s] + sources, self.late[s] * self.dt, data
+        ways = self.source[s] + first, self.target[s], self.late[s] * self.dt, data
         links = [
             Connections("spike_state", "learned", *ways, rule, type(rule).__name__)
             for rule in rules
         ]
         return Circuit.from_arrays(groups, links, name="trains")
+
+    @property
+    def sources(self) -> list[str]:
+        """The uids of the sources that are no targets."""
+        return [] if self.recurrent else self.uids("s", self.pre)
 
     @staticmethod
     def uids(letter: str, trains: Rows) -> list[str]:
@@ -109,8 +118,10 @@ class Trains:
             return out
 
         given = {"told": (self.uids("t", self.post), table(self.post))}
-        if not self.recurrent:
-            given["spike_state"] = self.uids("s", self.pre), table(self.pre)
+        sources = [*self.sources, *(["dose"] if self.doses else [])]
+        if sources:
+            trains = [*(() if self.recurrent else self.pre), *([self.doses] if self.doses else [])]
+            given["spike_state"] = sources, table(trains)
         return ArrayInput(given)
 
     def lpu(self, *rules: Plasticity, chunk: int | None = None, **settings: Any) -> LPU:

@@ -1,4 +1,6 @@
 /* What happens to all synapses of a set: sweeps, doses of modulators, texts of intervals. */
+#define ND_PARTS 16384      /* parts of a unit that sums over the synapses of a target count */
+
 template <class Rule, typename Code, typename Slot, int depth>
 struct nd_all_synapses : nd_learning<Rule, Code, Slot, depth> {
     typedef nd_learning<Rule, Code, Slot, depth> Each;
@@ -28,7 +30,8 @@ struct nd_all_synapses : nd_learning<Rule, Code, Slot, depth> {
         dosed[v] = n;
     }
 
-    /* Add a term of the synapses of some rows to the sums of their targets, in whole units. */
+    /* Add a term of the synapses of some rows to the sums of their targets, in whole parts of units:
+     * a sum of thousands of weights is exact, whatever its order. */
     template <int which> void add_up(long long first, long long past, int v, long long *sums) const
     {
         for (long long row = first; row < past; ++row) {
@@ -37,7 +40,7 @@ struct nd_all_synapses : nd_learning<Rule, Code, Slot, depth> {
                 real state[OWN];
                 for (int o = 0; o < OWN; ++o) state[o] = own[o][p];
                 const real term = rule.template summed<which>(v, state);
-                sums[code[p]] += __builtin_llrint(term * units_in(code[p]));
+                sums[code[p]] += __builtin_llrint(term * units_in(code[p]) * ND_PARTS);
             }
         }
     }
@@ -56,7 +59,7 @@ struct nd_all_synapses : nd_learning<Rule, Code, Slot, depth> {
                 for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
                 real total[SUMS + 1];
                 for (int v = 0; v < SUMS; ++v)
-                    total[v] = (real)sums[v * width + code[p]] / units_in(code[p]);
+                    total[v] = (real)sums[v * width + code[p]] / (units_in(code[p]) * ND_PARTS);
                 rule.template every<which>(state, now_, total);
                 for (int v = 0; v < OWN; ++v) own[v][p] = state[v];
             }

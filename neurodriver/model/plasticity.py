@@ -14,7 +14,6 @@ variables of each synapse, and texts that run when the synapse sees an event::
 
 from __future__ import annotations
 
-import keyword
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -35,7 +34,7 @@ from .language import (
     tree,
     used,
 )
-from .language.words import RESERVED
+from .rule_declarations import check_declarations, mapping
 
 GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
 """Names that the texts of events may read: ms since the events before, and the step in ms."""
@@ -88,6 +87,13 @@ class Doses:
     tau: str
     jump: float | str = 1.0
     doc: str = ""
+
+
+KINDS = {
+    "params": Parameter, "constants": str, "synapse": State, "pre": Trace, "post": Trace,
+    "modulators": Doses, "every": str,
+}  # fmt: skip
+"""What a rule declares by name -> what the declarations are."""
 
 
 class Plasticity:
@@ -158,12 +164,13 @@ class Plasticity:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ("params", "constants", "synapse", "pre", "post", "modulators", "every"):
+        for name in KINDS:
             merged: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
-                merged.update(base.__dict__.get(name) or {})
+                merged.update(mapping(cls, name, base.__dict__.get(name) or {}))
             setattr(cls, name, merged)
-        _check(cls)
+        check_declarations(cls, Plasticity, KINDS, _OWN)
+        _check_texts(cls)
 
     def __init__(self, **values: Any) -> None:
         faults = Faults(type(self).__name__)
@@ -314,36 +321,6 @@ def _number(name: str, rule: Parameter, given: Any, faults: Faults) -> float:
         faults.add(f"parameter '{name}' [{rule.unit}]: must be {rule.allowed()} (got {value:g})")
         return rule.harmless
     return value
-
-
-def _check(cls: type[Plasticity]) -> None:
-    """Raise ModelError where the declarations of a rule contradict each other."""
-    where = cls.__name__
-    names = [*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators]
-    for name in names:
-        if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
-            raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
-        if name in RESERVED or name in _OWN or name.startswith("nd_"):
-            raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
-        if names.count(name) > 1:
-            raise ModelError(f"{where}: the name '{name}' is declared twice")
-    numbers = [*cls.params, *cls.constants]
-    for side in ("pre", "post", "modulators"):
-        for name, trace in getattr(cls, side).items():
-            for what, given in (("tau", trace.tau), ("jump", trace.jump)):
-                if isinstance(given, str) and given not in numbers:
-                    hint = near(given, numbers)
-                    text = f"no parameter or constant '{given}'{hint}"
-                    raise ModelError(f"{where}.{side}['{name}'], '{what}': {text}")
-    for name in [*(one for one in cls.bounds or () if isinstance(one, str)), *cls.every]:
-        if name not in cls.params:
-            hint = near(name, cls.params)
-            raise ModelError(f"{where}: 'bounds' and 'every' name parameters, not '{name}'{hint}")
-    for attribute, allowed in (("first", ("arrival", "spike")), ("same_step", ("apart", "pair"))):
-        if getattr(cls, attribute) not in allowed:
-            got = getattr(cls, attribute)
-            raise ModelError(f"{where}.{attribute}: must be one of {allowed}, got {got!r}")
-    _check_texts(cls)
 
 
 def _check_texts(cls: type[Plasticity]) -> None:

@@ -6,7 +6,7 @@ events before, the rule's numbers, and a dictionary for what the synapse keeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp
 from typing import Any
@@ -105,6 +105,32 @@ def release(w: float, e: Seen, p: Values, own: dict[str, Any]) -> float:
     return w
 
 
+def not_yet(w: float, e: Seen, p: Values, own: dict[str, Any]) -> float:
+    """An arrival: the eligibility changes in place of the weight."""
+    own["c"] = own.get("c", 0.0) - p["A_minus"] * e.y(p["tau_minus"])
+    return w
+
+
+def soon(w: float, e: Seen, p: Values, own: dict[str, Any]) -> float:
+    own["c"] = own.get("c", 0.0) + p["A_plus"] * e.x(p["tau_plus"])
+    return w
+
+
+def rewarded(w: float, level: float, h: float, p: Values, own: dict[str, Any]) -> float:
+    """The weight h ms after an event, and what is left of the eligibility."""
+    c, q = own.get("c", 0.0), 1 / p["tau_c"] + 1 / p["tau_n"]
+    own["c"] = c * exp(-h / p["tau_c"])
+    gained = level * (1 - exp(-h * q)) / q
+    return clipped(w + c * (gained - p["base"] * p["tau_c"] * (1 - exp(-h / p["tau_c"]))), p)
+
+
+def rewarded_at(w: float, level: float, p: Values, own: dict[str, Any]) -> float:
+    """The weight after an interval."""
+    c = own.get("c", 0.0)
+    own["c"] = c * exp(-p["interval"] / p["tau_c"])
+    return clipped(w + c * (level - p["base"]), p)
+
+
 EVENTS: dict[str, tuple[Event, Event]] = {
     "PairSTDP": (
         lambda w, e, p, own: clipped(
@@ -138,7 +164,10 @@ EVENTS: dict[str, tuple[Event, Event]] = {
         ),
     ),
     "ShortTerm": (release, lambda w, e, p, own: w),
+    "RewardedSTDP": (not_yet, soon),
+    "IntervalRewardedSTDP": (not_yet, soon),
 }
+EVENTS["NormalisedSTDP"] = EVENTS["PairSTDP"]
 """Rule -> what happens at an arrival, and at a spike of the target."""
 
 
@@ -151,9 +180,10 @@ def carried(name: str, before: float, after: float, own: Mapping[str, Any]) -> f
 
 @dataclass
 class Synapse:
-    """One synapse: its weight, and what has been there."""
+    """One synapse: its weight, the steps of doses, and what has been there."""
 
     weight: float
+    doses: Sequence[int] = ()
     own: dict[str, Any] = field(default_factory=dict)
     arrivals: list[int] = field(default_factory=list)
     spikes: list[int] = field(default_factory=list)
@@ -166,8 +196,15 @@ class Synapse:
 
         ``events`` tells for each step how many arrivals and how many spikes of the target it has.
         """
-        out = []
+        out: list[tuple[int, float, int]] = []
+        before_it = None
         for n, here in sorted(events.items()):
+            if name == "RewardedSTDP" and before_it is not None:
+                level = self._level(before_it + 1, before_it, p, dt_ms)
+                self.weight = rewarded(self.weight, level, (n - before_it) * dt_ms, p, self.own)
+            if name == "IntervalRewardedSTDP" and n > 0 and n * dt_ms % p["interval"] == 0:
+                self.weight = rewarded_at(self.weight, self._level(n, n, p, dt_ms), p, self.own)
+            before_it = n
             counts = dict(zip(("arrival", "spike"), here, strict=True))
             late: list[tuple[list[int], int]] = []
             for kind in sorted(counts, key=lambda k: k != first):
@@ -184,6 +221,11 @@ class Synapse:
                     late = self._jumped(late, n)
             self._jumped(late, n)
         return out
+
+    def _level(self, before: int, at: int, p: Values, dt_ms: float) -> float:
+        """Return what is left in a step of the doses before another one."""
+        left = (exp(-(at - m) * dt_ms / p["tau_n"]) for m in self.doses if m < before)
+        return p["dose"] * sum(left)
 
     @staticmethod
     def _jumped(late: list[tuple[list[int], int]], n: int) -> list[tuple[list[int], int]]:

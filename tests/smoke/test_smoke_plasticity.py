@@ -9,8 +9,9 @@ from learning import Trains, learned
 import neurodriver as nd
 
 RULES = (
-    nd.CentredSTDP, nd.DiehlCookSTDP, nd.InhibitorySTDP, nd.NearestSTDP, nd.NearestTripletSTDP,
-    nd.PairSTDP, nd.PowerLawSTDP, nd.RestrictedSTDP, nd.ShortTerm, nd.TripletSTDP, nd.WeightedSTDP,
+    nd.CentredSTDP, nd.DiehlCookSTDP, nd.InhibitorySTDP, nd.IntervalRewardedSTDP, nd.NearestSTDP,
+    nd.NearestTripletSTDP, nd.NormalisedSTDP, nd.PairSTDP, nd.PowerLawSTDP, nd.RestrictedSTDP,
+    nd.RewardedSTDP, nd.ShortTerm, nd.TripletSTDP, nd.WeightedSTDP,
 )  # fmt: skip
 
 
@@ -19,7 +20,8 @@ class Counting(nd.Plasticity):
 
     params = {"tau": nd.Parameter("ms", default=10.0, above=0.0)}
     pre = {"recent": nd.Trace("tau")}
-    on_arrival = "weight = recent; send(weight);"
+    modulators = {"reward": nd.Doses("tau")}
+    on_arrival = "weight = recent + reward; send(weight);"
 
 
 @pytest.mark.parametrize("rule", [*RULES, Counting], ids=lambda rule: rule.__name__)

@@ -29,10 +29,13 @@ STRONG: dict[str, dict[str, float]] = {
     "TripletSTDP": {"A2_plus": 0.01, "A3_plus": 0.01, "A2_minus": 0.01, "A3_minus": 0.005},
     "NearestTripletSTDP": {"A2_plus": 0.05, "A2_minus": 0.05, "A3_minus": 0.03},
     "InhibitorySTDP": {"eta": 0.03, "rho_0": 20.0, "w_max": 1.2},
-    "DiehlCookSTDP": {"nu_pre": 0.05, "nu_post": 0.1},
+    "NormalisedSTDP": {"A_plus": 0.05, "interval": 1e6},
+    "DiehlCookSTDP": {"nu_pre": 0.05, "nu_post": 0.1, "interval": 1e6},
+    "RewardedSTDP": {"tau_c": 80.0, "tau_n": 40.0, "base": 0.05, "A_minus": 0.05},
+    "IntervalRewardedSTDP": {"tau_c": 80.0, "tau_n": 40.0, "interval": 6.0},
     "ShortTerm": {"U": 0.3, "tau_d": 90.0, "tau_f": 60.0},
 }
-"""Parameters with which weights change by large parts."""
+"""Parameters with which weights change by large parts; sums over a target are tested elsewhere."""
 
 
 def rules(first: str, same_step: str) -> list[Plasticity]:
@@ -41,7 +44,8 @@ def rules(first: str, same_step: str) -> list[Plasticity]:
     for name, values in STRONG.items():
         kind: type[Plasticity] = getattr(nd, name)
         order = type(name, (kind,), {"first": first, "same_step": same_step})
-        made.append(order(**values))
+        released = dict.fromkeys(order.modulators, np.array(["dose"]))
+        made.append(order(**values, **released))
     return made
 
 
@@ -78,6 +82,7 @@ class Case:
             pre, post, rng.integers(0, len(pre), m), rng.integers(0, len(post), m),
             np.round(rng.uniform(0.2, 0.9, m), 3), late, rng.integers(0, late),
             np.maximum(back, int(self.first == "spike")), self.steps, recurrent=self.recurrent,
+            doses=np.unique(rng.integers(1, self.steps, 4)).tolist(),
         )  # fmt: skip
 
 
@@ -91,8 +96,13 @@ def expected(trains: Trains, rule: Plasticity) -> tuple[NDArray[np.float64], NDA
         a, b = int(trains.late[i]) - 1 - f, int(trains.back[i])
         arrivals = Counter(int(k) + a for k in trains.pre[trains.source[i]])
         spikes = Counter(int(k) + b for k in trains.post[target])
-        steps = {n: (arrivals[n], spikes[n]) for n in {*arrivals, *spikes} if n < trains.steps}
-        synapse = Synapse(float(trains.weight[i]))
+        every = {*arrivals, *spikes}
+        if rule.modulators:
+            every |= set(trains.doses)
+        if name == "IntervalRewardedSTDP":
+            every |= set(range(0, trains.steps, round(rule.values["interval"] / dt_ms)))
+        steps = {n: (arrivals[n], spikes[n]) for n in every if n < trains.steps}
+        synapse = Synapse(float(trains.weight[i]), trains.doses)
         for n, sent, count in synapse.run(
             name, rule.values, steps, dt_ms, rule.first, rule.same_step
         ):
@@ -113,13 +123,9 @@ def agree(case: Case, chunk: int | None = None, **more: Any) -> None:
             sums += read
             mine = trains.unsorted(learned(lpu, projection=type(rule).__name__))
             np.testing.assert_allclose(mine, weights, rtol=1e-12, atol=1e-13, err_msg=str(rule))
-    largest = max(
-        largest_sent(one.plasticity, one.data["weight"])
-        for one in lpu.circuit.connections
-        if one.plasticity is not None
-    )
+    largest = max(largest_sent(rule, trains.weight) for rule in made)
     degree = 2 * len(made) * case.synapses
-    last = got[1:, -case.targets :]
+    last = got[1:, : case.targets]
     np.testing.assert_allclose(last, sums[:-1], rtol=0, atol=degree * largest * 2.0**-29)
 
 

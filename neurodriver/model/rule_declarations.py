@@ -1,0 +1,154 @@
+"""What the declarations of every rule of plasticity keep, before its texts are read."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..errors import Faults, ModelError, near, shown
+from .component import Parameter
+from .language.words import RESERVED
+
+CHOICES = {"first": ("arrival", "spike"), "same_step": ("apart", "pair")}
+"""Attribute -> what it may be."""
+
+DECAYING = ("pre", "post", "modulators")
+"""Attributes whose values decay: they name time constants."""
+
+
+def check_declarations(cls: Any, base: Any, kinds: Mapping[str, type], own: Iterable[str]) -> None:
+    """Raise ModelError with all that is wrong in the attributes of a rule.
+
+    Parameters
+    ----------
+    cls : Plasticity subclass
+    base : type
+        The class of all rules.
+    kinds : mapping of str to type
+        Attribute that is a mapping -> what its values are.
+    own : iterable of str
+        Names that have a meaning in texts.
+    """
+    faults = Faults(cls.__name__)
+    for text in _misspelled(cls, base):
+        faults.add(text)
+    for attribute, kind in kinds.items():
+        for name, given in getattr(cls, attribute).items():
+            if not isinstance(given, kind):
+                wanted = "a text" if kind is str else f"nd.{kind.__name__}(...)"
+                faults.add(f"{attribute}[{name!r}]: must be {wanted} (got {shown(given)})")
+    for attribute in ("on_arrival", "on_spike", "between"):
+        if not isinstance(getattr(cls, attribute, ""), str):
+            got = shown(getattr(cls, attribute))
+            faults.add(f"{attribute}: must be a text (got {got})")
+    if not faults.count:
+        _check_names(cls, kinds, set(own), faults)
+        _check_references(cls, faults)
+    for attribute, allowed in CHOICES.items():
+        given = getattr(cls, attribute)
+        if given not in allowed:
+            either = " or ".join(map(repr, allowed))
+            faults.add(f"{attribute}: must be {either} (got {shown(given)})")
+    if faults.count:
+        raise ModelError(faults.report())
+
+
+def mapping(cls: type, attribute: str, given: Any) -> Mapping[str, Any]:
+    """Return what a class gives for an attribute that is a mapping.
+
+    Raises
+    ------
+    ModelError
+        If it is none.
+    """
+    if not isinstance(given, Mapping):
+        say = f"{cls.__name__}: {attribute}: must map names to declarations"
+        raise ModelError(f"{say} (got {shown(given)})")
+    return given
+
+
+def _misspelled(cls: Any, base: Any) -> Iterator[str]:
+    """Yield attributes of the class that look like those of all rules, and are none."""
+    known = [name for name in dir(base) if not name.startswith("_")]
+    known += [name for name in inspect.get_annotations(base) if not name.startswith("_")]
+    for name, given in vars(cls).items():
+        plain = isinstance(given, str | Mapping | tuple)
+        if not name.startswith("_") and plain and name not in known:
+            hint = near(name, known)
+            if hint:
+                yield f"no rule has an attribute '{name}'{hint}"
+
+
+def _check_names(cls: Any, kinds: Mapping[str, type], own: set[str], faults: Faults) -> None:
+    """Note names that cannot be used, and those that are declared twice."""
+    places: dict[str, list[str]] = {}
+    for attribute in kinds:
+        for name in getattr(cls, attribute) if attribute != "every" else ():
+            places.setdefault(name, []).append(attribute)
+    for name, where in places.items():
+        if not _usable(name):
+            faults.add(f"{where[0]}: {name!r} is not a usable name (letters, digits and _)")
+        elif name in RESERVED or name in own or name.startswith("nd_"):
+            faults.add(f"{where[0]}: the name '{name}' is reserved; choose another")
+        elif len(where) > 1:
+            faults.add(f"the name '{name}' is declared twice, in {' and '.join(where)}")
+
+
+def _usable(name: Any) -> bool:
+    if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+        return False
+    return not keyword.iskeyword(name)
+
+
+def _check_references(cls: Any, faults: Faults) -> None:
+    """Note names of parameters and constants that are none, or have the wrong unit."""
+    numbers = [*cls.params, *cls.constants]
+    for attribute in DECAYING:
+        for name, one in getattr(cls, attribute, {}).items():
+            where = f"{attribute}['{name}']"
+            if not isinstance(one.tau, str):
+                faults.add(
+                    f"{where}, tau: must be the name of a parameter or constant in ms "
+                    f"(got {shown(one.tau)})"
+                )
+            for what in ("tau", "jump"):
+                _check_number(getattr(one, what), numbers, f"{where}, {what}", faults)
+            _check_time(cls, one.tau, f"{where}, tau", faults)
+    for name in cls.every:
+        if name not in cls.params:
+            hint = near(name, cls.params)
+            faults.add(f"every['{name}']: must be a parameter with an interval in ms{hint}")
+        _check_time(cls, name, f"every['{name}']", faults)
+    for name, state in cls.synapse.items():
+        _check_number(state.initial, list(cls.params), f"synapse['{name}'], initial", faults)
+    _check_bounds(cls, faults)
+
+
+def _check_number(given: Any, known: list[str], where: str, faults: Faults) -> None:
+    """Note a name that is not known; numbers are right."""
+    if isinstance(given, str) and given not in known:
+        faults.add(f"{where}: no parameter or constant {shown(given)}{near(given, known)}")
+
+
+def _check_time(cls: Any, name: Any, where: str, faults: Faults) -> None:
+    """Note a parameter that is no time."""
+    given = cls.params.get(name) if isinstance(name, str) else None
+    if isinstance(given, Parameter) and given.unit != "ms":
+        faults.add(f"{where}: '{name}' must be in ms (its unit is '{given.unit}')")
+
+
+def _check_bounds(cls: Any, faults: Faults) -> None:
+    """Note bounds that are no pair of parameters or numbers."""
+    if cls.bounds is None:
+        return
+    if not isinstance(cls.bounds, tuple | list) or len(cls.bounds) != 2:
+        faults.add(f"bounds: must be a pair of parameters or numbers (got {shown(cls.bounds)})")
+        return
+    for one in cls.bounds:
+        if isinstance(one, str):
+            if one not in cls.params:
+                faults.add(f"bounds: no parameter {shown(one)}{near(one, cls.params)}")
+        elif isinstance(one, bool) or not isinstance(one, int | float):
+            faults.add(f"bounds: must be parameters or numbers (got {shown(one)})")

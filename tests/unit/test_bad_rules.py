@@ -1,0 +1,158 @@
+"""Rules of plasticity that are declared or used wrongly: each error says where and what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.errors import ModelError
+
+TAU = nd.Parameter("ms", default=20.0, above=0.0)
+RATE = nd.Parameter("1", default=0.1)
+GOOD: dict[str, Any] = {
+    "params": {"tau": TAU, "rate": RATE, "w_max": nd.Parameter("", default=1.0)},
+    "constants": {"up": "rate * w_max"},
+    "synapse": {"seen": nd.State("1", 0.0)},
+    "pre": {"x": nd.Trace("tau")},
+    "post": {"y": nd.Trace("tau")},
+    "bounds": (0.0, "w_max"),
+    "on_arrival": "weight = clip(weight - up * y); send(weight);",
+    "on_spike": "weight = clip(weight + up * x); seen += 1;",
+}
+
+DECLARED: dict[str, tuple[dict[str, Any], str]] = {
+    "misspelled attribute": (
+        {"on_arival": "send(weight);"},
+        "Bad: no rule has an attribute 'on_arival' (did you mean 'on_arrival'?)",
+    ),
+    "params are no mapping": ({"params": ["tau"]}, "Bad: params: must map names to declarations"),
+    "a parameter is a number": (
+        {"params": {"tau": 20.0}},
+        "Bad: params['tau']: must be nd.Parameter(...) (got 20.0)",
+    ),
+    "a trace is a text": ({"pre": {"x": "tau"}}, "pre['x']: must be nd.Trace(...) (got 'tau')"),
+    "a variable is a number": (
+        {"synapse": {"seen": 0.0}},
+        "synapse['seen']: must be nd.State(...) (got 0.0)",
+    ),
+    "a constant is a number": ({"constants": {"up": 2.0}}, "constants['up']: must be a text"),
+    "a text is none": ({"on_spike": None}, "Bad: on_spike: must be a text (got None)"),
+    "tau is a number": (
+        {"pre": {"x": nd.Trace(20.0)}},  # type: ignore[arg-type]
+        "pre['x'], tau: must be the name of a parameter or constant in ms (got 20.0)",
+    ),
+    "tau is unknown": (
+        {"post": {"y": nd.Trace("taux")}},
+        "post['y'], tau: no parameter or constant 'taux' (did you mean 'tau'?)",
+    ),
+    "tau is no time": (
+        {"post": {"y": nd.Trace("rate")}},
+        "post['y'], tau: 'rate' must be in ms (its unit is '1')",
+    ),
+    "jump is unknown": (
+        {"pre": {"x": nd.Trace("tau", jump="rat")}},
+        "pre['x'], jump: no parameter or constant 'rat' (did you mean 'rate'?)",
+    ),
+    "first value is unknown": (
+        {"synapse": {"seen": nd.State("1", "rte")}},
+        "synapse['seen'], initial: no parameter or constant 'rte' (did you mean 'rate'?)",
+    ),
+    "one bound": ({"bounds": ("w_max",)}, "bounds: must be a pair of parameters or numbers"),
+    "unknown bound": ({"bounds": (0.0, "wmax")}, "bounds: no parameter 'wmax' (did you mean"),
+    "no bound above": ({"bounds": (0.0, None)}, "bounds: must be parameters or numbers (got None)"),
+    "interval is unknown": (
+        {"every": {"interval": "weight *= 2;"}},
+        "every['interval']: must be a parameter with an interval in ms",
+    ),
+    "interval is no time": (
+        {"every": {"rate": "weight *= 2;"}},
+        "every['rate']: 'rate' must be in ms (its unit is '1')",
+    ),
+    "first": ({"first": "post"}, "first: must be 'arrival' or 'spike' (got 'post')"),
+    "same step": ({"same_step": True}, "same_step: must be 'apart' or 'pair' (got True)"),
+    "no name": ({"pre": {"x y": nd.Trace("tau")}}, "pre: 'x y' is not a usable name"),
+    "a word of Python": ({"params": {"lambda": RATE}}, "params: 'lambda' is not a usable name"),
+    "a word of the texts": (
+        {"synapse": {"weight": nd.State("1", 0.0)}},
+        "synapse: the name 'weight' is reserved; choose another",
+    ),
+    "one name twice": (
+        {"synapse": {"x": nd.State("1", 0.0)}},
+        "the name 'x' is declared twice, in synapse and pre",
+    ),
+    "a constant reads a trace": ({"constants": {"up": "x"}}, "Bad.constants['up']"),
+    "nothing is sent": (
+        {"on_arrival": "weight -= up * y;"},
+        "Bad.on_arrival: there is no send(...); it says what the spike carries",
+    ),
+    "sent at a spike of the target": (
+        {"on_spike": "send(weight);"},
+        "Bad.on_spike, line 1, column 1: unknown name 'send'",
+    ),
+    "a missing semicolon": (
+        {"on_spike": "weight = clip(weight + up * x)"},
+        "Bad.on_spike, line 1, column 30: a ';' is missing",
+    ),
+    "an unknown name": (
+        {"on_spike": "weight += z;"},
+        "Bad.on_spike, line 1, column 11: unknown name 'z'",
+    ),
+    "a trace is written": (
+        {"on_spike": "x = 0;"},
+        "Bad.on_spike, line 1, column 1: 'x' is a trace",
+    ),
+    "a parameter is written": ({"on_arrival": "rate = 1; send(weight);"}, "'rate' is a parameter"),
+    "a random number": ({"on_spike": "weight += uniform();"}, "Bad.on_spike, line 1, column 11"),
+    "clip without bounds": ({"bounds": None}, "'clip'"),
+    "a trace at an interval": (
+        {"params": {**GOOD["params"], "now": TAU}, "every": {"now": "weight += x;"}},
+        "Bad.every['now'], line 1, column 11: unknown name 'x'",
+    ),
+    "a variable of the target": ({"on_spike": "weight += V;"}, "unknown name 'V'"),
+}
+
+
+@pytest.mark.parametrize("case", DECLARED)
+def test_a_declaration_that_is_wrong(case: str) -> None:
+    """Refused where the class is made, with class, attribute and name."""
+    parts, expected = DECLARED[case]
+    with pytest.raises(ModelError) as error:
+        type("Bad", (nd.Plasticity,), {**GOOD, **parts})
+    assert str(error.value).startswith("Bad")
+    assert expected in str(error.value)
+
+
+def test_a_good_declaration() -> None:
+    """What the cases change is right, and a class may have further attributes of its own."""
+    rule = type("Good", (nd.Plasticity,), {**GOOD, "presets": {"fast": {"tau": 5.0}}})
+    assert rule(tau=10.0).values["tau"] == 10.0
+
+
+def test_all_faults_are_told_at_once() -> None:
+    parts = {"first": "post", "bounds": (0.0, "wmax"), "pre": {"x": nd.Trace("taux")}}
+    with pytest.raises(ModelError, match="Bad: 3 faults") as error:
+        type("Bad", (nd.Plasticity,), {**GOOD, **parts})
+    for word in ("'post'", "'wmax'", "'taux'"):
+        assert word in str(error.value)
+
+
+NUMBERS: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown": ({"A_plu": 1.0}, "PairSTDP: no parameter 'A_plu' (did you mean 'A_plus'?)"),
+    "out of range": ({"tau_plus": 0.0}, "PairSTDP: parameter 'tau_plus' [ms]: must be positive"),
+    "a text": ({"A_plus": "much"}, "PairSTDP: parameter 'A_plus' [1]: must be a number"),
+    "infinite": ({"w_max": np.inf}, "PairSTDP: parameter 'w_max' []: must be finite (got inf)"),
+    "bounds": ({"w_min": 2.0}, "'w_min' and 'w_max': weights would lie between 2 and 1"),
+    "a column": ({"A_plus": [0.1, 0.2]}, "PairSTDP: parameter 'A_plus' [1]: must be a number"),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_a_number_that_is_wrong(case: str) -> None:
+    """Refused where the rule is made."""
+    given, expected = NUMBERS[case]
+    with pytest.raises(ModelError) as error:
+        nd.PairSTDP(**given)
+    assert expected in str(error.value)
