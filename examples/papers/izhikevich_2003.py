@@ -37,10 +37,11 @@ NOISE = (5.0, 2.0)
 """Standard deviation of the input of excitatory and inhibitory neurons."""
 
 
-def network(neurons: int | None = None, seed: int = 0) -> Network:
+def network(neurons: int | None = None, seed: int = 0, learns: bool = False) -> Network:
     """Return the paper's circuit, or with ``neurons`` the one with delays.
 
-    It has no inputs: each neuron draws its own.
+    It has no inputs: each neuron draws its own. Excitatory synapses with delays may learn by pairs
+    of spikes, from weights of 1 between 0 and 4.
     """
     rng = np.random.default_rng(seed)
     count = 1_000 if neurons is None else neurons
@@ -48,6 +49,8 @@ def network(neurons: int | None = None, seed: int = 0) -> Network:
     populations = {"E": range(excitatory), "I": range(excitatory, count)}
     joined = all_to_all if neurons is None else delayed
     links = [joined(members, count, kind) for kind, members in populations.items()]
+    if learns:
+        links[0] = learning(populations["E"], count)
     group = (shipped()["IzhikevichNoisy"], count, cells(rng, count), None)
     circuit = nd.Circuit.from_arrays([group], links, name=f"izhikevich {count}", seed=seed)
     return circuit, [], populations
@@ -81,6 +84,16 @@ def delayed(sources: range, count: int, kind: str) -> nd.Projection:
     delay = nd.Uniform(0.5 * DT, (LONGEST + 0.5) * DT)  # in whole steps each is equally likely
     ends, rule = (sources, range(count)), nd.FixedOutDegree(FAN_OUT)
     return nd.Projection("spike_state", "spike_state", *ends, rule, weight=weight, delay=delay)
+
+
+def learning(sources: range, count: int) -> nd.Projection:
+    """Return connections with delays that learn."""
+    delay = nd.Uniform(0.5 * DT, (LONGEST + 0.5) * DT)
+    ends, rule = (sources, range(count)), nd.FixedOutDegree(FAN_OUT)
+    return nd.Projection(
+        "spike_state", "spike_state", *ends, rule, weight=1.0, delay=delay, name="learning",
+        plasticity=nd.PairSTDP(w_max=4.0),
+    )  # fmt: skip
 
 
 def main() -> None:
