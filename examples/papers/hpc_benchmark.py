@@ -109,9 +109,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
-    circuit, inputs, populations = network(
-        arguments.neurons, arguments.inputs, seed=arguments.seed
-    )
+    circuit, inputs, populations = network(arguments.neurons, arguments.inputs, seed=arguments.seed)
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
     with nd.LPU(circuit, DT, inputs, [recorder], seed=arguments.seed) as lpu:

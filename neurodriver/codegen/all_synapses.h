@@ -2,25 +2,17 @@
 #define ND_PARTS 16384      /* parts of a unit that sums over the synapses of a target count */
 
 template <class Rule, typename Code, typename Slot, int depth>
-struct nd_all_synapses : nd_learning<Rule, Code, Slot, depth> {
-    typedef nd_learning<Rule, Code, Slot, depth> Each;
+struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
+    typedef nd_arrivals<Rule, Code, Slot, depth> Each;
     using Each::rule, Each::parts, Each::stride, Each::code, Each::own, Each::level, Each::dosed;
-    using Each::width, Each::source, Each::from, Each::units_in, Each::OWN, Each::MODULATORS;
-    typedef typename Each::Source Source;
+    using Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
 
     /* Apply the spikes that the synapses of some rows saw before step n; for a dose, go on to it. */
     template <nd_reason why> void sweep(long long first, long long past, int n)
     {
-        for (long long row = first; row < past; ++row) {
-            const long long *part = parts + row * stride;
-            if (part[0] == part[1]) continue;
-            const Source s = source(row);
-            const int begin = from(s);
-            for (long long p = part[0]; p < part[1]; p += ND_BATCH) {
-                const int m = part[1] - p < ND_BATCH ? (int)(part[1] - p) : ND_BATCH;
-                this->template advance<why>(p, m, s, begin, n, n, 0);
-            }
-        }
+        for (long long row = first; row < past; ++row)
+            this->template add<why>(row, source(row, 0), n);
+        this->template advance<why>(n);
     }
 
     /* `doses` of a modulator come in step n. */

@@ -40,24 +40,24 @@ template <class Rule, int depth> struct nd_histories {
 
     bool full() const { return swept[1] >= depth - 2; }
 
-    /* How many of a target's spikes synapses see in step `from` or later, and in step `to` or later. */
+    /* How many of a target's spikes stand in row `from` or later, and in row `to` or later. */
     ND_METHOD void seen(int j, int from, int to, int &since, int &past) const
     {
         const int *const at = spikes + (long long)j * depth;
         since = past = 0;
         for (int q = 0; q < ND_RECENT; ++q) {
-            since += at[q] + back >= from;
-            past += at[q] + back >= to;
+            since += at[q] >= from;
+            past += at[q] >= to;
         }
-        while (since >= ND_RECENT && since < depth - 1 && at[since] + back >= from) ++since;
-        while (past >= ND_RECENT && past < since && at[past] + back >= to) ++past;
+        while (since >= ND_RECENT && since < depth - 1 && at[since] >= from) ++since;
+        while (past >= ND_RECENT && past < since && at[past] >= to) ++past;
     }
 
-    /* The traces of target j after its spike q, as an event in step t finds them. */
-    template <class Lanes> ND_METHOD void load_trace(Lanes &e, int i, int j, int q, int t) const
+    /* The traces of target j after its spike q, as an event in a later row finds them. */
+    template <class Lanes> ND_METHOD void load_trace(Lanes &e, int i, int j, int q, int row) const
     {
         const long long last = (long long)j * depth + q;
-        e.spike[i] = t - back - spikes[last];
+        e.spike[i] = row - spikes[last];
         for (int v = 0; v < POST; ++v) e.y[v][i] = post[v][last];
     }
 

@@ -213,6 +213,6 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
     if kernel.learns:
-        names = ("histories", "learning", "all_synapses")
+        names = ("histories", "learning", "arrivals", "all_synapses")
         head += [header(f"codegen/{name}.h") for name in names]
     return "\n".join([f"/* {kernel.name}, {dtype} */", *head, _ARGUMENTS, kernel.text])

@@ -76,7 +76,8 @@ class LearningText:
             interval = self.component.arguments.integer(Key(self.owner, Kind.SIZE, f"every {name}"))
             run = [*sweep, *block("if (nd_l.learns)", self._every(i))]
             lines += block(f"if (nd_k > 0 && nd_rest(nd_k, {interval}) == 0)", run)
-        return block("", [*lines, *self._doses(), *self._arrivals()])
+        last = ["nd_l.take_queue((int)nd_k);", "nd_l.advance<ND_ARRIVAL>((int)nd_k);"]
+        return block("", [*lines, *self._doses(), *self._arrivals(), *last])
 
     def _every(self, i: int) -> list[str]:
         """Return the lines that run the text of an interval, after the sums that it reads."""
@@ -193,7 +194,7 @@ class LearningText:
         """Return the lines that find the spikes that arrive in this step, and deliver them."""
         blocks = self._pointer("block", "const long long")
         listed = self._pointer("listed", "const int")
-        call = "nd_l.arrive({source}, {count}, (int)nd_k);"
+        call = "nd_l.expect({source}, {count}, (int)nd_k);"
         return each_spike(
             self.component.spec, self.component.arguments, self.access.variable,
             (blocks, 7, self._size("blocks"), listed), call,

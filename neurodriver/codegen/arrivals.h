@@ -1,0 +1,105 @@
+/* Arrivals of spikes at synapses that learn: what is known of their sources, and which synapses they
+ * reach. */
+#define ND_QUEUE 128        /* arrivals that wait for what is prefetched, */
+#define ND_SOURCES_AHEAD 8  /* those whose synapses are prefetched meanwhile */
+
+template <class Rule, typename Code, typename Slot, int depth>
+struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
+    typedef nd_learning<Rule, Code, Slot, depth> Batches;
+    using Batches::rule, Batches::parts, Batches::stride, Batches::code, Batches::own, Batches::OWN;
+    using Batches::arrivals, Batches::pre, Batches::PRE, Batches::swept, Batches::back, Batches::forward;
+    using Batches::now, Batches::width, Batches::end, Batches::b;
+    typedef typename Batches::Source Source;
+    struct { long long row; int count, forward, back; } queue[ND_QUEUE];
+    int queued = 0;
+
+    Source source(long long row, int count) const
+    {
+        Source s;
+        s.last = arrivals[2 * row];
+        s.earlier = arrivals[2 * row + 1];
+        s.from = s.last + (Rule::SPIKE_FIRST ? 1 : 0);
+        s.from = s.from > swept[0] ? s.from : (int)swept[0];
+        s.back = back;
+        s.count = count;
+        s.slots = now + (unsigned)forward * width;
+        s.slots -= s.slots >= end ? end : 0;
+        for (int v = 0; v < PRE; ++v) {
+            s.x[v] = pre[v][2 * row];
+            s.x_earlier[v] = pre[v][2 * row + 1];
+        }
+        return s;
+    }
+
+    /* `count` spikes of a source arrive in step n: what is known of it is prefetched first. */
+    void expect(long long row, int count, int n)
+    {
+        if (queued == ND_QUEUE) take_queue(n);
+        __builtin_prefetch(parts + row * stride);
+        __builtin_prefetch(arrivals + 2 * row, 1);
+        for (int v = 0; v < PRE; ++v) __builtin_prefetch(pre[v] + 2 * row, 1);
+        queue[queued].row = row;
+        queue[queued].count = count;
+        queue[queued].forward = forward;
+        queue[queued++].back = back;
+    }
+
+    /* Let the spikes of the queue arrive, while the synapses of the next ones are prefetched. */
+    void take_queue(int n)
+    {
+        const int forward_next = forward, back_next = back;
+        for (int i = 0; i < queued + ND_SOURCES_AHEAD; ++i) {
+            if (i < queued) {
+                const long long p = parts[queue[i].row * stride];
+                __builtin_prefetch(code + p);
+                for (int v = 0; v < OWN; ++v) __builtin_prefetch(own[v] + p, 1);
+            }
+            if (i < ND_SOURCES_AHEAD) continue;
+            const auto &q = queue[i - ND_SOURCES_AHEAD];
+            forward = q.forward;
+            back = q.back;
+            arrive(q.row, q.count, n);
+        }
+        queued = 0;
+        forward = forward_next;
+        back = back_next;
+    }
+
+    /* `count` spikes of a source arrive at its synapses in step n. */
+    void arrive(long long row, int count, int n)
+    {
+        if (count <= 0) return;
+        const Source s = source(row, count);
+        add<ND_ARRIVAL>(row, s, n);
+        for (int v = 0; v < PRE; ++v) {
+            pre[v][2 * row + 1] = s.x[v];
+            pre[v][2 * row] = rule.pre_after(v, s.x[v], n - s.last, count);
+        }
+        arrivals[2 * row + 1] = s.last;
+        arrivals[2 * row] = n;
+    }
+
+    /* Put the synapses of a source into the batch; advance it whenever it is full. */
+    template <nd_reason why> void add(long long row, const Source &s, int n)
+    {
+        const long long *part = parts + row * stride;
+        for (long long p = part[0]; p < part[1];) {
+            if (b.count == ND_BATCH) this->template advance<why>(n);
+            const long long room = ND_BATCH - b.count, left = part[1] - p;
+            const int m = (int)(left < room ? left : room);
+            const int from_row = s.from - s.back;
+            for (int l = b.count, e = b.count + m; l < e; ++l) {
+                b.of[l] = b.sources;
+                b.from[l] = from_row;
+                b.back[l] = s.back;
+                b.place[l] = code[p - b.count + l];
+                b.slot[l] = s.slots + (unsigned)b.place[l];
+            }
+            b.source[b.sources] = s;
+            b.at[b.sources] = p;
+            b.first[b.sources++] = b.count;
+            b.first[b.sources] = b.count += m;
+            p += m;
+        }
+    }
+};
