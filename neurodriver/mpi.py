@@ -81,9 +81,16 @@ class World:
         return False
 
     def channel(
-        self, peer: int, out: Sequence[NDArray[Any]], into: Sequence[NDArray[Any]]
+        self,
+        peer: int,
+        out: Sequence[NDArray[Any]],
+        into: Sequence[NDArray[Any]],
+        apart: bool = False,
     ) -> Channel:
-        """Return buffers that are exchanged with a rank again and again."""
+        """Return buffers that are exchanged with a rank again and again.
+
+        Those that are ``apart`` mix with no others, whatever their order.
+        """
         if peer != self.rank:
             raise NeurodriverError("this process runs alone: there is no other rank")
         return Channel(copies=zip(out, into, strict=True))
@@ -212,12 +219,16 @@ class MPIWorld(World):
         return self.number in self._alarmed
 
     def channel(
-        self, peer: int, out: Sequence[NDArray[Any]], into: Sequence[NDArray[Any]]
+        self,
+        peer: int,
+        out: Sequence[NDArray[Any]],
+        into: Sequence[NDArray[Any]],
+        apart: bool = False,
     ) -> Channel:
         if peer == self.rank:
             return super().channel(peer, out, into)
         # messages of one tag arrive in the order in which they were sent
-        tag = _TAG + self.number % 1000
+        tag = _TAG + self.number % 1000 + 1000 * apart
         requests = [self._comm.Recv_init(buffer, peer, tag) for buffer in into]
         requests += [self._comm.Send_init(buffer, peer, tag) for buffer in out]
         return Channel(requests=requests, buffers=(out, into))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,8 @@ def managed(
     steps: int,
     delay: float = 0.0,
     ranks: Mapping[str, int] | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
     **settings: Any,
 ) -> tuple[Manager, dict[str, dict[str, NDArray[Any]]]]:
     """Run the parts as LPUs; return the manager and what the LPUs of this rank recorded."""
@@ -99,13 +102,26 @@ def managed(
     for (source, target), pattern in parts.patterns().items():
         man.connect(source, target, pattern, delay=delay)
     man.spawn()
-    man.start(steps=steps)
+    if resume is not None:
+        man.resume(resume)
+    man.start(steps=steps, checkpoint=checkpoint)
     man.wait()
     out: dict[str, dict[str, NDArray[Any]]] = {}
     for lpu in man.lpus.values():
         for variable, columns in by_uid(lpu.recorders[0], steps).items():  # type: ignore[arg-type]
             out.setdefault(variable, {}).update(columns)
     return man, out
+
+
+def after(recorded: Mapping[str, Any], step: int) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return what was recorded from a step on."""
+    return {
+        variable: {
+            uid: data[data >= (step - 0.5) * DT] if variable == "spike_state" else data[step:]
+            for uid, data in columns.items()
+        }
+        for variable, columns in recorded.items()
+    }
 
 
 def _within(one: Any, circuit: Circuit) -> Input | None:

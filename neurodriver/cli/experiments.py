@@ -36,11 +36,17 @@ def check(path: Path, strict: bool) -> int:
 
 
 def run(
-    path: Path, replaced: Mapping[str, Any], show: bool = False, trace: Path | None = None
+    path: Path,
+    replaced: Mapping[str, Any],
+    show: bool = False,
+    trace: Path | None = None,
+    every: float | None = None,
+    resume: bool = False,
 ) -> int:
     """Run an experiment, some of its keys replaced; under ``mpiexec`` rank 0 speaks for all.
 
-    ``show`` prints a profile, ``trace`` names the file of a Chrome trace.
+    ``show`` prints a profile, ``trace`` names the file of a Chrome trace. ``every`` and ``resume``
+    are those of `neurodriver.experiment.run.run`.
     """
     from ..experiment import load_experiment
     from ..experiment.run import agreed
@@ -57,7 +63,7 @@ def run(
                 experiment = agreed(lambda: load_experiment(path, command=words, **replaced), here)
             files = [path, experiment.output, *experiment.recordings.values()]
             agreed(lambda: check_trace(None if here.rank else trace, files), here)
-            _run(experiment, begin, here.rank == 0)
+            _run(experiment, begin, here.rank == 0, every, resume)
         tell(profile, show, trace, here)
     except LPUExecutionError as error:
         if here.rank == 0 and not error.traceback[-1:][0].startswith("neurodriver."):
@@ -72,7 +78,9 @@ def run(
     return 0
 
 
-def _run(experiment: Experiment, begin: float, speaks: bool) -> None:
+def _run(
+    experiment: Experiment, begin: float, speaks: bool, every: float | None, resume: bool
+) -> None:
     """Run with a bar on a terminal, quietly otherwise."""
     from ..experiment.run import run as run_experiment
 
@@ -84,10 +92,15 @@ def _run(experiment: Experiment, begin: float, speaks: bool) -> None:
             ranks = f" on {man.size} ranks" if man.size > 1 else ""
             what = f"{len(man)} LPUs{ranks}; {steps:,} steps of {dt:g} s"
             click.echo(f"{what}; ready in {time.perf_counter() - begin:.2f} s")
+            if man.first_step:
+                click.echo(f"{experiment.checkpoint}: goes on at step {man.first_step:,}")
+            elif resume:
+                click.echo(f"{experiment.checkpoint}: no checkpoint yet; the run begins at step 0")
+        pace.begin_at(man.first_step)
         pace.start(speaks and bool(man.lpus))
 
     try:
-        output = run_experiment(experiment, ready, pace)
+        output = run_experiment(experiment, ready, pace, every, resume)
     except KeyboardInterrupt:
         raise NeurodriverError("interrupted; the recordings hold what was done") from None
     finally:

@@ -65,6 +65,10 @@ class Pace:
         self.begin = time.perf_counter()
         self.bar: StepBar | None = None
 
+    def begin_at(self, step: int) -> None:
+        """Leave out the steps that are done."""
+        self.steps -= step
+
     def start(self, shown: bool = True) -> None:
         """Begin to count."""
         if shown and sys.stderr.isatty():

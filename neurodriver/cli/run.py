@@ -74,12 +74,15 @@ def command(**given: Any) -> int:
 
     A circuit needs --dt, --duration and -o. An experiment tells all of that itself; -o replaces
     its output, --backend, --device and --executor what it says of these; -f its 'overwrite'.
+    --checkpoint and --resume are for both, also under mpiexec.
     """
     if experiments.is_experiment(given["file"]):
         replaced = ("output", "backend", "device", "executor")
-        options.refuse_options([*replaced, "profile", "trace", "force"])
+        more = ["profile", "trace", "force", "every", "resume"]
+        options.refuse_options([*replaced, *more])
         keys = {name: given[name] for name in replaced} | {"overwrite": given["force"] or None}
-        return experiments.run(given["file"], keys, given["profile"], given["trace"])
+        told = (given[name] for name in ("profile", "trace", "every", "resume"))
+        return experiments.run(given["file"], keys, *told)
     options.need_options(given, ["dt", "duration", "output"])
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     check_trace(given["trace"], [given["output"], *sources])

@@ -87,9 +87,10 @@ class Manager(manager.Manager):
         steps: float = float("inf"),
         progress: bool | Progress | None = None,
         checkpoint: str | Path | None = None,
+        every: float = 60.0,
     ) -> None:
         """Run in the background; arguments as for `neurodriver.Manager.start`."""
-        super().start(steps, progress, checkpoint)
+        super().start(steps, progress, checkpoint, every)
         self.start_time = time.time()
 
     def quit(self) -> None:

@@ -38,6 +38,11 @@ class Contents:
         name = self.section.output
         return file_of(name, self.folder) if name else self.source.path.with_suffix(".h5")
 
+    @property
+    def checkpoint(self) -> Path:
+        """The file beside the recordings that checkpoints go to."""
+        return self.output.with_name(f"{self.output.stem}.checkpoint.h5")
+
     def recording_of(self, lpu: str) -> Path | None:
         """Return the file that an LPU records to, None where it records nothing."""
         if self.section.lpu[lpu].record == {}:

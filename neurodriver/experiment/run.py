@@ -87,38 +87,64 @@ def run(
     experiment: Contents,
     ready: Callable[[Manager], None] = lambda man: None,
     progress: Callable[[int], None] | None = None,
+    every: float | None = None,
+    resume: bool = False,
 ) -> Path:
     """Run an experiment; return the master file of its recordings.
 
-    ``ready`` is called when all LPUs are made and wired, before step 0; ``progress`` with the
-    number of steps done by each call into compiled code. When an LPU fails, every rank raises
-    NeurodriverError.
+    ``ready`` is called when all LPUs are made and wired, before the first step; ``progress`` with
+    the number of steps done by each call into compiled code. A checkpoint is saved ``every`` so
+    many seconds and at the end, or not at all. With ``resume`` the run and its recordings go on
+    from the checkpoint, if there is one. When an LPU fails, every rank raises NeurodriverError.
     """
     here = world()
-    agreed(lambda: _refuse_existing(experiment), here)
+    saved = experiment.checkpoint
+    agreed(lambda: _refuse_existing(experiment, every is not None, resume), here)
+    resume = resume and here.spread(saved.exists(), _AGREE_SECONDS)
     man = agreed(lambda: make_manager(experiment, here), here)
     spawn(man, experiment, here)
     try:
-        agreed(lambda: _write_master(experiment, here), here)
+        done = agreed(lambda: _resume(experiment, man), here) if resume else 0
+        if not resume or not experiment.output.exists():
+            agreed(lambda: _write_master(experiment, here, replace=not resume), here)
     except ExperimentError:
         here.engaged = False
         raise
     ready(man)
-    man.start(steps=experiment.steps, progress=progress)
+    steps = experiment.steps - done
+    if every is None:
+        man.start(steps, progress)
+    else:
+        man.start(steps, progress, saved, every)
     man.wait()
     return experiment.output
 
 
-def _refuse_existing(experiment: Contents) -> None:
+def _resume(experiment: Contents, man: Manager) -> int:
+    """Go on from the checkpoint; return the steps that are done."""
+    done = man.resume(experiment.checkpoint)
+    if done > experiment.steps:
+        asked = f"the experiment asks for {experiment.steps:,}"
+        raise NeurodriverError(f"{experiment.checkpoint}: {done:,} steps are done; {asked}")
+    return done
+
+
+def _refuse_existing(experiment: Contents, saving: bool, resume: bool) -> None:
     """Refuse to begin where recordings of an earlier run are and must not be replaced."""
-    if experiment.section.overwrite:
+    clash = [n for n, path in experiment.recordings.items() if path == experiment.checkpoint]
+    if clash and (saving or resume):
+        raise NeurodriverError(
+            f"{experiment.source.path}: the recording of LPU '{clash[0]}' and the checkpoint are "
+            f"both {experiment.checkpoint}; give the LPU another name"
+        )
+    if experiment.section.overwrite or resume:
         return
     for path in (experiment.output, *experiment.recordings.values()):
         refuse_existing(path)
 
 
-def _write_master(experiment: Contents, here: World) -> None:
-    """Write the file that links all recordings, and remove those of an earlier run."""
+def _write_master(experiment: Contents, here: World, replace: bool) -> None:
+    """Write the file that links all recordings, and remove those that this run replaces."""
     if here.rank:
         return
     section, recordings = experiment.section, experiment.recordings
@@ -132,7 +158,7 @@ def _write_master(experiment: Contents, here: World) -> None:
         "command": command_line(list(experiment.command)),
     }
     write_master(experiment.output, recordings, attributes, experiment.source.text)
-    for path in recordings.values():
+    for path in recordings.values() if replace else ():
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

@@ -97,35 +97,35 @@ class _Side:
         """Return the first row of each block of Modules, from the parts of all blocks."""
         return [np.atleast_2d(parts[i])[0] for i in self.hosted]
 
-    def rows(self, peer: int, number: int) -> list[Array]:
-        """Return the rows of large blocks that a message moves to or from a peer."""
+    def rows(self, peer: int, number: int, step: int) -> list[Array]:
+        """Return the rows of large blocks that a message of a run from ``step`` on moves."""
         out: list[Array] = []
         for i in self.large:
             if self.blocks[i].rank != peer:
                 continue
             if i in self.places:
                 ring, first, begin = self.places[i]
-                start = begin + number * self.timing.window
+                start = step + begin + number * self.timing.window
                 for row in range(start, start + self.timing.window):
                     out.append(ring[row % len(ring), first : first + len(self.blocks[i])])
             else:
                 out += list(self.views[number % self.timing.slots][i])
         return out
 
-    def initial(self, peers: Sequence[int]) -> Buffers:
-        """Return room for row 0 of every block, block after block."""
+    def room(self, peers: Sequence[int], rows: int) -> Buffers:
+        """Return room for some rows of every block, block after block."""
         size = dict.fromkeys(peers, 1)
         for block in self.blocks:
-            size[block.rank] += len(block)
+            size[block.rank] += rows * len(block)
         return {p: np.zeros(n, self.dtype) for p, n in size.items()}
 
-    def parts(self, buffers: Mapping[int, Array]) -> list[Array]:
-        """Return the part of each block in the buffers of row 0."""
+    def parts(self, buffers: Mapping[int, Array], rows: int) -> list[Array]:
+        """Return the part of each block in such buffers, (rows, n)."""
         end = dict.fromkeys(buffers, 0)
         out = []
         for block in self.blocks:
-            begin, end[block.rank] = end[block.rank], end[block.rank] + len(block)
-            out.append(buffers[block.rank][begin : end[block.rank]])
+            begin, end[block.rank] = end[block.rank], end[block.rank] + rows * len(block)
+            out.append(buffers[block.rank][begin : end[block.rank]].reshape(rows, len(block)))
         return out
 
 
@@ -164,11 +164,14 @@ class Sends(_Side):
             [(view[i].ctypes.data, view[i].strides[0]) for i in self.staged] for view in self.views
         ]
 
-    def initial(self, peers: Sequence[int]) -> Buffers:
-        out = super().initial(peers)
-        parts = self.parts(out)
+    def latest(self, peers: Sequence[int], step: int, rows: int) -> Buffers:
+        """Return the last rows of every block of LPUs; row j is that of ``step - j``."""
+        out = self.room(peers, rows)
+        parts = self.parts(out, rows)
         for i, element in self.elements.items():
-            parts[i][:] = self.backend.row(self.blocks[i].variable, 0)[element]
+            for back in range(rows):
+                row = self.backend.row(self.blocks[i].variable, step - back)
+                parts[i][back] = row[element]
         return out
 
     def stage(self, window: int, row: int) -> None:
@@ -189,47 +192,62 @@ class Takes(_Side):
         peers: Sequence[int],
     ) -> None:
         super().__init__(routes.incoming, backend, timing)
+        self._joined = joined
         self.hosted = [i for i, b in enumerate(self.blocks) if b.to_modules]
         rings = self.layout.rings
-        self._reads: list[list[tuple[str, int]]] = []
+        self.reads: list[list[tuple[str, int]]] = []
         """Of each block: the variables it is read as, and its first element in their rows."""
         at = 0
         for block in self.blocks:
             count = 0 if block.to_modules else len(block)
             read = {links.variable for links, _ in connections_from(joined, at, count)}
             where = str(joined.imports)
-            self._reads.append([(v, rings[v].segments[where].start + at) for v in sorted(read)])
+            self.reads.append([(v, rings[v].segments[where].start + at) for v in sorted(read)])
             at += count
         for i in self.large if self.layout.target.hosted else []:
-            if len(self._reads[i]) == 1 and not rings[self._reads[i][0][0]].is_event:
+            if len(self.reads[i]) == 1 and not rings[self.reads[i][0][0]].is_event:
                 # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
-                self.put_in_place(i, *self._reads[i][0], 2)
+                self.put_in_place(i, *self.reads[i][0], 2)
         self.make_buffers(peers)
         self.tables: list[InputTable] = []
         self._sources: list[int] = []
         for i in self.staged:
-            for variable, first in self._reads[i]:
+            for variable, first in self.reads[i]:
                 block, ring = self.blocks[i], list(rings).index(variable)
                 back = timing.back + block.of_modules
                 self.tables.append(InputTable(ring, first, len(block), None, None, 0, back))
                 self._sources.append(i)
-        self._zeros = np.zeros(timing.window, np.int32)
         self._places_of(timing.window)
         self._addresses = [{i: v.ctypes.data for i, v in view.items()} for view in self.views]
         self._first: list[Array] = []
 
-    def begin(self, buffers: Mapping[int, Array]) -> None:
-        """Fill every row of the imports with what the sources begin with."""
-        self._first = [part.copy() for part in self.parts(buffers)]
-        self._first_at = [part.ctypes.data for part in self._first]
-        for values, reads in zip(self._first, self._reads, strict=True):
+    def begin(self, came: Sequence[Array], step: int) -> None:
+        """Fill every row of the imports with what the sources begin with.
+
+        In a run from a later step on the imports have older rows; what came follows these.
+        """
+        self._first = [np.ascontiguousarray(rows[::-1]) for rows in came]
+        self._first_at = [rows.ctypes.data for rows in self._first]
+        early = np.arange(self.timing.ahead, dtype=np.int32)
+        self._early = early if step else 0 * early  # which of these rows each step takes first
+        for i, (rows, reads) in enumerate(zip(came, self.reads, strict=True)):
             for variable, first in reads:
-                self.backend.put(variable, slice(first, first + len(values)), values)
+                at = slice(first, first + rows.shape[1])
+                if not step:
+                    self.backend.put(variable, at, rows[0])
+                elif i in self.places:
+                    ring = self.memory.get_buffer(variable)
+                    ring[(step + 1 - np.arange(len(rows))) % len(ring), at] = rows
+        for relay in [one for one in self._joined.relays if one.imported and not step]:
+            lpus = [rows[0] for rows, b in zip(came, self.blocks, strict=True) if not b.to_modules]
+            place = relay.source - self._joined.circuit.starts[self._joined.imports]
+            elements = element_of(self.layout, relay.component, relay.variable)
+            self.backend.put(relay.variable, elements, np.concatenate(lpus)[place])
 
     def _places_of(self, steps: int) -> None:
         """Know the place of each step in its window, for so many steps."""
         self._place = np.arange(steps, dtype=np.int32) % self.timing.window
-        self._place_at, self._zeros_at = self._place.ctypes.data, self._zeros.ctypes.data
+        self._place_at = self._place.ctypes.data
 
     def stage(self, window: int, row: int, steps: int) -> None:
         """Point the tables at what came for the coming steps, or will at the gates among them."""
@@ -240,7 +258,10 @@ class Takes(_Side):
         # what came `slots` windows ago lies where this window's message will come
         addresses = self._addresses[window % self.timing.slots]
         early = window < self.timing.slots
-        rows = self._zeros_at if early else self._place_at + row * self._place.itemsize
+        rows = self._place_at + row * self._place.itemsize
+        if early:
+            done = window * self.timing.window + row
+            rows = self._early.ctypes.data + done * self._early.itemsize
         at = len(self.backend.inputs) - len(self.tables)
         for n, i in enumerate(self._sources):
             table = self.backend.inputs[at + n]

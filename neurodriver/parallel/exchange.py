@@ -19,7 +19,7 @@ from ..backends.base import Backend
 from ..errors import NeurodriverError
 from ..mpi import Channel, World, wait_until
 from ..plan.passes.join import Joined
-from .buffers import Array, Sends, Takes
+from .buffers import Array, Buffers, Sends, Takes
 from .hosting import Host
 from .routes import Routes
 from .window import Timing
@@ -47,6 +47,8 @@ class Exchange:
         Whether the backend asks for exchanges within a call.
     imports : list of InputTable
     exports : list of Probe
+    first : int
+        The step at which the run begins; windows count from there.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Exchange:
         host: Host | None = None,
     ) -> None:
         self.timing, self.window, self.seconds = timing, timing.window, seconds
-        self.gated = False
+        self.gated, self.first = False, 0
         self.spent, self.received = 0.0, 0
         self._world, self._host = world, host
         self._number = 0  # of the next message
@@ -87,37 +89,68 @@ class Exchange:
         """Id of the Module whose code runs; None when none does."""
         return self._host.asking if self._host else None
 
-    def begin(self, steps: int | None) -> None:
-        """Exchange row 0, and let every earlier row of the imports be like it."""
-        out, into = self.sends.initial(self._peers), self.takes.initial(self._peers)
+    def begin(self, steps: int | None, step: int) -> None:
+        """Exchange row 0, and let every earlier row of the imports be like it.
+
+        A run that goes on at a later ``step`` exchanges the rows that imports do not have yet.
+        """
+        self.first = step
+        if self.gated and step % self.window:  # a kernel's gates are at multiples of the window
+            self.gated = False
+            self.sends.backend.gate(0, lambda step: True)  # type: ignore[attr-defined]
+        rows = self.timing.ahead if step else 1
+        out = self.sends.latest(self._peers, step, rows)
         if self._host:
-            self._host.begin(steps, self.sends.of_modules(self.sends.parts(out)))
+            self._host.begin(steps, self.sends.of_modules(self.sends.parts(out, rows)))
+        came = self._swapped(out, rows)
+        self.takes.begin(came, step)
+        if self._host:
+            self._host.take(-1, self.takes.of_modules(came))
+
+    def latest(self, step: int) -> list[Array]:
+        """Exchange the rows that imports do not have at a step; every rank does so at that step.
+
+        Returns
+        -------
+        list of (rows, n) array
+            Of each block that comes in; row j is that of the source at step ``step - j``.
+        """
+        self._finish()
+        rows = self.timing.ahead
+        return self._swapped(self.sends.latest(self._peers, step, rows), rows)
+
+    def _swapped(self, out: Buffers, rows: int) -> list[Array]:
+        """Exchange some rows of all blocks, apart from the messages of windows."""
+        into = self.takes.room(self._peers, rows)
         channel = Channel.together(
             [self._world.channel(p, [out[p]], [into[p]]) for p in self._peers]
         )
         channel.start()
         self._wait(channel)
         channel.free()
-        self.takes.begin(into)
-        if self._host:
-            self._host.take(-1, self.takes.of_modules(self.takes.parts(into)))
+        return self.takes.parts(into, rows)
 
     def left(self, step: int) -> int:
         """Return how many steps a call may take; gated ones exchange within."""
-        if self.gated and step >= self.timing.slots * self.window:  # imports are in buffers by then
+        done = step - self.first
+        if self.gated and done >= self.timing.slots * self.window:  # imports are in buffers by then
             return sys.maxsize
-        return self.window - step % self.window
+        return self.window - done % self.window
+
+    def due(self, step: int) -> bool:
+        """Whether a window ends at a step."""
+        return (step - self.first) % self.window == 0
 
     def stage(self, first: int, steps: int) -> None:
         """Point the backend's tables at what came, and its exports at what goes next."""
-        window, row = divmod(first, self.window)
+        window, row = divmod(first - self.first, self.window)
         if self._host:
             self._host.step(first, self.sends.of_modules(self.sends.views[0]))
         self.sends.stage(window, 0 if self.gated else row)
         self.takes.stage(window, row, steps)
 
     def swap(self, step: int) -> None:
-        """Exchange at the end of a window, ``step`` steps being done.
+        """Exchange at the end of a window, when ``step`` steps are done.
 
         Raises
         ------
@@ -181,7 +214,7 @@ class Exchange:
         if number % self._period not in self._messages:
             channels = []
             for peer in self._peers:
-                rows = self.sends.rows(peer, number), self.takes.rows(peer, number)
+                rows = [one.rows(peer, number, self.first) for one in (self.sends, self.takes)]
                 head = self._heads[number % self.timing.slots][peer]
                 channels += [(peer, head), (peer, self._channel(peer, *rows))]
             together = Channel.together([channel for _, channel in channels])

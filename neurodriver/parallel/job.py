@@ -27,6 +27,7 @@ from .exchange import Exchange
 from .hosting import Host
 from .job_plan import JobPlan
 from .module import Module
+from .port_rows import PortRows
 from .routes import Routes, make_routes
 from .shared_draws import RandomKeys, random_keys, warn_of_shared
 from .window import Timing, connections_from, least_latency
@@ -206,6 +207,7 @@ class Job:
             debug=any(lpu.settings.debug for lpu in self.lpus.values()),
             nonfinite=strictest(lpu.settings.nonfinite for lpu in self.lpus.values()),
         )
+        self.simulation.ports = PortRows(self.simulation, joined, routes)
         for name, lpu in self.lpus.items():
             lpu.join(self.simulation, name)
         return {}

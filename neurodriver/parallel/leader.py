@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.machinery import PathFinder
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -58,10 +59,16 @@ def send_plan(world: World, plan: JobPlan) -> None:
         raise NeurodriverError(f"Manager.spawn: another rank cannot take the LPUs: {failed[0]}")
 
 
-def send_steps(world: World, steps: int | None) -> None:
+def send_start(world: World, steps: float, checkpoint: Path | None, every: float) -> None:
     """On the rank that leads, let all others start."""
     if world.leading:
-        world.spread(("steps", steps))
+        world.spread(("start", (steps, None, checkpoint, every)))
+
+
+def send_resume(world: World, path: Path) -> None:
+    """On the rank that leads, let all others go on from a checkpoint."""
+    if world.leading:
+        world.spread(("resume", path))
 
 
 def take_plan(world: World, value: Any) -> JobPlan | None:

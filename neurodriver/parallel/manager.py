@@ -14,11 +14,12 @@ from ..quantities import seconds
 from ..run.lpu import LPU
 from ..run.progress import Progress, check_progress
 from . import leader
-from .checkpoints import check_savable, resume
+from .checkpoints import resume
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
 from .job_plan import JobPlan, Order
 from .module import Module
 from .run import Run
+from .saving import Saving
 from .timing import Exchanged
 
 
@@ -47,6 +48,8 @@ class Manager:
     ----------
     exchanged : list of Exchanged
         What the exchange of values between ranks took, one entry for each rank; filled by ``wait``.
+    first_step : int
+        Steps that were done before the run: 0, or those of the checkpoint that it goes on from.
     last_wins : bool
         Of the class: whether of several connections to one input port the last one counts, with
         a warning. Else they are an error.
@@ -82,6 +85,7 @@ class Manager:
         self._run: Run | None = None
         self._errors: list[Error] = []
         self._seconds = 0.0
+        self.first_step = 0
         self.exchanged: list[Exchanged] = []
 
     @classmethod
@@ -186,31 +190,41 @@ class Manager:
             self._world.engaged = not error.told
             raise self._failure(error.told) from error
 
-    def resume(self, path: str | Path) -> None:
+    def resume(self, path: str | Path) -> int:
         """Let all LPUs go on from a checkpoint, before the run; recordings in files go on, too.
+
+        LPUs may lie on other ranks, and on another number of ranks, than those of the run before.
 
         Parameters
         ----------
         path : str or Path
-            What a run with ``start(checkpoint=...)`` wrote, of the same LPUs in one process.
+            What a run with ``start(checkpoint=...)`` wrote, of the same LPUs.
+
+        Returns
+        -------
+        int
+            Steps that are done.
 
         Raises
         ------
         NeurodriverError
-            For a file that is damaged, or of other LPUs.
+            On every rank, for a file that is missing or damaged, or of other LPUs.
         """
         if self._job is None:
             self.spawn()
         assert self._job is not None
         if self._run is not None:
             raise NeurodriverError("Manager.resume: started already; make a new Manager")
-        resume(self._job, Path(path))
+        leader.send_resume(self._world, Path(path))
+        self.first_step = resume(self._job, Path(path))
+        return self.first_step
 
     def start(
         self,
         steps: float = float("inf"),
         progress: bool | Progress | None = None,
         checkpoint: str | Path | None = None,
+        every: float = 60.0,
     ) -> None:
         """Run in the background; returns at once.
 
@@ -222,24 +236,24 @@ class Manager:
             True shows a bar, on rank 0 alone. A callable gets the number of steps that each call
             into compiled code has done.
         checkpoint : path, optional
-            File for the state at the end of the run, also of one that is stopped; see `resume`.
-            For LPUs in one process.
+            File that is saved during the run and at its end, also of one that is stopped; see
+            `resume`. On several ranks it tells which files beside it hold the parts of the ranks.
+        every : float
+            Real time between two checkpoints in seconds.
         """
         if self._job is None:
             self.spawn()
         assert self._job is not None
         if self._run is not None:
             raise NeurodriverError("Manager.start: started already; make a new Manager")
-        if steps != float("inf") and (steps != int(steps) or steps < 0):
-            message = f"steps must be a whole number, got {steps!r}"
-            raise NeurodriverError(f"Manager.start: {message}")
+        _check_start(steps, every)
         check_progress(progress)
-        if checkpoint is not None:
-            check_savable(self._job)
+        path = None if checkpoint is None else Path(checkpoint)
+        leader.send_start(self._world, steps, path, every)
+        saving = None if path is None else Saving(self._job, path, every)
         count = None if steps == float("inf") else int(steps)
-        leader.send_steps(self._world, count)
         shown = None if progress is True and self._world.rank else progress
-        self._run = Run(self._job, count, shown, None if checkpoint is None else Path(checkpoint))
+        self._run = Run(self._job, count, shown, saving)
 
     def stop(self) -> None:
         """End the run on all ranks at the next call into compiled code; recordings are closed."""
@@ -298,3 +312,11 @@ class Manager:
         error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
         error.known_to_all_ranks = told  # type: ignore[attr-defined]
         return error
+
+
+def _check_start(steps: float, every: float) -> None:
+    """Raise NeurodriverError for a run that cannot be."""
+    if steps != float("inf") and (steps != int(steps) or steps < 0):
+        raise NeurodriverError(f"Manager.start: steps must be a whole number, got {steps!r}")
+    if not every > 0:
+        raise NeurodriverError(f"Manager.start: every must be positive seconds, got {every!r}")

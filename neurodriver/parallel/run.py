@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from contextvars import copy_context
-from pathlib import Path
 
 from ..errors import lines_of
 from ..run.progress import Progress, end_progress, step_progress
 from ..run.simulation import Simulation
-from .checkpoints import save
 from .exchange import Left
 from .job import Error, Job
+from .saving import Saving
 
 _WATCH_SECONDS = 0.02
 
@@ -20,8 +19,8 @@ _WATCH_SECONDS = 0.02
 class Run:
     """Advances a job in the background, by some steps or until ``stop`` is called.
 
-    ``progress`` and ``checkpoint`` are those of `Manager.start`; ``seconds`` is the time that the
-    steps took.
+    ``progress`` is that of `Manager.start`, ``saving`` saves checkpoints; ``seconds`` is the time
+    that the steps took.
     """
 
     def __init__(
@@ -29,9 +28,9 @@ class Run:
         job: Job,
         steps: int | None,
         progress: bool | Progress | None = None,
-        checkpoint: Path | None = None,
+        saving: Saving | None = None,
     ) -> None:
-        self.job, self._checkpoint = job, checkpoint
+        self.job, self._saving = job, saving
         self._stopping = threading.Event()
         self.errors: list[Error] = []
         self.seconds = 0.0
@@ -51,7 +50,7 @@ class Run:
 
     def stop(self) -> None:
         """End the run on all ranks at the next call."""
-        if self.job.simulation is None:
+        if self.job.simulation is None and self._saving is None:
             self.job.world.tell()
         self._stopping.set()
 
@@ -59,6 +58,8 @@ class Run:
         try:
             if self.job.simulation is not None:
                 self._advance(self.job.simulation)
+            elif self._saving is not None:
+                self._attend(self._saving)
         finally:
             self._ended.set()
 
@@ -69,14 +70,15 @@ class Run:
         try:
             simulation.start(self._steps)
             begin = time.perf_counter()
-            while self._steps is None:
-                simulation.advance(1 << 20, shown)
-            simulation.advance(self._steps, shown)
+            if self._saving is not None:
+                self._saving.advance(self._steps, self._stopping, shown)
+            else:
+                while self._steps is None:
+                    simulation.advance(1 << 20, shown)
+                simulation.advance(self._steps, shown)
             self.seconds = time.perf_counter() - begin
-            self._save()
             simulation.end()
         except Left:
-            self._save()
             simulation.leave()
         except BaseException as error:
             self._note(error)
@@ -87,12 +89,22 @@ class Run:
             end_progress(shown, self._progress)
             try:
                 simulation.close()
+                if self._saving is not None:
+                    self._saving.close()
             except Exception as error:
                 self._note(error)
 
-    def _save(self) -> None:
-        if self._checkpoint is not None:
-            save(self.job, self._checkpoint)
+    def _attend(self, saving: Saving) -> None:
+        """Agree with the ranks that have LPUs, without steps of its own."""
+        try:
+            saving.advance(self._steps, self._stopping, None)
+        except Left:
+            pass
+        except BaseException as error:
+            self.errors.append(("", 0, lines_of(error)))
+            self.job.world.tell()
+        finally:
+            saving.close()
 
     def _note(self, error: BaseException) -> None:
         assert self.job.simulation is not None
@@ -103,7 +115,7 @@ class Run:
 
     def _watch(self) -> None:
         """Leave the run when asked to, here or by another rank."""
-        if self._stopping.is_set():
+        if self._stopping.is_set() and self._saving is None:  # else at the next meeting
             self.job.world.tell()
             raise Left("stopped")
         now = time.perf_counter()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import runpy
 import sys
 
-from ..errors import LPUExecutionError
+from ..errors import NeurodriverError
 from ..mpi import World, world
 from .leader import dumps as dumps
 from .leader import leading as leading
@@ -34,10 +34,12 @@ def serve(world: World) -> int:
         try:
             if manager is not None and what == "plan":
                 manager.spawn()
-            elif manager is not None and what == "steps":
-                manager.start() if value is None else manager.start(value)
+            elif manager is not None and what == "resume":
+                manager.resume(value)
+            elif manager is not None and what == "start":
+                manager.start(*value)
                 manager.wait()
-        except LPUExecutionError as error:
+        except NeurodriverError as error:
             if not getattr(error, "known_to_all_ranks", False):
                 raise
             manager = None  # rank 0 has the same error, and decides

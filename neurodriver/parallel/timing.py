@@ -30,4 +30,5 @@ class Exchanged:
         exchange = job.simulation.exchange if job.simulation else None
         if job.simulation is None or exchange is None or not exchange.received:
             return cls()
-        return cls(exchange.spent, exchange.received, job.simulation.step)
+        steps = job.simulation.step - exchange.first
+        return cls(exchange.spent, exchange.received, steps)

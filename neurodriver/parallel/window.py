@@ -55,7 +55,12 @@ class Timing:
     @property
     def back(self) -> int:
         """At step k, row k - back of the imports is needed and not yet there."""
-        return self.slots * self.window - 2
+        return self.ahead - 2
+
+    @property
+    def ahead(self) -> int:
+        """Rows of sources that imports do not have at step k: up to row k."""
+        return self.slots * self.window
 
     def depth(self, rows: int) -> int:
         """Return how many rows a ring keeps whose rows are sent or received in place."""
@@ -76,6 +81,17 @@ def connections_from(
         mine = (links.source >= start) & (links.source < end)
         if mine.any():
             yield links, mine
+
+
+def longest_latency(joined: Joined, dt: float) -> int:
+    """Return the longest latency of a connection from the imports in steps, 0 without any."""
+    return max(
+        (
+            int(np.broadcast_to(steps_of(links, dt), (len(links),))[mine].max())
+            for links, mine in connections_from(joined)
+        ),
+        default=0,
+    )
 
 
 def least_latency(joined: Joined, dt: float) -> int:

@@ -15,8 +15,8 @@ def snapshots_of(simulation: Simulation) -> list[Snapshot]:
     """Return the state of each copy of a simulation at its step; one without a batch."""
     simulation.check_whole()
     simulation.complete_calls()
-    targets, step = simulation.targets, simulation.step
-    return [take(copy.backend, step, targets, copy.late) for copy in simulation.copies]
+    targets, step, ports = simulation.targets, simulation.step, simulation.ports
+    return [take(copy.backend, step, targets, copy.late, ports) for copy in simulation.copies]
 
 
 def go_on_from(simulation: Simulation, snapshots: Sequence[Snapshot]) -> None:
@@ -27,7 +27,7 @@ def go_on_from(simulation: Simulation, snapshots: Sequence[Snapshot]) -> None:
     if len(copies) != len(snapshots):
         raise StateError(f"{len(snapshots):,} copies were saved, and there are {len(copies):,}")
     for copy, snapshot in zip(copies, snapshots, strict=True):
-        copy.late = put(copy.backend, snapshot, simulation.targets)
+        copy.late = put(copy.backend, snapshot, simulation.targets, simulation.ports)
     simulation.step = snapshots[0].step
 
 

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import settings
 from ..backends.base import Backend, Gated
 from ..backends.choice import Choice, depths, make_backend
@@ -25,12 +22,14 @@ from ..plan.compile import compile_circuit
 from ..plan.copies import Variants, programs_of_copies
 from ..plan.edges import element_of
 from ..plan.passes.draft import Recorded
+from ..plan.passes.join import Relay
 from ..plan.program import Program
 from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder
 from ..recorders.writer import Writer
 from ..state.late import LateArrivals
+from ..state.sent import Ports
 from .call_length import CallLength
 from .copies import Copied, copies_of
 from .execution import InputFeed, RecorderFeed
@@ -44,8 +43,6 @@ Attributes = dict[str, str | int | float]
 
 Scoped = tuple[str | None, Input]
 """Id of an LPU, and an input into it."""
-
-Relay = tuple[str, NDArray[np.int64], str, NDArray[np.int64]]
 
 
 @dataclass
@@ -72,6 +69,7 @@ class OpenExchange(Protocol):
     """Moves values between this process and others, each ``window`` steps."""
 
     window: int
+    first: int
     gated: bool
     imports: list[InputTable]
     exports: list[Probe]
@@ -80,8 +78,9 @@ class OpenExchange(Protocol):
 
     @property
     def asking(self) -> str | None: ...
-    def begin(self, steps: int | None) -> None: ...
+    def begin(self, steps: int | None, step: int) -> None: ...
     def left(self, step: int) -> int: ...
+    def due(self, step: int) -> bool: ...
     def stage(self, first: int, steps: int) -> None: ...
     def swap(self, step: int) -> None: ...
     def end(self, step: int) -> None: ...
@@ -106,8 +105,7 @@ class Simulation:
     """A compiled circuit with its backend, and the inputs and recorders of one or more LPUs.
 
     Arguments are those of `LPU`. ``border`` is where the circuit goes on in other processes;
-    ``relays`` are components that start with row 0 of others: variable, components, variable of the
-    sources, sources. ``variants`` are the copies of a batch.
+    ``relays`` start with row 0 of their sources. ``variants`` are the copies of a batch.
     """
 
     @phased("make ready")
@@ -130,15 +128,16 @@ class Simulation:
     ) -> None:
         self.dt, self.step, self.variants = dt, 0, variants
         self.late: list[LateArrivals] = []  # spikes on their way that have no slot yet
+        self.ports: Ports | None = None  # to other LPUs
         self.changed: set[Key] = set()  # parameters that have been set
         self.profile, self.members = current(), list(members)
         inputs, own = _inputs_of(members)
         self.targets = injected([*inputs, *(own[0] if own else [])])
         recorded = {v for m in members for r in m.recorders for v, _ in r.record}
-        recorded |= border.exported if border else set()
         chosen = choice or Choice.of()
         compiled = partial(
-            compile_circuit, circuit, dt, dtype, self.targets, frozenset(recorded), seed, plans,
+            compile_circuit, circuit, dt, dtype, self.targets,
+            frozenset(recorded | (border.exported if border else set())), seed, plans,
             depths(circuit, self.targets, border.depth if border else {}),
             merging=merging_of(members), watch=watching(nonfinite, debug),
             apart=variants.apart if variants else None,
@@ -226,7 +225,7 @@ class Simulation:
             raise
         self._findings.begin_run(self.backend)
         if self.exchange is not None:
-            self.exchange.begin(steps)
+            self.exchange.begin(steps, self.step)
         if self.feeds:
             self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
         self.started = True
@@ -248,7 +247,7 @@ class Simulation:
             done = self._call(limit)
             if self._broken is not None:
                 raise self._broken
-            if self.exchange is not None and self.step % self.exchange.window == 0:
+            if self.exchange is not None and self.exchange.due(self.step):
                 with self.profile.phase("exchange"):
                     self.exchange.swap(self.step)
             self.watch()
@@ -377,9 +376,11 @@ def _feeds_of(
 def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:
     """Let components start with row 0 of others."""
     layout = backend.program.layout
-    for variable, component, other, source in relays:
-        begin = backend.row(other, 0)[element_of(layout, source, other)]
-        backend.put(variable, element_of(layout, component, variable), begin)
+    for one in [one for one in relays if not one.imported]:  # those begin with the exchange
+        begin = backend.row(one.source_variable, 0)[
+            element_of(layout, one.source, one.source_variable)
+        ]
+        backend.put(one.variable, element_of(layout, one.component, one.variable), begin)
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:

@@ -12,6 +12,8 @@ are numbered:
 * ``copies/<b>``, for each copy b > 0 of a batch: its ``seed``, ``groups`` and ``injected``.
 * ``batch``, of a batch: ``weight_scale`` (copies,), and ``parameters/<i>``, (copies, 1) or
   (copies, n), with the attributes ``group`` (number) and ``name``.
+* Where several LPUs were simulated together: ``sent/<variable>``: ``lpus``, ``ports``, ``rows`` and
+  ``counts``; and ``lpus``, a table with a row for each LPU: ``id``, ``digest`` and ``inputs``.
 
 The file takes its name when it is complete. A kill while it is written leaves the one before.
 """
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,7 @@ from ..io.columns import BROKEN, open_hdf5, put, stored_name, told_name
 from ..io.hdf5 import read_hdf5, write_hdf5
 from ..io.write import complete_or_none
 from ..plan.copies import Variants
-from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
+from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, SentRows, Snapshot
 
 VERSION = 1
 
@@ -72,12 +75,25 @@ def write_checkpoint(
         _write_state(part, snapshots, namespace, inputs, circuit.digest, variants)
 
 
-def write_state(
-    path: Path, snapshots: Sequence[Snapshot], inputs: str, circuit_digest: str
-) -> None:
-    """Write a checkpoint without a circuit: its group ``state`` alone."""
+@dataclass(frozen=True)
+class SavedLPU:
+    """One of several LPUs: its id, the digest of its circuit, and what injects where, in words."""
+
+    id: str
+    digest: str
+    inputs: str
+
+
+def write_state(path: Path, snapshots: Sequence[Snapshot], lpus: Sequence[SavedLPU]) -> str:
+    """Write a checkpoint of LPUs without their circuits: its group ``state`` alone.
+
+    Returns
+    -------
+    str
+        The digest of the state.
+    """
     with complete_or_none(path) as part:
-        _write_state(part, snapshots, "", inputs, circuit_digest)
+        return _write_state(part, snapshots, "", "", "", lpus=lpus)
 
 
 def _write_state(
@@ -87,7 +103,8 @@ def _write_state(
     inputs: str,
     circuit_digest: str,
     variants: Variants | None = None,
-) -> None:
+    lpus: Sequence[SavedLPU] = (),
+) -> str:
     first, *others = snapshots
     try:
         with h5py.File(part, "a", libver=("v110", "v110"), locking=False) as file:
@@ -99,7 +116,12 @@ def _write_state(
                 _put_snapshot(state.create_group(f"copies/{copy}"), snapshot)
             if variants is not None:
                 _put_variants(state.create_group("batch"), variants)
-            state.attrs["digest"] = _digest(state)
+            for column in ("id", "digest", "inputs") if lpus else ():
+                texts = np.array([getattr(one, column) for one in lpus], np.str_)
+                put(state.require_group("lpus"), column, texts)
+            made = digest_of(state, HEAD)
+            state.attrs["digest"] = made
+            return made
     except RuntimeError as error:  # what h5py says when closing fails
         raise OSError(str(error)) from None
 
@@ -133,6 +155,8 @@ def _put_snapshot(state: h5py.Group, snapshot: Snapshot) -> None:
     for variable, rows in snapshot.injected.items():
         one = injected.create_group(stored_name(variable))
         _put_all(one, {"uids": rows.uids, "rows": rows.rows})
+    for variable, sent in snapshot.sent.items():
+        _put_all(state.create_group(f"sent/{stored_name(variable)}"), vars(sent))
 
 
 def _put_all(at: h5py.Group, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -158,8 +182,9 @@ class StoredState:
         One; or those of the copies of a batch.
     variants : Variants or None
         The copies of a batch.
-    namespace, inputs, circuit_digest : str
-        As `write_checkpoint` and `write_state` take them.
+    namespace, inputs, circuit_digest, digest : str
+    lpus : tuple of SavedLPU
+        Of a file that `write_state` wrote.
 
     Raises
     ------
@@ -178,13 +203,17 @@ class StoredState:
                 said = f"has the version {head.get('version')!s:.20} of the format"
                 raise StateError(f"{path}: {said}; this program reads {VERSION}")
             try:
-                if _digest(state) != head.get("digest"):
+                if digest_of(state, HEAD) != head.get("digest"):
                     raise StateError(f"{path}: damaged: the state differs from its digest")
                 copies = [state[f"copies/{b}"] for b in range(1, len(state.get("copies", ())) + 1)]
                 self.snapshots = tuple(_snapshot(one) for one in (state, *copies))
                 self.variants = self._variants(state) if "batch" in state else None
-                names = ("namespace", "inputs", "circuit_digest")
-                self.namespace, self.inputs, self.circuit_digest = (str(head[n]) for n in names)
+                names = ("namespace", "inputs", "circuit_digest", "digest")
+                told = (str(head[n]) for n in names)
+                self.namespace, self.inputs, self.circuit_digest, self.digest = told
+                table = state.get("lpus", {})
+                columns = [_column(table[n]).tolist() for n in table and ("id", "digest", "inputs")]
+                self.lpus = tuple(map(SavedLPU, *columns)) if columns else ()
             except BROKEN as error:
                 if isinstance(error, NeurodriverError):
                     raise
@@ -229,7 +258,11 @@ def _snapshot(state: Any) -> Snapshot:
         for name, at in state["injected"].items()
     }
     numbers = int(head["step"]), float(head["dt"]), str(head["dtype"]), int(head["seed"])
-    return Snapshot(*numbers, tuple(groups), injected)
+    sent = {
+        told_name(name): SentRows(**{part: _column(one) for part, one in at.items()})
+        for name, at in state.get("sent", {}).items()
+    }
+    return Snapshot(*numbers, tuple(groups), injected, sent)
 
 
 def _group(at: Any) -> GroupState:
@@ -256,10 +289,13 @@ def _column(found: Any) -> NDArray[Any]:
     return np.asarray(out)
 
 
-def _digest(state: Any) -> str:
-    """Return the hash of all data sets of a group, with their names, and of its numbers."""
+HEAD = ("version", "namespace", "inputs", "step", "dt", "dtype", "seed", "circuit_digest")
+
+
+def digest_of(state: Any, names: Sequence[str]) -> str:
+    """Return the hash of all data sets of a group, with their names, and of some attributes."""
     made = hashlib.sha256()
-    for name in ("version", "namespace", "inputs", "step", "dt", "dtype", "seed", "circuit_digest"):
+    for name in names:
         made.update(f"{name}={state.attrs[name]};".encode())
     for name, found in sorted(_data_sets(state), key=lambda one: one[0]):
         values = np.ascontiguousarray(found[()])

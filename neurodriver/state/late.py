@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..model.component import Access
 from .pending import PendingSpikes
+from .sent import Underway
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class LateArrivals:
 
     def enter(self, backend: Backend, step: int) -> LateArrivals | None:
         """Add what has a slot now, when ``step`` steps are done; return what has none yet."""
-        pending = PendingSpikes(backend, self.number, self.access, step)
+        pending = PendingSpikes(backend, self.number, self.access, Underway(step))
         count = min(step + pending.depth - self.first, len(self.sums))
         if count > 0:
             pending.add_to_slots(self.sums[:count], self.first)

@@ -29,6 +29,7 @@ from ..plan.program import Program
 from ..plan.spikes.fanout import from_senders
 from ..plan.spikes.weights import MOST_SPIKES
 from ..plan.sums.gather import Edges
+from .sent import Underway
 
 Sums = NDArray[np.int64]
 
@@ -40,7 +41,7 @@ Spikes = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class PendingSpikes:
-    """What is on its way to one access, in a program on a backend, when ``step`` steps are done.
+    """What is on its way to one access, in a program on a backend.
 
     Parameters
     ----------
@@ -49,11 +50,14 @@ class PendingSpikes:
         Of the group.
     access : Access
         One of `delivered_accesses`. A plan without slots sums by target what comes from outside.
-    step : int
+    underway : Underway
+        At the step that has been reached.
     """
 
-    def __init__(self, backend: Backend, number: int, access: Access, step: int) -> None:
-        self.backend, self.program, self.step = backend, backend.program, step
+    def __init__(self, backend: Backend, number: int, access: Access, underway: Underway) -> None:
+        self.backend, self.program = backend, backend.program
+        self.underway, self.step = underway, underway.step
+        self.newest = underway.newest(access.variable)
         self.number, self.access = number, access
         self.owner = ReceptorOwner(number, access.name)
         self.gather = self.program.gathers[number, access.name]
@@ -155,10 +159,11 @@ class PendingSpikes:
 
     def _longest(self) -> int:
         """Return how many steps ahead anything may arrive, and one more."""
+        ahead = self.newest - self.step
         if not self.has_slots:
-            return self.program.layout.rings[self.access.variable].depth + 1
+            return self.program.layout.rings[self.access.variable].depth + 1 + ahead
         lag = int(self.gather.arrays["block"][:, 0].max(initial=0))
-        return lag + int(self.gather.arrays["code"].max(initial=0)) // self.width + 2
+        return lag + int(self.gather.arrays["code"].max(initial=0)) // self.width + 2 + ahead
 
     def _add_calendar(self, slots: Sums) -> None:
         """Add the arrivals that wait in the calendars of the threads (``nd_calendar``)."""
@@ -182,6 +187,8 @@ class PendingSpikes:
         if self.program.target.threads:
             if self.gather.outside is not None or not self.has_slots:
                 self._add_outside(sums)
+            if self.has_slots:
+                self._add_relayed(sums)
             return
         ring = self.program.layout.rings[self.access.variable]
         segment = ring.segments.get("inputs")
@@ -189,8 +196,9 @@ class PendingSpikes:
             fresh = segment is not None and not listed and begin >= segment.start
             inside = fresh and segment is not None and begin < segment.start + segment.count
             elements = self._listed()[begin:end] if listed else slice(begin, end)
-            last = self.step - 1 if inside else self.step  # inputs enter row k at step k
-            for row in range(max(self.step - lag, 0), last + 1):
+            for row in range(max(self.step - lag, 0), self.newest + 1):
+                if inside and row == self.step:  # inputs enter row k at step k
+                    continue
                 places, counts = self._spikes(row, elements)
                 self._add(sums, source + places, counts, row + lag, self._first())
 
@@ -200,6 +208,13 @@ class PendingSpikes:
         for _, begin, end, source, _ in self.gather.arrays["block"].tolist():
             places, counts = self._spikes(self.step, slice(begin, end))
             self._add(sums, source + places, counts, self.step, near)
+
+    def _add_relayed(self, sums: Sums) -> None:
+        """Add what kernels of a GPU will bring of spikes that are on their way to them."""
+        for row in range(self.step + 1, self.newest + 1):
+            for _, begin, end, source, _ in self.gather.arrays["block"].tolist():
+                places, counts = self._spikes(row, slice(begin, end))
+                self._add(sums, source + places, counts, row, self._first())
 
     def _add_outside(self, sums: Sums) -> None:
         """Add what spikes that no kernel of a GPU computes will bring."""
@@ -214,7 +229,7 @@ class PendingSpikes:
         column = np.full(int(edges.target.max()) + 1, -1)
         column[self.places] = np.arange(len(self.places))
         segment = self.program.layout.rings[self.access.variable].segments.get("inputs")
-        for row in range(max(self.step - int(back.max()), 0), self.step + 1):
+        for row in range(max(self.step - int(back.max()), 0), self.newest + 1):
             due = row + back - self.step
             values = self._values(row)[edges.element]
             live = np.flatnonzero((values != 0) & (due >= 0))
@@ -228,8 +243,7 @@ class PendingSpikes:
         return self.gather.arrays["listed"].astype(np.int32)
 
     def _values(self, row: int) -> NDArray[np.floating]:
-        values: NDArray[np.floating] = self.backend.row(self.access.variable, row)
-        return values
+        return self.underway.row(self.backend, self.access.variable, row)
 
     def _spikes(self, row: int, elements: slice | NDArray[np.int32]) -> Spikes:
         values = self._values(row)[elements]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
 from .late import LateArrivals
 from .pending import PendingSpikes, computed, delivered_accesses
+from .sent import NoPorts, Placed, Ports
 from .snapshot import GroupState, InjectedRows, Snapshot
 from .taking import (
     Targets,
@@ -31,7 +33,9 @@ _MERGED = (
 )
 
 
-def put(backend: Backend, snapshot: Snapshot, targets: Targets) -> list[LateArrivals]:
+def put(
+    backend: Backend, snapshot: Snapshot, targets: Targets, ports: Ports | None = None
+) -> list[LateArrivals]:
     """Let a backend go on from a snapshot; it has been published and not been run.
 
     Returns what has to enter the backend's slots later on.
@@ -42,26 +46,30 @@ def put(backend: Backend, snapshot: Snapshot, targets: Targets) -> list[LateArri
     snapshot : Snapshot
     targets : sequence of (variable, uids)
         What inputs inject, as the program knows it.
+    ports : Ports, optional
+        Of LPUs that are simulated together.
 
     Raises
     ------
     StateError
         With all that does not fit, before anything is changed.
     """
-    program = backend.program
+    program, ports = backend.program, ports or NoPorts()
     check_readable(program)
     _check_numbers(program, snapshot)
-    found = _matched(program, snapshot)
+    found = _matched(program, snapshot, ports.groups)
     late: list[LateArrivals] = []
     for number, state in found.items():
         _put_states(backend, number, state)
-    _put_rows(backend, snapshot, found, targets)
+    _put_rows(backend, snapshot, found, targets, ports.placed(snapshot))
+    underway = ports.underway(snapshot.step)
     for number, state in found.items():
+        known = state.rows.keys() - state.partial
         outputs = program.circuit.groups[number].model.outputs
-        if any(v not in state.rows for v in outputs if _published(program, number, v)):
+        if any(v not in known for v in outputs if _published(program, number, v)):
             backend.live.recompute(number, snapshot.step)
         for access in delivered_accesses(program, number):
-            pending = PendingSpikes(backend, number, access, snapshot.step)
+            pending = PendingSpikes(backend, number, access, underway)
             rows = pending.fill(state.arrivals[access.name].in_units(pending.unit()))
             if len(rows):
                 late.append(LateArrivals(number, access, snapshot.step + pending.depth, rows))
@@ -79,12 +87,12 @@ def _check_numbers(program: Program, snapshot: Snapshot) -> None:
         raise StateError(faults.report())
 
 
-def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
-    """Return the state of each group, in the order of its components."""
+def _matched(program: Program, snapshot: Snapshot, apart: frozenset[int]) -> dict[int, GroupState]:
+    """Return the state of each group but some, in the order of its components."""
     faults, out = Faults("state"), {}
     index = _Index(snapshot)
     for number, group in enumerate(program.circuit.groups):
-        if is_empty(program, number):
+        if number in apart or is_empty(program, number):
             continue
         which = computed(program, number)
         state, lost = index.find(group.name, group.full_uids[which])
@@ -104,7 +112,7 @@ def _matched(program: Program, snapshot: Snapshot) -> dict[int, GroupState]:
         }
         held = {
             "state": {*state.states, *state.sub_units},
-            "variable": set(state.rows),
+            "variable": state.rows.keys() - state.partial,
             "access": set(state.arrivals),
         }
         for kind, names_ in wanted.items():
@@ -181,7 +189,11 @@ def _put_states(backend: Backend, number: int, state: GroupState) -> None:
 
 
 def _put_rows(
-    backend: Backend, snapshot: Snapshot, found: dict[int, GroupState], targets: Targets
+    backend: Backend,
+    snapshot: Snapshot,
+    found: dict[int, GroupState],
+    targets: Targets,
+    placed: Mapping[str, Sequence[Placed]],
 ) -> None:
     program = backend.program
     for variable, ring in program.layout.rings.items():
@@ -201,6 +213,8 @@ def _put_rows(
         injected = snapshot.injected.get(variable)
         if segment is not None and injected is not None:
             _put_injected(rows, segment.start, injected, variable, targets)
+        for one in placed.get(variable, ()):
+            one.put(rows)
         backend.live.fill(variable, snapshot.step, rows)
 
 

@@ -83,6 +83,8 @@ class GroupState:
     rows : mapping of variable to (r, n) array
         Row j is that of step k - j.
     arrivals : mapping of access to Arrivals
+    partial : frozenset of str
+        Variables whose rows are not there for all components. They follow from the states.
     """
 
     name: str
@@ -91,6 +93,7 @@ class GroupState:
     sub_units: Mapping[str, Ragged] = field(default_factory=dict)
     rows: Mapping[str, Column] = field(default_factory=dict)
     arrivals: Mapping[str, Arrivals] = field(default_factory=dict)
+    partial: frozenset[str] = frozenset()
 
     def taken(self, which: NDArray[np.int64]) -> GroupState:
         """Return the state of some components, in the order asked for."""
@@ -121,6 +124,28 @@ class InjectedRows:
 
 
 @dataclass(frozen=True, eq=False)
+class SentRows:
+    """What output ports have sent to other LPUs and what those may still read.
+
+    Attributes
+    ----------
+    lpus : (n,) str array
+        Ids of the LPUs that the ports belong to.
+    ports : (n,) int64
+        Numbers of the ports among the components of their LPU. A port may be there twice.
+    rows : (r, n) array
+        Row j is that of step k - j.
+    counts : (n,) int64
+        How many of the rows hold for each port.
+    """
+
+    lpus: NDArray[np.str_]
+    ports: NDArray[np.int64]
+    rows: Column
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """The state of a simulation at one step.
 
@@ -134,6 +159,7 @@ class Snapshot:
     seed : int
     groups : tuple of GroupState
     injected : mapping of variable to InjectedRows
+    sent : mapping of variable to SentRows
     """
 
     step: int
@@ -142,3 +168,4 @@ class Snapshot:
     seed: int
     groups: tuple[GroupState, ...]
     injected: Mapping[str, InjectedRows] = field(default_factory=dict)
+    sent: Mapping[str, SentRows] = field(default_factory=dict)

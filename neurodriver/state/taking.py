@@ -14,6 +14,7 @@ from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
 from ..plan.program import Program
 from .late import LateArrivals
 from .pending import PendingSpikes, computed, delivered_accesses
+from .sent import NoPorts, Ports, Underway
 from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
 
 Targets = Sequence[tuple[str, Sequence[str]]]
@@ -23,7 +24,11 @@ FIRST_SUB_UNIT = "first sub-unit"
 
 
 def take(
-    backend: Backend, step: int, targets: Targets, late: Sequence[LateArrivals] = ()
+    backend: Backend,
+    step: int,
+    targets: Targets,
+    late: Sequence[LateArrivals] = (),
+    ports: Ports | None = None,
 ) -> Snapshot:
     """Return the state of a simulation.
 
@@ -36,6 +41,8 @@ def take(
         What inputs inject, as the program knows it.
     late : sequence of LateArrivals
         What `put` returned and has not entered yet.
+    ports : Ports, optional
+        Of LPUs that are simulated together.
 
     Raises
     ------
@@ -44,10 +51,12 @@ def take(
     """
     program = backend.program
     check_readable(program)
+    ports = ports or NoPorts()
+    underway = ports.underway(step)
     groups = [
-        _group(backend, number, step, [one for one in late if one.number == number])
+        _group(backend, number, underway, [one for one in late if one.number == number])
         for number in range(len(program.circuit.groups))
-        if not is_empty(program, number)
+        if number not in ports.groups and not is_empty(program, number)
     ]
     return Snapshot(
         step,
@@ -56,6 +65,7 @@ def take(
         program.seed,
         tuple(groups),
         _injected(backend, step, targets),
+        ports.kept(step),
     )
 
 
@@ -126,8 +136,10 @@ def is_ragged(program: Program, number: int, row: Array) -> bool:
     return row.key.kind is Kind.SUB_UNIT or row.key == Key(owner, Kind.RANDOM, "clock")
 
 
-def _group(backend: Backend, number: int, step: int, late: Sequence[LateArrivals]) -> GroupState:
-    program = backend.program
+def _group(
+    backend: Backend, number: int, underway: Underway, late: Sequence[LateArrivals]
+) -> GroupState:
+    program, step = backend.program, underway.step
     group, places = program.circuit.groups[number], storage(program, number)
     states: dict[str, NDArray[Any]] = {}
     sub_units: dict[str, Ragged] = {}
@@ -147,7 +159,7 @@ def _group(backend: Backend, number: int, step: int, late: Sequence[LateArrivals
     }
     arrivals = {}
     for access in delivered_accesses(program, number):
-        pending = PendingSpikes(backend, number, access, step)
+        pending = PendingSpikes(backend, number, access, underway)
         sums = pending.sums()
         for one in late:
             if one.access.name == access.name:

@@ -20,6 +20,7 @@ H5PY = {
     "results/joint.py",
     "results/sources.py",
     "state/checkpoint.py",
+    "state/parts.py",
     "sweeps/store.py",
     "plot/recording.py",
     "inputs/file.py",

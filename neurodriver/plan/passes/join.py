@@ -94,6 +94,30 @@ class Imports:
 
 
 @dataclass(frozen=True, eq=False)
+class Relay:
+    """Components that hold what input ports hold: in row r what their sources had in row r - s.
+
+    Attributes
+    ----------
+    variable : str
+    component : (m,) int64
+    source_variable : str
+    source : (m,) int64
+    steps : (m,) int64
+        The latency s.
+    imported : bool
+        Whether the sources are imports.
+    """
+
+    variable: str
+    component: Numbers
+    source_variable: str
+    source: Numbers
+    steps: Numbers
+    imported: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Joined:
     """Result of ``join``.
 
@@ -105,8 +129,7 @@ class Joined:
         Component numbers of each circuit (its Aggregators included) in the joint one.
     parts : dict of str to Circuit
         The circuits with their Aggregators.
-    relays : list of (variable, (m,) int64, variable, (m,) int64)
-        Components that hold what an input port holds, and the sources whose row 0 they start with.
+    relays : list of Relay
     imports : int
         Number of the group whose row k holds what other processes had in row k - 1; -1: none.
     """
@@ -114,7 +137,7 @@ class Joined:
     circuit: Circuit
     numbers: dict[str, Numbers]
     parts: dict[str, Circuit]
-    relays: list[tuple[str, Numbers, str, Numbers]]
+    relays: list[Relay]
     imports: int = -1
 
 
@@ -206,9 +229,9 @@ def join(
     for lpu, variable, inner in held:
         ports = numbers[lpu][inner]
         ports = ports[feed.source[ports] >= 0]
-        imports_too = feed.variable[ports] < 0
-        shown.append((variable, ports[imports_too], feed.source[ports[imports_too]]))
-        ports = ports[~imports_too]
+        direct = (feed.variable[ports] < 0) & (feed.steps[ports] == 0)
+        shown.append((variable, ports[direct], feed.source[ports[direct]]))
+        ports = ports[~direct]
         shown.append((variable, ports, relays.of(variable, ports, feed).astype(np.int64)))
     connections = [joined(p) for p in sets.values()] + relays.connections(dt)
     name = " + ".join(parts)
@@ -327,13 +350,15 @@ class _Relays:
         self._groups: list[Group] = []
         self._links: list[tuple[str, Numbers, Numbers, Numbers]] = []
         self._known: dict[tuple[str, int], int] = {}
-        self.starts: list[tuple[str, Numbers, str, Numbers]] = []
+        self.starts: list[Relay] = []
 
     def of(self, variable: str, ports: Numbers, feed: _Feeds) -> Numbers:
         """Return the relays of a variable for some input ports, made where there is none."""
         new = [p for p in np.unique(ports).tolist() if (variable, p) not in self._known]
-        for name in sorted({feed.names[feed.variable[p]] for p in new}):
-            mine = np.array([p for p in new if feed.names[feed.variable[p]] == name])
+        names = {p: (*feed.names, variable)[feed.variable[p]] for p in new}  # -1: any variable
+        for name, imported in sorted({(names[p], feed.variable[p] < 0) for p in new}):
+            some = [p for p in new if (names[p], feed.variable[p] < 0) == (name, imported)]
+            mine = np.array(some)
             number = self._next + np.arange(len(mine))
             self._next += len(mine)
             self._known.update(
@@ -342,7 +367,8 @@ class _Relays:
             uids = np.strings.add(f"relay of {variable} at port ", mine.astype("U"))
             self._groups.append(Group(relay(name, variable), {}, len(mine), uids, hidden=True))
             self._links.append((name, feed.source[mine], number, feed.steps[mine]))
-            self.starts.append((variable, number, name, feed.source[mine]))
+            ends = number, name, feed.source[mine], feed.steps[mine]
+            self.starts.append(Relay(variable, *ends, bool(imported)))
         return np.array([self._known[variable, p] for p in ports.tolist()], dtype=np.int32)
 
     def groups(self) -> list[Group]:

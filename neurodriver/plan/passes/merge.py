@@ -76,7 +76,7 @@ def merge(circuit: Circuit, dt: float, slots: Slots, recorded: Recorded) -> Merg
             rows, which = rows[which >= 0], which[which >= 0]
             into[sums.source[rows]] = first + which
             weight[mine] = _factor(group, form)
-            groups.append(_one_each(group, number, form, sums.source[head] - start))
+            groups.append(_one_each(group, form, sums.source[head] - start))
             first += len(head)
     if first == circuit.count:
         return Merged(circuit, slots)
@@ -281,13 +281,13 @@ def _linear(group: Group, form: Linear, dt: float) -> Flags:
     return rest & form.where(columns, dt * 1000.0 / group.model.substeps(dt))
 
 
-def _one_each(group: Group, number: int, form: Linear, heads: Numbers) -> Group:
+def _one_each(group: Group, form: Linear, heads: Numbers) -> Group:
     """Return the hidden group of merged components; each has the kinetics of its first synapse."""
     params = {}
     for name in group.model.params:
         column = np.ones(()) if name in form.factors else _column(group, name)
         params[name] = column[heads] if column.ndim else column
-    uids = np.strings.add(f"merged {number}/", np.arange(len(heads)).astype("U"))
+    uids = np.strings.add("merged ", group.full_uids[heads])  # the same on any number of ranks
     return Group(weighted_form(group.model), params, len(heads), uids, hidden=True)
 
 
