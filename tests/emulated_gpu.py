@@ -264,6 +264,10 @@ class EmulatedDevice:
         assert self._within(address, size, self.blocks)
         self.queue.append(lambda: ct.memset(address, 0, size))
 
+    def duplicate(self, target: int, source: int, size: int) -> None:
+        assert self._within(target, size, self.blocks) and self._within(source, size, self.blocks)
+        self.queue.append(lambda: ct.memmove(target, source, size))
+
     def wait(self) -> None:
         self.stream.run()
 

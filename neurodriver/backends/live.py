@@ -20,7 +20,15 @@ ALL = slice(None)
 
 
 class LiveMemory(Protocol):
-    """Writes to the memory of one backend; the next step is the first that reads it."""
+    """Reads and writes the memory of one backend; the next step reads what has been written."""
+
+    def read(self, key: Key, at: At) -> NDArray[Any]:
+        """Return elements of an array; they are valid until anything else is read or written."""
+        ...
+
+    def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
+        """Return elements of the row of a step; they are valid as those of `read` are."""
+        ...
 
     def number(self, key: Key) -> float:
         """Return a number of the program, as it has been set."""
@@ -66,15 +74,18 @@ class LiveMemory(Protocol):
 
 
 class Unchangeable:
-    """A memory that cannot be changed.
+    """A memory that can be read and cannot be changed.
 
     Parameters
     ----------
+    memory : LiveMemory
+        What is read.
     reason : str
         The message of the error.
     """
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, memory: LiveMemory, reason: str) -> None:
+        self.read, self.read_row, self.number = memory.read, memory.read_row, memory.number
         self._reason = reason
 
     def __getattr__(self, name: str) -> Any:

@@ -336,18 +336,18 @@ class Place:
         return self.array is not None and not self.array.shape
 
     def read(self, simulation: Live, rows: Rows) -> Values:
-        """Return the values of some components."""
+        """Return the values of some components; they are valid until anything else is read."""
         program = simulation.program
         if self.column is not None:
             return self.column[rows]
         if self.array is None:
-            row = simulation.backend.row(self.name, simulation.step)
-            return np.asarray(row[_elements(program, self.number, self.name, rows)])
+            at = _elements(program, self.number, self.name, rows)
+            return np.asarray(simulation.backend.live.read_row(self.name, simulation.step, at))
         if self.one_for_all:
             count = program.circuit.groups[self.number].count
             value = simulation.backend.live.number(self.array.key)
             return np.broadcast_to(program.dtype.type(value), (count,))[rows]
-        return np.asarray(simulation.backend.array(self.array.key)[self._places(program, rows)])
+        return np.asarray(simulation.backend.live.read(self.array.key, self._places(program, rows)))
 
     def read_all(self, simulation: Live) -> Values:
         """Return the values of all components of the group."""

@@ -105,7 +105,7 @@ class Simulation:
     """A compiled circuit with its backend, and the inputs and recorders of one or more LPUs.
 
     Arguments are those of `LPU`. ``border`` is where the circuit goes on in other processes;
-    ``relays`` start with row 0 of their sources. ``variants`` are the copies of a batch.
+    ``relays`` start with row 0 of their sources; ``variants`` are the copies of a batch.
     """
 
     @phased("make ready")
@@ -133,11 +133,10 @@ class Simulation:
         self.profile, self.members = current(), list(members)
         inputs, own = _inputs_of(members)
         self.targets = injected([*inputs, *(own[0] if own else [])])
-        recorded = {v for m in members for r in m.recorders for v, _ in r.record}
         chosen = choice or Choice.of()
         compiled = partial(
             compile_circuit, circuit, dt, dtype, self.targets,
-            frozenset(recorded | (border.exported if border else set())), seed, plans,
+            _read_elsewhere(members, border), seed, plans,
             depths(circuit, self.targets, border.depth if border else {}),
             merging=merging_of(members), watch=watching(nonfinite, debug),
             apart=variants.apart if variants else None,
@@ -381,6 +380,12 @@ def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:
             element_of(layout, one.source, one.source_variable)
         ]
         backend.put(one.variable, element_of(layout, one.component, one.variable), begin)
+
+
+def _read_elsewhere(members: Sequence[Member], border: Border | None) -> frozenset[str]:
+    """Return the variables that recorders or other processes read."""
+    recorded = {v for m in members for r in m.recorders for v, _ in r.record}
+    return frozenset(recorded | (border.exported if border else set()))
 
 
 def merging_of(members: Sequence[Member]) -> Recorded:

@@ -116,7 +116,7 @@ class ShadowBackend:
         self.events: Any = []
         self.exports: Any = []
         self.steps, self.same = 0, True
-        self.stepwise, self.live = tested.stepwise, Unchangeable(_NO_CHANGE)
+        self.stepwise, self.live = tested.stepwise, Unchangeable(tested.live, _NO_CHANGE)
         self._largest = 0.0, "", -1, 0
         self._open = True
         circuit, dtype = self.program.circuit, self.program.dtype

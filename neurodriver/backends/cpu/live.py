@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class HostLiveMemory:
-    """Writes to the memory of a CPU backend.
+    """Reads and writes the memory of a CPU backend.
 
     Parameters
     ----------
@@ -27,6 +27,15 @@ class HostLiveMemory:
 
     def __init__(self, owner: CPUBackend) -> None:
         self.owner = owner
+
+    def read(self, key: Key, at: At) -> NDArray[Any]:
+        """Return elements of an array."""
+        out: NDArray[Any] = self.owner.memory.array(key)[at]
+        return out
+
+    def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
+        """Return elements of the row of a step."""
+        return self.owner.row(variable, step)[at]
 
     def number(self, key: Key) -> float:
         """Return a number of the program, as it has been set."""

@@ -154,7 +154,7 @@ class CUDABackend:
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return a copy of the row of a step."""
-        self._check_open()
+        self.check_open()
         with self.device.current():
             return self.binding.row(variable, step)
 
@@ -221,7 +221,7 @@ class CUDABackend:
 
     def begin(self, first: int, steps: int, beside: bool = True) -> int:
         """Begin what ``run`` does; ``beside``: rows come to the host while the next call runs."""
-        self._check_open()
+        self.check_open()
         steps = self._staging.most(steps)
         lane = next(one for one in self._lanes if one not in self._in_flight)
         device = self.device
@@ -277,7 +277,7 @@ class CUDABackend:
 
     def worked(self) -> list[int]:
         """Return how many component updates the device has done."""
-        self._check_open()
+        self.check_open()
         return [self._done * sum(u.count for u in self.program.units)]
 
     def profile_times(self) -> list[tuple[str, float]]:
@@ -292,7 +292,8 @@ class CUDABackend:
         """Return the bandwidth of the device's memory in bytes a second: that of a copy."""
         return peak_bandwidth(self.device)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise NeurodriverError where the device's memory has been given back."""
         if not self._open:
             raise NeurodriverError("LPU: closed; make a new one to run again")
 

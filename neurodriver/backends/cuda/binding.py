@@ -16,6 +16,7 @@ from ...plan.arrays import SEED, Key, Kind, VariableOwner
 from ...plan.program import Program
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
+from .locked import LockedCopies
 
 _HOST_MEMORY = 1 << 40
 _CONSTANTS, _ROW_ZERO = 0, 1
@@ -34,6 +35,8 @@ class Binding:
     ----------
     memory : MemoryManager
         On the host: row 0 of the rings is brought from there.
+    values : LockedCopies
+        Reads and writes them.
     pool : Pool
         What lies where, after ``allocate``.
     taken : set of Key
@@ -46,10 +49,12 @@ class Binding:
     def __init__(self, device: Device, program: Program) -> None:
         self.device, self.program, self.dtype = device, program, program.dtype
         self.memory = MemoryManager(program, _HOST_MEMORY)
+        self.values = LockedCopies(device)
         self.taken: set[Key] = set()
         self.numbers: dict[Key, float] = {}  # those that have been set
         self._kernels: list[Kernel] = []
         self._tasks: tuple[Task, ...] = ()
+        self._sent: dict[Key, float] | None = None  # the numbers that are in the tables there
 
     def allocate(self, more: Mapping[str, int]) -> None:
         """Allocate all arrays, and copy their initial values.
@@ -86,6 +91,11 @@ class Binding:
     def active_address(self, variable: str) -> int:
         """Return the address of the active rows of a variable, 0 where there are none."""
         return self.pool.address.get(f"active:{variable}", 0)
+
+    def row_address(self, variable: str, step: int) -> int:
+        """Return where the row of a step begins."""
+        place = step % self.program.layout.rings[variable].depth
+        return self.ring_address(variable) + place * self.row_bytes(variable)
 
     def row_bytes(self, variable: str) -> int:
         """Return the bytes of a row of a variable."""
@@ -143,11 +153,14 @@ class Binding:
 
     def compute_constants(self, code: Loaded) -> None:
         """Compute what follows from the parameters, on the device."""
-        for number, kernel in enumerate(self._kernels):
-            self.device.upload(self.tables.address[f"table {number}"], self._table(kernel))
+        if self.numbers != self._sent:
+            for number, kernel in enumerate(self._kernels):
+                self.device.upload(self.tables.address[f"table {number}"], self._table(kernel))
+            self._sent = dict(self.numbers)
         self._call_once(code, _CONSTANTS)
-        for number in range(len(self._kernels)):
-            self._take_constants(code, number)
+        for number, kernel in enumerate(self._kernels):  # to constant memory, with the constants
+            begin, size = self.tables.address[f"table {number}"], 8 * sum(_sizes(kernel))
+            self.device.duplicate(code.address(table_name(number)), begin, size)
 
     def compute_row_zero(self, code: Loaded) -> None:
         """Compute the outputs of the states into row 0, on the device."""
@@ -159,18 +172,11 @@ class Binding:
             self.device.download(self.ring_address(variable), self._host_row(variable))
             self._spread(variable)
 
-    def _take_constants(self, code: Loaded, number: int) -> None:
-        """Copy a kernel's table, with the constants computed on the device, to constant memory."""
-        table = np.empty(sum(_sizes(self._kernels[number])), np.uint64)
-        self.device.download(self.tables.address[f"table {number}"], table)
-        self.device.upload(code.address(table_name(number)), table)
-
     def _call_once(self, code: Loaded, what: int) -> None:
         most = max((task.count for task in self._tasks), default=1)
         blocks = min(-(-most // 256), 8 * self.device.processors)
         values = (self.tables.address["tables"], what)
         launch(self.device, code.function("nd_once"), blocks, 256, values, (POINTER, INT))
-        self.device.stream.synchronize()
 
     def _host_row(self, variable: str) -> NDArray[Any]:
         row: NDArray[Any] = self.memory.get_buffer(variable)[0]
@@ -194,9 +200,8 @@ class Binding:
 
     def row(self, variable: str, step: int) -> NDArray[Any]:
         """Return a copy of the row of a step."""
-        ring, size = self.program.layout.rings[variable], self.row_bytes(variable)
-        out = np.empty(ring.width, self.dtype)
-        self.device.download(self.ring_address(variable) + step % ring.depth * size, out)
+        out = np.empty(self.program.layout.rings[variable].width, self.dtype)
+        self.device.download(self.row_address(variable, step), out)
         return out
 
     def array(self, key: Key) -> NDArray[Any]:

@@ -231,6 +231,10 @@ class Device:
             self.cuda.memcpy_dtoh_async(out, address, self.stream)
             self.stream.synchronize()
 
+    def duplicate(self, target: int, source: int, size: int) -> None:
+        """Begin to copy on the device."""
+        self.done(self.driver.cuMemcpyDtoDAsync(target, source, size, self._queue))
+
     def send(self, address: int, source: int, size: int) -> None:
         """Begin to copy to the device; page-locked memory may not change until it is done."""
         self.done(self.driver.cuMemcpyHtoDAsync(address, source, size, self._queue))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DeviceLiveMemory:
-    """Writes to the memory of a CUDA backend.
+    """Reads and writes the memory of a CUDA backend.
 
     Parameters
     ----------
@@ -28,6 +28,22 @@ class DeviceLiveMemory:
     def __init__(self, owner: CUDABackend) -> None:
         self.owner, self.binding = owner, owner.binding
         self.device, self.program = owner.device, owner.program
+
+    def read(self, key: Key, at: At) -> NDArray[Any]:
+        """Return elements of an array; they are valid until anything else is read or written."""
+        row, address = self.program.arrays[key], self.binding.address(key)
+        return self._read(address, row.size, row.dtype, at)
+
+    def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
+        """Return elements of the row of a step; they are valid as those of `read` are."""
+        width = self.program.layout.rings[variable].width
+        address = self.binding.row_address(variable, step)
+        return self._read(address, width, self.program.dtype, at)
+
+    def _read(self, address: int, size: int, dtype: np.dtype, at: At) -> NDArray[Any]:
+        self.owner.check_open()
+        with self.device.current():
+            return self.binding.values.read(address, size, dtype, at)
 
     def number(self, key: Key) -> float:
         """Return a number of the program, as it has been set."""
@@ -44,25 +60,12 @@ class DeviceLiveMemory:
     def write_row(self, variable: str, step: int, at: At, values: Any) -> None:
         """Set elements of the row of a step; events cannot be set so."""
         width = self.program.layout.rings[variable].width
-        self._write(self._row(variable, step), width, self.program.dtype, at, values)
-
-    def _row(self, variable: str, step: int) -> int:
-        """Return the address of the row of a step."""
-        place = step % self.program.layout.rings[variable].depth
-        return self.binding.ring_address(variable) + place * self.binding.row_bytes(variable)
+        self._write(self.binding.row_address(variable, step), width, self.program.dtype, at, values)
 
     def _write(self, address: int, size: int, dtype: np.dtype, at: At, values: Any) -> None:
-        """Set elements of an array at an address; neighbours are copied at once."""
+        """Set elements of an array at an address."""
         with self.device.current():
-            if isinstance(at, slice):
-                start, stop, _ = at.indices(size)
-                part = np.ascontiguousarray(np.broadcast_to(values, (stop - start,)), dtype)
-                self.device.upload(address + start * dtype.itemsize, part)
-                return
-            whole = np.empty(size, dtype)
-            self.device.download(address, whole)
-            whole[at] = values
-            self.device.upload(address, whole)
+            self.binding.values.write(address, size, dtype, at, values)
 
     def catch_up(self, step: int) -> None:
         """Do nothing: no program of a GPU has synapses that learn."""
@@ -75,10 +78,12 @@ class DeviceLiveMemory:
     def share_row(self, variable: str, step: int, at: slice) -> SharedArray:
         """Return elements of the row of a step without a copy."""
         width = self.program.layout.rings[variable].width
-        return self._shared(self._row(variable, step), width, self.program.dtype, at)
+        return self._shared(self.binding.row_address(variable, step), width, self.program.dtype, at)
 
     def _shared(self, address: int, size: int, dtype: np.dtype, at: slice) -> SharedArray:
         start, stop, _ = at.indices(size)
+        with self.device.current():
+            self.device.wait()  # other streams do not wait for what has been written
         begin, place = address + start * dtype.itemsize, (CUDA, self.device.number)
         return SharedArray(begin, stop - start, dtype, place, self.owner)
 
@@ -88,7 +93,7 @@ class DeviceLiveMemory:
         with self.device.current():
             for back, values in enumerate(rows):
                 row = np.ascontiguousarray(values, self.program.dtype)
-                self.device.upload(self._row(variable, step - back), row)
+                self.device.upload(binding.row_address(variable, step - back), row)
             binding.memory.fill(variable, step, rows)
             if variable in binding.memory.active:
                 active = binding.memory.active[variable]
