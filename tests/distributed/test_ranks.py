@@ -15,6 +15,6 @@ def test_under_mpiexec(ranks: int) -> None:
     found = sorted(folder.glob("test_*.py"))
     assert found
     done = mpiexec(
-        ranks, ["-m", "pytest", "-x", "--color=no", "-p", "no:cacheprovider", str(folder)], 300
+        ranks, ["-m", "pytest", "-x", "--color=no", "-p", "no:cacheprovider", str(folder)], 600
     )
     assert done.stdout.count(" passed") == ranks, done.stdout + done.stderr
