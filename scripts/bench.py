@@ -52,6 +52,8 @@ CASES = (
     "cuts",
     "living",
     "batches",
+    "stdp_hpc",
+    "stdp_izhikevich",
 )
 
 TABLE = (
@@ -75,6 +77,8 @@ TABLE = (
     "cuts",
     "living",
     "batches",
+    "stdp_hpc",
+    "stdp_izhikevich",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -20,6 +20,7 @@ WITH_FILE = {"03_lamina.py": ROOT.parent / "shared" / "data" / "neurokernel" / "
 SMALL = {
     "brette_2007_hh.py": ["--seconds", "0.2"],
     "brunel_2000.py": ["--neurons", "1000", "--seconds", "0.2"],
+    "hpc_benchmark.py": ["--neurons", "1125", "--inputs", "100", "--seconds", "0.2"],
     "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],
     "shiu_2024.py": ["--neurons", "2000", "--seconds", "0.2"],
     "vogels_abbott_2005.py": ["--seconds", "0.3"],
