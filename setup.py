@@ -19,6 +19,7 @@ EXTRAS = {
     "tables": ["pyarrow>=16"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
     "units": ["pint>=0.24"],
+    "equations": ["sympy>=1.12"],
 }
 EXTRAS["test"] = [
     "pytest>=8",
@@ -37,6 +38,7 @@ EXTRAS["test"] = [
     *EXTRAS["plot"],
     *EXTRAS["results"],
     *EXTRAS["tables"],
+    *EXTRAS["equations"],
     *EXTRAS["units"],
     *EXTRAS["yaml"],
 ]

@@ -12,7 +12,7 @@ import click
 
 from ..errors import ModelError, near
 from ..model.component import NDComponent, Parameter
-from ..model.page import page, summary
+from ..model.page import page, source, summary
 from . import options
 
 FOLDERS = ("axon_hillocks", "point_neurons", "membranes", "synapses", "dendrites", "sources")
@@ -26,6 +26,7 @@ DOI = r"doi:(10\.\S+?)(?=[;,]?(?:\s|$))"
 
 @click.command("models")
 @click.argument("name", required=False)
+@click.option("--text", is_flag=True, help="Print NAME as a class that is written with texts.")
 @click.option("--markdown", is_flag=True, help="Print all models, by kind, as Markdown.")
 @options.own_models
 def command(**given: Any) -> int:
@@ -42,7 +43,7 @@ def command(**given: Any) -> int:
         raise ModelError(
             f"unknown model '{name}'{near(name, known)}; `neurodriver models` lists all"
         )
-    for line in page(known[name]):
+    for line in source(known[name]) if given["text"] else page(known[name]):
         click.echo(line)
     return 0
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..errors import ModelError
 from .declarations import check_declarations
+from .equations.expand import expand, written_as_equations
 from .kinds import Kinds, VariableKind, declared, usual_unit
 from .language import draws, parse
 from .linear import Linear
@@ -227,6 +228,9 @@ class NDComponent:
         Whether the class is a base of models, with nothing that it computes.
     runtime : Runtime
         What advances the components: the mathematics, or code of the class.
+    equations : str
+        Differential equations in place of texts; ``threshold``, ``reset``, ``refractory``,
+        ``arrivals`` and ``method`` go with them (`neurodriver.model.equations`).
     functions : str
         Functions that the texts may call: ``real twice(real x) { return 2 * x; }``.
     printing : tuple of Print
@@ -257,6 +261,12 @@ class NDComponent:
     needs_code: ClassVar[bool] = False
     runtime: ClassVar[Runtime] = Runtime()
     functions: ClassVar[str] = ""
+    equations: ClassVar[str] = ""
+    threshold: ClassVar[str] = ""
+    reset: ClassVar[str] = ""
+    refractory: ClassVar[str] = ""
+    arrivals: ClassVar[str] = ""
+    method: ClassVar[str] = ""
     printing: ClassVar[tuple[Print, ...]] = ()
     _brings: ClassVar[frozenset[str] | None] = frozenset()
 
@@ -273,13 +283,12 @@ class NDComponent:
         cls.params = Names(cls._merged("params", Parameter) if params is None else params)
         cls.states = cls._merged("states", State)
         for name in ("constants", "terms", "outputs"):
-            merged: dict[str, str] = {}
-            for base in reversed(cls.__mro__):
-                merged.update(base.__dict__.get(name) or {})
-            setattr(cls, name, merged)
+            setattr(cls, name, cls._merged_texts(name))
         cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
         cls.updates = Listed(cls.updates)
+        if written_as_equations(cls):
+            expand(cls, State, Parameter)
         cls.units = {
             **{v: usual_unit(v) for v in cls.updates},
             **{k: v for k, v in cls.units.items() if k in cls.updates},
@@ -309,6 +318,18 @@ class NDComponent:
         for base in reversed(cls.__mro__):
             merged.update(_table(base.__dict__.get(name) or {}, make, f"{base.__name__}.{name}"))
         return merged
+
+    @classmethod
+    def _merged_texts(cls, name: str) -> dict[str, str]:
+        """Return texts by name, but for those that equations of a base have made."""
+        merged: dict[str, str] = {}
+        made: set[str] = set()
+        for base in reversed(cls.__mro__):
+            made |= base.__dict__.get("_generated", frozenset())
+            merged.update(base.__dict__.get(name) or {})
+        equations = written_as_equations(cls)
+        own = cls.__dict__.get(name) or {}
+        return {n: t for n, t in merged.items() if not equations or n not in made or n in own}
 
     @classmethod
     def _inherited_kinds(cls) -> Kinds:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
 from .. import html
 from ..errors import ModelError, near
 from .component import NDComponent, Parameter
+from .equations.expand import written_as_equations
+from .language import to_text
 from .subunits import SubUnits
+from .text import indent
+from .texts import texts_of
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,76 @@ def page(model: type[NDComponent]) -> list[str]:
     for name, state in model.states.items():
         start = f"the parameter {name}" if state.initial == name else state.initial
         lines.append(f"  {name} [{state.unit}] {state.doc}; starts at {start}")
+    if written_as_equations(model):
+        lines += ["equations", *_written(model)]
     parts = {**model.constants, **model.terms}
     lines += ["mathematics", *[f"  {name} = {text}" for name, text in parts.items()]]
     lines += [f"  {line.strip()}" for line in model.update.strip().splitlines()]
     lines += [f"  {name} = {text}" for name, text in model.outputs.items()]
     return lines + (sub_units(model.sub_units) if model.sub_units is not None else [])
+
+
+def source(model: type[NDComponent]) -> list[str]:
+    """Return a model as a class that is written with texts: Python that can be run.
+
+    Raises
+    ------
+    ModelError
+        For a model whose mathematics is code of its own, or has sub-units.
+    """
+    if model.runtime.opaque or model.sub_units is not None:
+        raise ModelError(f"{model.__name__}: only mathematics can be printed as text")
+    used = {"NDComponent": True, "Access": model.accesses, "Parameter": model.params}
+    used["State"] = model.states
+    names = ", ".join(sorted(name for name, given in used.items() if given))
+    lines = [f"from neurodriver import {names}", "", "", f"class {model.__name__}(NDComponent):"]
+    lines.append(f'    """{inspect.cleandoc(model.__doc__ or "A model.").splitlines()[0]}"""')
+    lines += ["", "    accesses = (", *[f"        {_made(a)}," for a in model.accesses], "    )"]
+    lines += _mapping("updates", {v: repr(model.units[v]) for v in model.updates})
+    kinds = {name: repr(kind.value) for name, kind in model.kinds.items()}
+    lines += _mapping("kinds", kinds)
+    lines += _mapping("params", {n: _made(p) for n, p in model.params.items()})
+    lines += _mapping("states", {n: _made(s) for n, s in model.states.items()})
+    if functions := texts_of(model).functions:
+        lines += _block("functions", to_text(functions))
+    lines += _mapping("constants", {n: repr(t) for n, t in model.constants.items()})
+    lines += _mapping("terms", {n: repr(t) for n, t in model.terms.items()})
+    lines += _mapping("outputs", {n: repr(t) for n, t in model.outputs.items()})
+    if model.maximum_dt is not None:
+        lines.append(f"    maximum_dt = {model.maximum_dt!r}")
+    return [*lines, *_block("update", inspect.cleandoc(model.update))]
+
+
+def _written(model: type[NDComponent]) -> list[str]:
+    """Return the equations of a model and the texts beside them."""
+    lines = [f"  {line}" for line in inspect.cleandoc(model.equations).splitlines()]
+    for name in ("arrivals", "threshold", "reset", "refractory", "method"):
+        if text := getattr(model, name):
+            lines.append(f"  {name}: {' '.join(text.split())}")
+    return lines
+
+
+def _made(one: Any) -> str:
+    """Return the call that makes a declaration, without what is as by default."""
+    given = []
+    for field in fields(one):
+        value = getattr(one, field.name)
+        default = {} if field.default is MISSING else field.default
+        if value != default:
+            inner = {k: _made(v) for k, v in value.items()} if isinstance(value, dict) else {}
+            text = f"{{{', '.join(f'{k!r}: {v}' for k, v in inner.items())}}}"
+            given.append(f"{field.name}={text if inner else repr(value)}")
+    return f"{type(one).__name__}({', '.join(given)})"
+
+
+def _mapping(name: str, entries: dict[str, str]) -> list[str]:
+    body = [f"        {key!r}: {value}," for key, value in entries.items()]
+    return [f"    {name} = {{", *body, "    }"] if entries else []
+
+
+def _block(name: str, text: str) -> list[str]:
+    raw = "r" if "\\" in text else ""
+    return [f'    {name} = {raw}"""', *indent(text.splitlines(), 2), '    """']
 
 
 def sub_units(units: SubUnits) -> list[str]:

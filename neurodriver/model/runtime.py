@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Column = NDArray[np.float64]
 
 BACKENDS = ("cpu", "cuda")
-MATHEMATICS = ("update", "outputs", "terms", "constants", "reactions")
+MATHEMATICS = ("update", "outputs", "terms", "constants", "reactions", "equations")
 METHODS = ("__init__", "pre_run", "run_step", "post_run")
 """What a class may override of its instance."""
 

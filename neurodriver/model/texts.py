@@ -105,12 +105,7 @@ class ModelTexts:
 
     @cached_property
     def _defined(self) -> dict[str, tuple[tree.Function, str, str]]:
-        """Function, text and place of each; one of a subclass replaces its namesake."""
-        found = {}
-        for base in reversed(self.model.__mro__):
-            text, where = base.__dict__.get("functions") or "", f"{base.__name__}.functions"
-            found.update({f.name: (f, text, where) for f in parse_functions(text, where)})
-        return found
+        return _defined(self.model)
 
     @property
     def functions(self) -> tuple[tree.Function, ...]:
@@ -198,6 +193,20 @@ class ModelTexts:
     def check(self) -> None:
         """Raise ModelError with all faults of the texts."""
         raise_faults(self.faults())
+
+
+def _defined(model: type[NDComponent]) -> dict[str, tuple[tree.Function, str, str]]:
+    """Return function, text and place of each; one of a subclass replaces its namesake."""
+    found = {}
+    for base in reversed(model.__mro__):
+        text, where = base.__dict__.get("functions") or "", f"{base.__name__}.functions"
+        found.update({f.name: (f, text, where) for f in parse_functions(text, where)})
+    return found
+
+
+def functions_of(model: type[NDComponent]) -> tuple[tree.Function, ...]:
+    """Return the functions of a model and those that it inherits."""
+    return tuple(one for one, _, _ in _defined(model).values())
 
 
 class _Symbols:

@@ -50,7 +50,7 @@ _ALIASES = {
 _WORD = re.compile(r"\s*([A-Za-zµμ]+|1(?![.\d])|\*\*|[*/^()]|-?\d+(?:\.\d+)?)")
 _USUAL = ("1", "mV", "ms", "pA", "nS", "pF", "uA/cm^2", "mS/cm^2", "uF/cm^2", "Hz", "MOhm",
           "kOhm cm^2", "V", "s", "A", "S", "F", "Ohm", "mM", "nA", "uS", "uA")  # fmt: skip
-_WITH = ("{}", "{}/ms", "{} ms", "1/{}", "{}^2", "{}/ms^0.5", "1/{}^2", "1/{}/ms")
+_WITH = ("{}", "{}/ms", "{} ms", "1/{}", "{}^2", "{}/ms^0.5", "1/{}^2", "1/{}/ms", "{} Hz")
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ def dimension(unit: str) -> Dimension | None:
 
 
 def unit_name(name: str) -> bool:
-    """Whether a word is a unit, such as ``mV``, and not a product of some."""
-    return name.isalpha() and _known(name) is not None
+    """Whether a word in an equation is a unit, such as ``mV``: letters such as V are names."""
+    return len(name) > 1 and name.isalpha() and _known(name) is not None
 
 
 def _known(name: str) -> Dimension | None:

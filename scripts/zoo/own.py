@@ -45,7 +45,7 @@ class Resonator(nd.NDComponent):
         bool last = substep == substeps - 1;
         trace = trace * 0.97 + (last ? slow : 0);
         w += dt_ms * pull * (V - w);
-        V = V * decay + dt_ms * (I - w + 0.1 * trace) + spread * normal() + (last ? fast : 0);
+        V = V * decay + dt_ms * (I - 1 * w + 0.1 * trace) + spread * normal() + (last ? fast : 0);
         if (last && uniform() < 0.2 * rate) {
             V -= 8;
             spike_state = 1;

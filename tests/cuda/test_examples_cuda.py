@@ -23,6 +23,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "01_one_neuron.py": (),
     "04_movie.py": (),
     "05_voltage_clamp.py": (),
+    "07_equations.py": (),
     "old_style/custom_model.py": OLD,
     "old_style/generic.py": (*OLD, "-s", "500"),
     "old_style/hh_alpha.py": (*OLD, "-s", "2000"),

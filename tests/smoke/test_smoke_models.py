@@ -23,6 +23,15 @@ class Leak(nd.NDComponent):
     update = "V += dt_ms * (rate * (near - V) + I);"
 
 
+class Decay(nd.NDComponent):
+    """Decays, as an equation says."""
+
+    accesses = ("I",)
+    updates = ("V",)
+    states = {"V": nd.State("mV", 1.0)}
+    equations = "dV/dt = -V / (2*ms) + I : mV"
+
+
 class Births(nd.NDComponent):
     """Counts that grow at a rate."""
 
@@ -75,6 +84,15 @@ def test_declared() -> None:
     np.testing.assert_allclose(V[:, 0], 0.8 ** np.arange(STEPS), rtol=1e-12)
     change = 0.2 * (0.5 * V[:-1, 0] - V[:-1, 1])
     np.testing.assert_allclose(np.diff(V[:, 1]), change, rtol=1e-9)
+
+
+def test_equations() -> None:
+    """An equation that is linear is integrated exactly."""
+    circuit = nd.Circuit.from_arrays([(Decay, 1, {}, ["a"])])
+    current = nd.StepInput("I", ["a"], 1.0, 0.0, 1.0)
+    V = simulate(circuit, steps=STEPS, inputs=current)["V"][:, 0]
+    np.testing.assert_allclose(V, 2 - np.exp(-np.arange(STEPS) / 20), rtol=1e-12)
+    assert Decay.method == "exact"
 
 
 def test_sub_units() -> None:

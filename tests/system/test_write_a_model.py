@@ -12,6 +12,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-model.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 EXPECTED = [
+    r"euler_maruyama True",
     r"-(5\d|6\d)\.\d+",
     r"22 -33\.3\d+",
     r"\[0\.0\d+ .*\]",
@@ -23,7 +24,7 @@ EXPECTED = [
 
 def test_every_block_is_known() -> None:
     """A block that is added here is checked here."""
-    assert len(BLOCKS) == len(EXPECTED) == 5
+    assert len(BLOCKS) == len(EXPECTED) == 6
 
 
 @pytest.mark.parametrize("number", range(len(EXPECTED)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "neurodriver"
-BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas", "pyarrow")
+BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas", "pyarrow", "sympy")
 H5PY = {
     "io/columns.py",
     "io/hdf5.py",

@@ -33,9 +33,15 @@ INSTEAD = {
 class WordParser:
     """Reads one text from its first word to its last."""
 
-    def __init__(self, source: str, where: str, powers: bool = False) -> None:
-        self.source, self.where, self.powers = source, where, powers
-        self.words = tokens(source, where)
+    def __init__(
+        self,
+        source: str,
+        where: str,
+        equation: bool = False,
+        span: tuple[int, int] | None = None,
+    ) -> None:
+        self.source, self.where, self.equation = source, where, equation
+        self.words = tokens(source, where, span, signs=equation)
         self.number = 0
         self.opened: list[Token] = []
         self.within = False  # a function
@@ -136,7 +142,7 @@ class ExpressionParser(WordParser):
             self.expect(")", " after the type")
             return tree.Cast(kind, self._unary(), at=at)
         value = self._primary()
-        if self.powers and self.next.text == "**":
+        if self.equation and self.next.text == "**":
             self.number += 1
             return tree.Call("pow", (value, self._unary()), at=at)
         return value

@@ -17,7 +17,7 @@ from .words import TYPES
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str, where: str = "text") -> tree.Body:
+def parse(text: str, where: str = "text", equation: bool = False) -> tree.Body:
     """Return the tree of statements.
 
     Parameters
@@ -25,19 +25,30 @@ def parse(text: str, where: str = "text") -> tree.Body:
     text : str
     where : str
         What messages call the text, for instance ``"LeakyIAF.update"``.
+    equation : bool
+        As `parse_expression` takes it.
 
     Raises
     ------
     ModelError
         At the first fault of the grammar, with line and column.
     """
-    return _TextParser(text, where).whole()
+    return _TextParser(text, where, equation).whole()
 
 
 @lru_cache(maxsize=4096)
-def parse_expression(text: str, where: str = "text", powers: bool = False) -> tree.Expression:
-    """Return the tree of one expression; as `parse`. With ``powers``, ``x**y`` is ``pow(x, y)``."""
-    return _TextParser(text, where, powers).single()
+def parse_expression(
+    text: str,
+    where: str = "text",
+    equation: bool = False,
+    span: tuple[int, int] | None = None,
+) -> tree.Expression:
+    """Return the tree of one expression; as `parse`.
+
+    With ``equation``, ``x**y`` is ``pow(x, y)``, and ``and``, ``or`` and ``not`` are signs.
+    ``span`` is the part of the text that is read.
+    """
+    return _TextParser(text, where, equation, span).single()
 
 
 @lru_cache(maxsize=512)

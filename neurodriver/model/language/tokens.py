@@ -37,17 +37,33 @@ class Token(NamedTuple):
     end: int
 
 
-def tokens(source: str, where: str) -> list[Token]:
+WORD_SIGNS = {"and": "&&", "or": "||", "not": "!"}
+"""Words that equations may use in place of signs."""
+
+
+def tokens(
+    source: str, where: str, span: tuple[int, int] | None = None, signs: bool = False
+) -> list[Token]:
     """Return the words of a text, without spaces and comments; the last one is the end.
+
+    Parameters
+    ----------
+    source, where : str
+        The text, and what messages call it.
+    span : (int, int), optional
+        The part of it that is read.
+    signs : bool
+        Whether ``and``, ``or`` and ``not`` are signs.
 
     Raises
     ------
     ModelError
         For a character that is no part of the language.
     """
-    found, position = [], 0
-    while position < len(source):
-        match = _TOKEN.match(source, position)
+    found: list[Token] = []
+    position, last = span or (0, len(source))
+    while position < last:
+        match = _TOKEN.match(source, position, last)
         if match is None:
             raise fault(source, where, position, _stranger(source, position))
         kind, begin, position = str(match.lastgroup), position, match.end()
@@ -56,9 +72,11 @@ def tokens(source: str, where: str) -> list[Token]:
             if source[position] == ".":
                 said = "'.' is not part of the language"
             raise fault(source, where, position, said)
-        if kind != "space":
+        if signs and match.group() in WORD_SIGNS:
+            found.append(Token("mark", WORD_SIGNS[match.group()], begin, position))
+        elif kind != "space":
             found.append(Token(kind, match.group(), begin, position))
-    return [*found, Token("end", "", len(source.rstrip()), len(source))]
+    return [*found, Token("end", "", len(source[:last].rstrip()), last)]
 
 
 def _stranger(source: str, position: int) -> str:

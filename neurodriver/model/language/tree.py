@@ -5,8 +5,9 @@ Two trees are equal where they say the same thing; places do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -213,3 +214,15 @@ class Function(Node):
     name: str
     parameters: tuple[Declaration, ...]
     body: Body
+
+
+def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a tree in which ``change`` has been done to each node, the lowest first."""
+    new: dict[str, Any] = {}
+    for one in fields(node):
+        value = getattr(node, one.name)
+        if isinstance(value, Node):
+            new[one.name] = rewritten(value, change)
+        elif isinstance(value, tuple):
+            new[one.name] = tuple(rewritten(v, change) if isinstance(v, Node) else v for v in value)
+    return change(replace(node, **new) if new else node)
