@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -109,6 +110,17 @@ def _shapes(group: Group, faults: Faults) -> None:
         faults.add(f"{group.name}: expected {group.count} uids, got {group.given_uids.shape}")
 
 
+def admits(rule: Parameter, column: NDArray[np.float64]) -> bool:
+    """Whether a rule allows all numbers; the least and the largest tell it, NaN included."""
+    if not column.size:
+        return True
+    low, high = float(column.min()), float(column.max())
+    if not (-math.inf < low and high < math.inf and rule.above < low):
+        return False
+    whole = not rule.whole or bool((column == np.floor(column)).all())
+    return rule.at_least <= low and high <= rule.at_most and whole
+
+
 def _numbers(
     rule: Parameter,
     column: NDArray[np.float64],
@@ -119,6 +131,8 @@ def _numbers(
     optional: bool,
 ) -> None:
     """Note numbers that a rule refuses; NaN stands for one that is not given where optional."""
+    if admits(rule, column):
+        return
     bad = np.isinf(column) if optional else ~np.isfinite(column)
     for limit, beyond in (
         (rule.at_least, np.less),

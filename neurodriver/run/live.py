@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Group
-from ..circuit.validate import check_parameters
+from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, StateError, near, quoted
+from ..model.component import Parameter
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
 from ..quantities import magnitude
@@ -300,12 +301,14 @@ class Components:
 
     def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
-        if name in group.model.params and name not in group.model.states:
-            uids = group.uids[part.rows]
+        given = name in group.model.params and name not in group.model.states
+        if admits(group.model.params[name] if given else Parameter(), values):
+            return
+        uids = group.uids[part.rows]
+        if given:
             some = replace(group, params={name: values}, count=len(values), given_uids=uids)
             check_parameters(some, faults)
         else:
-            uids = group.uids[part.rows]
             faults.add_for(
                 np.flatnonzero(~np.isfinite(values)),
                 lambda i: f"'{name}' of {quoted(uids[i])}: must be finite (got {values[i]})",
