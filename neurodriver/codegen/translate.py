@@ -180,7 +180,8 @@ class Translator(CText):
                 self.begin(self.texts.function(one.name))
                 given = ", ".join(f"{p.type} {p.name}" for p in one.parameters)
                 name = f"{self.prefix}{one.name}"
-                head = f"const auto {name} = [&]({given}) -> {one.type}"
+                inlined = "__attribute__((always_inline))"  # else loops that call it get no vectors
+                head = f"const auto {name} = [&]({given}) {inlined} -> {one.type}"
                 lines += [*block(head, self.statements(one.body)), f"; (void){name};"]
         return lines
 

@@ -151,8 +151,9 @@ class ModelTexts:
         raise_faults(found)
         _ = self._defined
 
+    @cached_property
     def faults(self) -> list[str]:
-        """Return the faults of all texts, one message each."""
+        """The faults of all texts, one message each."""
         opaque = self.model.runtime.opaque  # its code takes the place of the texts
         parts = self.each(*self.model.accesses) if opaque else list(self.parts.values())
         found = [fault for name in self._defined for fault in self.function(name).faults]
@@ -192,7 +193,7 @@ class ModelTexts:
 
     def check(self) -> None:
         """Raise ModelError with all faults of the texts."""
-        raise_faults(self.faults())
+        raise_faults(self.faults)
 
 
 def _defined(model: type[NDComponent]) -> dict[str, tuple[tree.Function, str, str]]:

@@ -224,7 +224,7 @@ def test_twelve_lines_are_enough(cls: Any) -> None:
     lines = [line for line in cls.equations.splitlines() if line.strip()]
     texts = [cls.arrivals, cls.threshold, cls.reset, cls.refractory]
     assert len(lines) + len([text for text in texts if text]) <= 12
-    assert texts_of(cls).faults() == []
+    assert texts_of(cls).faults == []
 
 
 def test_cuba_is_as_exact_as_the_shipped_model() -> None:

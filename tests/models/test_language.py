@@ -71,7 +71,7 @@ def test_every_text_of_the_library_is_printed_and_read_again() -> None:
     """And none has a fault."""
     count = 0
     for model in shipped().values():
-        assert texts_of(model).faults() == []
+        assert texts_of(model).faults == []
         for part in texts_of(model).parts.values():
             read = parse if part.name == "update" else parse_expression
             assert read(to_text(part.tree)) == part.tree

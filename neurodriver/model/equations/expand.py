@@ -139,11 +139,12 @@ class _Pieces:
         lines = []
         refractory = self.reading.refractory
         if refractory is not None:
+            # without branches, as compilers make no vectors of && here
             if self.reading.rests_while:
-                ends = f"!({self._now(refractory)})"
-                lines.append(f"if ({LEFT} > 0 && {ends}) {LEFT} = 0;")
-            lines.append(f"bool {FREE} = {LEFT} <= 0;")
-            if not self.reading.rests_while:
+                lines.append(f"bool {FREE} = ({LEFT} <= 0) | !({self._now(refractory)});")
+                lines.append(f"{LEFT} = {FREE} ? 0 : {LEFT};")
+            else:
+                lines.append(f"bool {FREE} = {LEFT} <= 0;")
                 lines.append(f"{LEFT} = fmax({LEFT} - 1, 0);")
         for name in self.system.noise:
             lines.append(f"real {name} = normal() / {ROOT};")
@@ -189,7 +190,7 @@ class _Pieces:
         ]
         condition = self._now(reading.threshold)
         if reading.refractory is not None:
-            condition = f"{FREE} && ({condition})"
+            condition = f"{FREE} & ({condition})"
             body.append(f"{LEFT} = {self._length(reading.refractory)};")
         return block(f"if ({condition})", body)
 
