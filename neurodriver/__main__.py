@@ -19,7 +19,7 @@ from .errors import CircuitWarning, NeurodriverError
 class _Lazy(click.Group):
     """Imports a command's module when the command is called: the others stay cheap."""
 
-    names = ("run", "check", "convert", "models", "info", "plot")
+    names = ("run", "check", "convert", "models", "rules", "info", "plot")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.names)

@@ -1,7 +1,7 @@
-"""Fill the tables of docs/models.md, docs/speed.md and README.md, and the lines of walk-throughs.
+"""Fill the tables of docs, of README.md, and the lines of walk-throughs.
 
-The models come from their classes. The speed comes from a run of bench.py, and the README's table
-from the page on speed. The lines come from the files that a walk-through names.
+Models and rules of plasticity come from their classes. The speed comes from a run of bench.py, and
+the README's table from the page on speed. The lines come from the files that a walk-through names.
 
 python scripts/fill_tables.py [--check] [--bench out/bench.json [--mark TABLE]]
 """
@@ -20,13 +20,16 @@ from bench import COLUMNS, cell
 from line_numbers import Gone, refreshed
 
 from neurodriver.cli.models import by_kind
-from neurodriver.model.library import shipped
+from neurodriver.cli.rules import table as table_of_rules
+from neurodriver.model.library import shipped, shipped_rules
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MODELS = ROOT / "docs" / "models.md"
+RULES = ROOT / "docs" / "plasticity.md"
 SPEED = ROOT / "docs" / "speed.md"
 WALKS = [ROOT / "docs" / "design" / f"way-of-a-{what}.md" for what in ("parameter", "spike")]
+FILLED = (MODELS, RULES, SPEED, README, *WALKS)
 
 HEADS = {
     "us a step": "us per step",
@@ -149,8 +152,9 @@ def main() -> int:
     parser.add_argument("--bench", type=Path, help="result of bench.py for docs/speed.md")
     parser.add_argument("--mark", help="table that --bench goes to; default: by its machine")
     arguments = parser.parse_args()
-    old = {path: path.read_text(encoding="utf-8") for path in (MODELS, SPEED, README, *WALKS)}
+    old = {path: path.read_text(encoding="utf-8") for path in FILLED}
     new = {MODELS: replaced(old[MODELS], "models", ["", *by_kind(shipped()), ""], MODELS)}
+    new[RULES] = replaced(old[RULES], "rules", ["", *table_of_rules(shipped_rules()), ""], RULES)
     new[SPEED] = old[SPEED]
     if arguments.bench:
         mark = arguments.mark or speed_mark(arguments.bench)

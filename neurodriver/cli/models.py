@@ -61,7 +61,12 @@ def by_kind(known: dict[str, type[NDComponent]]) -> list[str]:
         kinds.setdefault(_kind(model), []).append((name, model))
     lines: list[str] = []
     for kind, members in kinds.items():
-        lines += [f"## {kind}", "", *_table(OVERVIEW, [_overview(*one) for one in members]), ""]
+        lines += [
+            f"## {kind}",
+            "",
+            *markdown_table(OVERVIEW, [_overview(*one) for one in members]),
+            "",
+        ]
         for name, model in members:
             lines += [*_section(name, model), ""]
     return lines[:-1]
@@ -82,7 +87,7 @@ def _section(name: str, model: type[NDComponent]) -> list[str]:
     rows = [_row(n, rule) for n, rule in model.params.items()]
     rows += [_first_value(model, *names) for names in model.initial_names().items()]
     if rows:
-        lines += [*_table(("parameter", "unit", "default", "meaning"), rows), ""]
+        lines += [*markdown_table(("parameter", "unit", "default", "meaning"), rows), ""]
     edges = [
         (f"`{access.name}`", *_row(n, rule))
         for access in model.accesses
@@ -90,7 +95,7 @@ def _section(name: str, model: type[NDComponent]) -> list[str]:
     ]
     if edges:
         heads = ("edge into", "attribute", "unit", "default", "meaning")
-        lines += [*_table(heads, edges), ""]
+        lines += [*markdown_table(heads, edges), ""]
     source = re.sub(DOI, r"[doi:\1](https://doi.org/\1)", model.reference)
     return [*lines, f"Source: {source}"] if source else lines[:-1]
 
@@ -126,7 +131,8 @@ def _kind(model: type[NDComponent]) -> str:
     return (inspect.getdoc(package) or package.__name__).split("\n")[0].rstrip(".")
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+def markdown_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return a table in Markdown."""
     heads = tuple(heads)
     lines = [heads, ("---",) * len(heads), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines]

@@ -69,3 +69,9 @@ def test_the_program_itself(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert done.returncode == 1 and done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_rules(capsys: Capture) -> None:
+    """The rules of plasticity are listed, and one is described."""
+    assert "PairSTDP" in command(capsys, "rules")
+    assert "send(weight)" in command(capsys, "rules", "PairSTDP")

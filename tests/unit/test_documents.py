@@ -102,7 +102,7 @@ def test_tables_are_current() -> None:
     command = [sys.executable, "scripts/fill_tables.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(": current") == 3 + len(WALKS)
+    assert done.stdout.count(": current") == 4 + len(WALKS)
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -176,6 +176,7 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
         ("inputs.md", slice(None), r"-\d+\.\d+\n\[-\d+\.\d+\]\n"),
         ("results.md", slice(-1, None), r"(\d\.\d{3} s: -\d+\.\d mV\n)+"),
         ("living.md", slice(None), r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n"),
+        ("plasticity.md", slice(None), r"\(100,\) True\n(True\n){3}"),
         ("sweeps.md", slice(None), r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n"),
     ],
 )

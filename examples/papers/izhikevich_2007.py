@@ -1,0 +1,181 @@
+"""Distal reward: dopamine that comes seconds later strengthens the synapse that caused it.
+
+1,000 spiking neurons with random input. One excitatory synapse is watched, whose weight is 0 at
+first. Whenever its target fires within 20 ms after its source, dopamine is released 1 to 3 s later.
+Meanwhile many other pairs fire. Each synapse keeps an eligibility: what the pair rule would change.
+It decays within a second. Dopamine turns what is left of it into a change of the weight. The one
+synapse that reliably comes before the reward grows to the bound of 4 mV; without reward it stays
+near 0.
+
+RESULTS
+
+Izhikevich, E. M. Solving the distal reward problem through linkage of STDP and dopamine signaling.
+Cereb Cortex 17, 2443-2452 (2007). https://doi.org/10.1093/cercor/bhl152
+
+    python examples/papers/izhikevich_2007.py [--seconds 3600] [-o out/izhikevich_2007.png]
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import neurodriver as nd
+from neurodriver.model.library import shipped
+
+DT = 1e-3
+EXCITATORY, INHIBITORY, FAN_OUT = 800, 200, 100
+WEIGHT = 1.0
+"""mV; inhibition has the same size."""
+
+EVERY = 10.0
+"""Seconds between two looks at the weights."""
+
+
+class Driven(shipped()["Izhikevich"]):
+    """Izhikevich with an input between -6.5 and 6.5 mV in each millisecond."""
+
+    terms = {"drive": "I + per_ms * input_spike_state + 13 * (uniform() - 0.5)"}
+
+
+class Reward(nd.NDComponent):
+    """Spikes 1 to 3 s after each pair: a spike at ``source``, and within 20 ms one at ``target``.
+
+    It keeps three rewards that are due; what comes while all three are is lost.
+    """
+
+    accesses = (
+        nd.Weighted("spike_state", receptor="source"),
+        nd.Weighted("spike_state", receptor="target"),
+    )
+    updates = ("spike_state",)
+    params = {"window": nd.Parameter("ms", default=20.0, doc="longest interval of a pair")}
+    states = {
+        "since": nd.State("ms", 1e6, doc="time since the last spike at source"),
+        "due_1": nd.State("1", doc="steps until the first reward, 0 for none"),
+        "due_2": nd.State("1", doc="until the second one"),
+        "due_3": nd.State("1", doc="until the third one"),
+    }
+    update = """
+        real wait = floor((1000 + 2000 * uniform()) / dt_ms);
+        spike_state = (due_1 == 1) | (due_2 == 1) | (due_3 == 1) ? 1 : 0;
+        bool pair = (target > 0.5) & (since <= window);
+        since = source > 0.5 ? dt_ms : since + dt_ms;
+        if (due_1 > 0) { due_1 -= 1; } else if (pair) { due_1 = wait; pair = false; }
+        if (due_2 > 0) { due_2 -= 1; } else if (pair) { due_2 = wait; pair = false; }
+        if (due_3 > 0) { due_3 -= 1; } else if (pair) { due_3 = wait; }
+    """
+
+
+class Course(NamedTuple):
+    """What was seen of the weights.
+
+    Attributes
+    ----------
+    time : (n,) float64
+        s.
+    watched, mean : (n,) float64
+        Weight of the watched synapse, and mean of all, mV.
+    weights : (80000,) float64
+        All at the end.
+    rewards : int
+    rate : float
+        Of the neurons, Hz.
+    """
+
+    time: NDArray[np.float64]
+    watched: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    rewards: int
+    rate: float
+
+
+def network(seed: int = 0, rewarded: bool = True) -> nd.Circuit:
+    """Return the circuit; without reward, dopamine keeps its low level.
+
+    The watched synapse leads from ``exc/0`` to ``exc/1`` and is the projection ``watched``. All
+    other excitatory synapses are ``learning``.
+    """
+    reward = nd.Population(Reward, 1, name="reward")
+    kinds = shipped()["Izhikevich"].presets
+    exc = nd.Population(Driven, EXCITATORY, name="exc", **kinds["RS"])
+    inh = nd.Population(Driven, INHIBITORY, name="inh", **kinds["FS"])
+    rule = nd.IntervalRewardedSTDP(**({"dopamine": reward} if rewarded else {}))
+    fan_out = nd.FixedOutDegree(FAN_OUT)
+    links = [
+        nd.Projection(
+            exc, "Driven", fan_out, weight=WEIGHT, delay=DT, plasticity=rule, name="learning"
+        ),
+        nd.Projection(inh, exc, fan_out, weight=-WEIGHT, delay=DT, name="inhibition"),
+        nd.Projection(
+            exc[:1], exc[1:2], nd.OneToOne(), weight=0.0, delay=DT, plasticity=rule, name="watched"
+        ),
+        nd.Projection(exc[:1], reward, nd.OneToOne(), receptor="source"),
+        nd.Projection(exc[1:2], reward, nd.OneToOne(), receptor="target"),
+    ]
+    return nd.Circuit([exc, inh, reward], links, name="izhikevich 2007", seed=seed)
+
+
+def learn(seconds: float, seed: int = 0, rewarded: bool = True) -> Course:
+    """Return how the weights change."""
+    seen = []
+    circuit = network(seed, rewarded)
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    with nd.LPU(circuit, DT, recorders=[recorder], seed=seed) as lpu:
+        while True:
+            weights = lpu["learning"].get("weight")
+            seen.append((lpu.time, lpu["watched"].get("weight")[0], weights.mean()))
+            if lpu.time > seconds - DT:
+                break
+            lpu.run(duration=min(EVERY, seconds - lpu.time))
+        spikes = lpu.recording.spikes
+        rewards = len(spikes["reward/0"])
+        rate = (len(spikes) - rewards) / (EXCITATORY + INHIBITORY) / seconds
+    return Course(*np.array(seen).T, weights, rewards, rate)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=3_600.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--without-reward", action="store_true")
+    parser.add_argument("-o", "--output", type=Path, help="draw a figure")
+    arguments = parser.parse_args()
+    found = learn(arguments.seconds, arguments.seed, not arguments.without_reward)
+    strong = found.time[found.watched > 3.8]
+    first = f"above 3.8 mV first after {strong[0]:.0f} s" if len(strong) else "never above 3.8 mV"
+    print(f"{found.rewards} rewards, {found.rate:.2f} Hz")
+    print(f"the watched synapse ends at {found.watched[-1]:.2f} mV, {first}")
+    print(f"mean of all {found.mean[-1]:.2f} mV")
+    if arguments.output:
+        draw(found, arguments.output)
+        print(arguments.output)
+
+
+def draw(found: Course, output: Path) -> None:
+    """Draw the course of the watched synapse, and all weights at the end."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    left.plot(found.time, found.watched, color="#CC6677", label="watched synapse")
+    left.plot(found.time, found.mean, color="#4477AA", label="mean of all")
+    left.set(xlabel="time (s)", ylabel="weight (mV)")
+    left.legend(frameon=False)
+    right.hist(found.weights, 80, color="#4477AA")
+    right.axvline(found.watched[-1], color="#CC6677")
+    right.set(xlabel="weight at the end (mV)", ylabel="synapses", yscale="log")
+    figure.suptitle("Izhikevich 2007: a reward that comes late")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(output, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The examples of networks that learn, for a short time: what must come out, as far as it has."""
+
+from __future__ import annotations
+
+import numpy as np
+from support import example
+
+
+def test_amplitudes_are_tsodyks_and_markram_s() -> None:
+    """Depressing and facilitating synapses at 1 to 50 Hz, within 1e-12 of the closed form."""
+    paper = example("tsodyks_markram_1997")
+    found, recording = paper.transmit(20.0)
+    for name, rule in paper.SYNAPSES.items():
+        expected = paper.stationary(rule, paper.INTERVALS * paper.DT * 1e3)
+        np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-12)
+    potential = np.asarray(recording.V["depressing targets/0"])
+    assert np.max(potential) > -70.0 + 0.1
+
+
+def test_weights_begin_to_settle() -> None:
+    """Morrison et al.: they spread as by independent changes, and the mean falls to 44.5 pA."""
+    paper = example("morrison_2007")
+    course, weights = paper.settle(30.0)
+    time, mean, sd = course.T
+    assert weights.shape == (2000,) and time[-1] == 30.0
+    assert (np.diff(sd) > 0).all() and 1.8 < sd[-1] < 2.5
+    assert abs(mean[0] - paper.FIRST) < 1e-9 and 45.1 < mean[-1] < 45.6
+    assert 44.4 < paper.balanced(paper.nd.PowerLawSTDP()) < 44.6
+
+
+def test_inputs_compete() -> None:
+    """Song, Miller & Abbott: 20 Hz at first drive the neuron hard, so most weights fall."""
+    paper = example("song_miller_abbott_2000")
+    early, fast, _ = paper.learn(20.0, 6.0)
+    late, slow, _ = paper.learn(20.0, 24.0)
+    assert fast > 100.0 > slow
+    assert early.mean() > late.mean() + 0.05
+    assert (late < 0.1).mean() > 0.2 > (late > 0.9).mean()
+
+
+def test_inhibition_begins_to_balance() -> None:
+    """Vogels et al.: the rate of excitatory neurons falls within two seconds."""
+    paper = example("vogels_sprekeler_2011")
+    circuit = paper.network(neurons=2_000)
+    (exc, _), weights, spikes = paper.balance(circuit, 2.5)
+    rates = paper.rate_of(spikes, 1_600, 2.5)
+    assert 60.0 < rates[0] < 95.0 and rates[-1] < 30.0
+    assert exc.rate < 30.0
+    assert 0.1 < weights.mean() < 20.0 and weights.min() >= 0.0
+
+
+def test_a_network_waits_for_its_reward() -> None:
+    """Izhikevich: it fires at about 1 Hz, and nearly all weights fall while rewards are rare."""
+    paper = example("izhikevich_2007")
+    found = paper.learn(20.0)
+    assert 0.8 < found.rate < 2.0
+    assert found.watched[0] == 0.0 and abs(found.mean[0] - 1.0) < 1e-3
+    assert 0.9 < found.mean[-1] < 1.0
+    assert found.weights.min() >= 0.0 and found.weights.max() <= 4.0
+
+
+def test_a_reward_comes_1_to_3_s_after_a_pair() -> None:
+    """A pair within 20 ms causes one, in the order source, then target; others none."""
+    paper = example("izhikevich_2007")
+    nd, steps = paper.nd, 12_000
+    reward = nd.Population(paper.Reward, 1, name="reward")
+    ends = nd.Population("SpikeSource", 2, name="ends")
+    links = [
+        nd.Projection(ends[i : i + 1], reward, nd.OneToOne(), receptor=receptor)
+        for i, receptor in enumerate(("source", "target"))
+    ]
+    spikes = np.zeros((steps, 2))
+    spikes[[100, 5000], 0] = 1.0  # source
+    spikes[[110, 4990, 5030], 1] = 1.0  # target: 10 ms later; before; 30 ms later
+    feed = nd.ArrayInput({"spike_state": (["ends/0", "ends/1"], spikes)})
+    recorder = nd.MemoryRecorder([("spike_state", ["reward/0"])])
+    with nd.LPU(nd.Circuit([reward, ends], links), paper.DT, [feed], [recorder]) as lpu:
+        lpu.run(steps=steps)
+        (time,) = lpu.recording.spikes.time
+    assert 1.1 < time < 3.12
