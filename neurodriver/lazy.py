@@ -25,6 +25,7 @@ LATER = {
     "PopulationView": "circuit",
     "Profile": "profiling.phases",
     "Selector": "ports",
+    "SynapseRecorder": "recorders",
     "Trace": "model.plasticity",
     "describe": "model.page",
     "load_experiment": "experiment",
@@ -46,11 +47,20 @@ if TYPE_CHECKING:
     from .plot import Movie
     from .ports import Pattern, Selector
     from .profiling.phases import Profile
+    from .recorders import SynapseRecorder
     from .results import BatchRecording
     from .sweeps import open_sweep, sweep
 
     __all__ = ["BatchRecording", "Doses", "Manager", "Movie", "Pattern", "Plasticity"]
-    __all__ += ["PopulationView", "Profile", "Selector", "Trace", "describe", "load_experiment"]
+    __all__ += [
+        "PopulationView",
+        "Profile",
+        "Selector",
+        "SynapseRecorder",
+        "Trace",
+        "describe",
+        "load_experiment",
+    ]
     __all__ += ["open_sweep", "sweep"]
     __all__ += RULES
     __all__ += adapters.__all__

@@ -173,10 +173,11 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
             at = f" at connection {np.flatnonzero(np.isnan(column))[0]}" if column.ndim else ""
             faults.add(f"{where}, '{key}': must be finite (got nan{at})")
     delay = numbers.pop("delay")
-    rule = given.plasticity
+    rule, name = given.plasticity, given.name
     if rule is not None:
         rule = with_uids(rule, given.variable, circuit, faults)
-    learning = rule, given.name
+        name = name or f"{given.variable} -> {given.access}"
+    learning = rule, name
     return Connections(given.variable, given.access, ends[0], ends[1], delay, numbers, *learning)
 
 

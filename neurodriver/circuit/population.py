@@ -15,6 +15,7 @@ from ..errors import CircuitError, Faults, UnitError, near, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.library import shipped
 from .arrays import check_arguments, connected, floats, unit_of
+from .bounds import out_of_bounds
 from .builders import builds
 from .circuit import Circuit
 from .distributions import Distribution, Uniform, faults_of, in_unit
@@ -22,7 +23,7 @@ from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, given_columns, joined_columns, storable
-from .projections import Projection, key_of, out_of_bounds
+from .projections import Projection, key_of
 from .rules import Ends, OneToOne
 from .validate import check_group
 

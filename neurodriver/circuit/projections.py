@@ -14,11 +14,13 @@ import numpy as np
 from ..errors import Faults, UnitError, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.plasticity import Plasticity
+from .bounds import check_law
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawing import Rows
 from .ends import Components, end_name, numbers_of_end, with_uids
 from .members import Members
+from .numbers import real
 from .rules import Ends, Lattice, Rule
 from .summary import projection_html
 from .wiring import misfits, no_route, numbers_of, routes
@@ -61,6 +63,9 @@ class Projection:
         between the source and the synapse. For plastic projections.
     back : float, optional
         Time in seconds after which the synapse sees a spike of its target; default: ``dendritic``.
+    largest : float, optional
+        Largest |value| that a synapse which learns sends; larger ones are clamped to it. Default:
+        the bounds of the rule, or else 16 times the largest first weight.
     """
 
     variable: str | None
@@ -74,6 +79,7 @@ class Projection:
     plasticity: Plasticity | None
     dendritic: float
     back: float | None
+    largest: float | None
 
     @overload
     def __init__(
@@ -89,6 +95,7 @@ class Projection:
         plasticity: Plasticity | None = None,
         dendritic: float = 0.0,
         back: float | None = None,
+        largest: float | None = None,
     ) -> None: ...
 
     @overload
@@ -105,6 +112,7 @@ class Projection:
         plasticity: Plasticity | None = None,
         dendritic: float = 0.0,
         back: float | None = None,
+        largest: float | None = None,
     ) -> None: ...
 
     def __init__(self, *given: Any, **more: Any) -> None:
@@ -139,9 +147,11 @@ def _by_receptor(
     plasticity: Plasticity | None = None,
     dendritic: float = 0.0,
     back: float | None = None,
+    largest: float | None = None,
 ) -> dict[str, Any]:
-    given = source, target, rule, weight, delay, variable, name, plasticity, dendritic, back
-    return {"access": receptor, **_fields_of(*given)}
+    given = source, target, rule, weight, delay, variable, name
+    learning = plasticity, dendritic, back, largest
+    return {"access": receptor, **_fields_of(*given, *learning)}
 
 
 def _by_access(
@@ -156,9 +166,11 @@ def _by_access(
     plasticity: Plasticity | None = None,
     dendritic: float = 0.0,
     back: float | None = None,
+    largest: float | None = None,
 ) -> dict[str, Any]:
-    given = source, target, rule, weight, delay, variable, name, plasticity, dendritic, back
-    return {"access": access, **_fields_of(*given)}
+    given = source, target, rule, weight, delay, variable, name
+    learning = plasticity, dendritic, back, largest
+    return {"access": access, **_fields_of(*given, *learning)}
 
 
 for _form in (_by_receptor, _by_access):
@@ -171,7 +183,7 @@ def _fields_of(*given: Any) -> dict[str, Any]:
 
 _FIELDS = (
     "source", "target", "rule", "weight", "delay", "variable", "name", "plasticity", "dendritic",
-    "back",
+    "back", "largest",
 )  # fmt: skip
 
 
@@ -240,7 +252,7 @@ class Drawn(Connections):
         delay = columns.pop("delay")
         source = np.repeat(every, rows.count)
         if self.plasticity is not None:
-            columns |= {name: np.asarray(float(value)) for name, value in self._times()}
+            columns |= {name: np.asarray(value) for name, value in self.learning.items()}
         learning = self.plasticity, self.name
         return Connections(self.variable, self.access, source, target, delay, columns, *learning)
 
@@ -254,13 +266,13 @@ class Drawn(Connections):
             return None
         dendritic = float(self.projection.dendritic)
         times = {"delay": law.least, "dendritic": dendritic, "back": dendritic}
-        return times | {name: float(value) for name, value in self._times()}
+        return times | self.learning
 
-    def _times(self) -> Iterator[tuple[str, float]]:
-        """Yield the times, in seconds, that say where on their way the synapses are."""
-        yield "dendritic", self.projection.dendritic
-        if self.projection.back is not None:
-            yield "back", self.projection.back
+    @property
+    def learning(self) -> dict[str, float]:
+        """Numbers of connections that learn: where they are on their way (s), what they send."""
+        given = {name: getattr(self.projection, name) for name in ("dendritic", "back", "largest")}
+        return {name: float(value) for name, value in given.items() if value is not None}
 
     def expanded(self) -> Connections:
         """Return the connections as columns."""
@@ -279,7 +291,7 @@ class Drawn(Connections):
         laws = [[float(x) for x in vars(law).values()] for law in (self.weight, self.latency)]
         yield f"{self.variable}:{self.access};{self.key};{self.ends};{fields};{laws};".encode()
         if self.plasticity is not None:
-            yield f"{self.plasticity.told()};{dict(self._times())};".encode()
+            yield f"{self.plasticity.told()};{self.learning};".encode()
         for name, column in sorted(given.rule.columns.items()):
             yield told(name, column)
 
@@ -329,6 +341,10 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
     for name in ("weight", "delay"):
         for text in faults_of(getattr(found, name)):
             faults.add(f"'{name}': {text}")
+    for name, default in {"dendritic": 0.0, "back": None, "largest": None}.items():
+        value = getattr(found, name)
+        if value is not default and not np.isfinite(real(value)):
+            faults.add(f"'{name}' must be a finite number (got {value!r:.60})")
     if faults.count:
         return both, found
     for text in found.rule.faults(both):
@@ -343,14 +359,15 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
 
 def _in_units(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:
     """Return a projection whose quantities are plain numbers; note what does not fit."""
-    values = {name: getattr(one, name) for name in ("weight", "delay")}
+    values = {name: getattr(one, name) for name in ("weight", "delay", "dendritic", "back")}
     if not any(map(holds_quantity, values.values())):
         return one
     if faults.count:  # the unit of the weight is not known
         values["weight"] = 0.0
     targets = models_of(circuit, ends.target)
     rules = {} if faults.count else numbers_of(circuit, str(one.variable), str(one.access), targets)
-    units = {"weight": rules["weight"].unit if "weight" in rules else "", "delay": "s"}
+    units = dict.fromkeys(values, "s")
+    units["weight"] = rules["weight"].unit if "weight" in rules else ""
     for name, value in values.items():
         try:
             values[name] = in_unit(value, units[name], f"'{name}'")
@@ -376,7 +393,7 @@ def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Pr
         return one
     said = " -> ".join(end_name(end) for end in (one.source, one.target))
     name = one.name or f"{said}, {access}"
-    learning = one.plasticity, one.dendritic, one.back
+    learning = one.plasticity, one.dendritic, one.back, one.largest
     return Projection(
         variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name, *learning
     )
@@ -408,30 +425,8 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound
     factors: Any = 1.0
     if isinstance(one.rule, Lattice) and sound:
         factors = one.rule.columns["weights"]
-    _fits("weight", law_of(one.weight), factors, rules.get("weight"), faults)
-    _fits("delay", law_of(one.delay), 1.0, Parameter("s", at_least=0.0), faults)
-
-
-def _fits(key: str, law: Law, factors: Any, rule: Parameter | None, faults: Faults) -> None:
-    ends = np.array([law.least, law.most])[:, None] * np.asarray(factors).reshape(-1)
-    if not ends.size:
-        return
-    least, most = float(ends.min()), float(ends.max())
-    if rule is None:
-        if (least, most) != (1.0, 1.0):
-            got = f"{least:g}" if least == most else f"{least:g} to {most:g}"
-            faults.add(f"'{key}' is {got}, but no target's access takes a weight; leave it out")
-    elif text := out_of_bounds(rule, least, most):
-        faults.add(f"'{key}' {text}")
-
-
-def out_of_bounds(rule: Parameter, least: float, most: float) -> str:
-    """Return what is wrong with numbers from ``least`` to ``most``, "" where a rule takes all."""
-    if least >= rule.at_least and least > rule.above and most <= rule.at_most:
-        return ""
-    got = f"{least:g}" if least == most else f"{least:g} to {most:g}"
-    hint = "; give bounds, 'low' and 'high'" if least < most else ""
-    return f"must be {rule.allowed()} (got {got} {rule.unit}{hint})"
+    check_law("weight", law_of(one.weight), factors, rules.get("weight"), faults)
+    check_law("delay", law_of(one.delay), 1.0, Parameter("s", at_least=0.0), faults)
 
 
 def models_of(circuit: Circuit, numbers: range) -> list[type[NDComponent]]:

@@ -14,6 +14,7 @@ from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
 from .node_columns import storable
+from .plastic import check_learning
 from .projections import Drawn, warn_of_none
 from .wiring import numbers_of
 
@@ -77,6 +78,8 @@ def check(circuit: Circuit, faults: Faults) -> None:
             warn_of_none(links, faults)
         else:
             _links(circuit, links, faults)
+    if not unclear:
+        check_learning(circuit, faults, edge_name)
     _port_edges(circuit, faults)
     _single_accesses(circuit, faults)
 

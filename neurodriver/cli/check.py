@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..circuit import Circuit
-from ..model.loading import load_models
+from ..model.loading import load_classes
 from . import experiments, options
 
 
@@ -29,7 +29,7 @@ def command(**given: Any) -> int:
     from ..plan.compile import compile_circuit
     from ..plan.passes.draft import Recorded
 
-    models = load_models(given["model_files"])
+    models = load_classes(given["model_files"])
     circuit = Circuit.from_file(given["file"], models, given["strict"])
     click.echo(f"{circuit.name}: {circuit.count:,} components, {circuit.edges:,} connections")
     for group in circuit.groups:

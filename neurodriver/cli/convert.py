@@ -10,7 +10,7 @@ import click
 
 from ..circuit import Circuit
 from ..errors import NeurodriverError
-from ..model.loading import load_models
+from ..model.loading import load_classes
 from . import options
 
 
@@ -33,7 +33,7 @@ def command(**given: Any) -> int:
     graph = not (is_hdf5(old) or is_json(old))
     if old.exists() and new.exists() and old.samefile(new):
         raise NeurodriverError(f"{new}: this would replace the file that is read; name another one")
-    models = load_models(given["model_files"])
+    models = load_classes(given["model_files"])
     circuit = _of_graph(given, models) if graph else _of_columns(given, models)
     size = f"{circuit.count:,} nodes, {circuit.edges:,} edges"
     click.echo(f"{new}: {size}; {time.perf_counter() - begin:.1f} s")

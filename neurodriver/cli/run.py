@@ -13,7 +13,7 @@ import click
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
 from ..errors import InputError, NeurodriverError, quoted
-from ..model.loading import load_models
+from ..model.loading import load_classes
 from ..plan.target import TARGETS
 from ..run.nonfinite import POLICIES
 from . import experiments, options
@@ -100,7 +100,7 @@ def _run_circuit(given: dict[str, Any]) -> None:
     from ..run.lpu import LPU, command_line
 
     begin = time.perf_counter()
-    models = load_models(given["model_files"])
+    models = load_classes(given["model_files"])
     output: Path = given["output"]
     sources = [given["file"], *given["inputs"], *given["model_files"]]
     if any(output.exists() and source.exists() and output.samefile(source) for source in sources):

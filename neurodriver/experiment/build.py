@@ -16,8 +16,7 @@ import numpy as np
 from ..circuit import Circuit
 from ..errors import ExperimentError, NeurodriverError, near, quoted
 from ..inputs.base import Input
-from ..model.component import NDComponent
-from ..model.loading import load_models
+from ..model.loading import Model, Rule, load_classes
 from ..parallel.directory import port_table
 from ..plan.injection import make_slots
 from ..recorders import HDF5Recorder
@@ -101,9 +100,9 @@ def _check_types(circuit: Circuit, lpu: str, one: Wiring) -> None:
 
 
 @cache
-def own_models(file: Path) -> tuple[type[NDComponent], ...]:
-    """Return the models of a Python file or a folder; LPUs that name the same one share them."""
-    return tuple(load_models((file,)))
+def own_models(file: Path) -> tuple[Model | Rule, ...]:
+    """Return models and rules of a Python file or a folder; LPUs that name one share them."""
+    return tuple(load_classes((file,)))
 
 
 def make_circuit(experiment: Contents, lpu: str) -> Circuit:

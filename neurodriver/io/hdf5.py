@@ -11,6 +11,7 @@ text. Components and connections are numbered groups in the circuit's order:
 * ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
   ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
   its rule as attributes instead (`stored_rules`).
+* ``plasticity/<i>``, where connections learn: the rules of plasticity (`stored_plasticity`).
 * ``held/<i>``: attribute ``variable``; ``ports``, ``components``.
 
 Checksums of HDF5 cover structure and columns, so damage is told and never simulated.
@@ -34,7 +35,9 @@ from ..circuit.validate import checked
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
+from ..model.library import rules as known_rules
 from .columns import BROKEN, ColumnReader, open_hdf5, put, stored_name
+from .stored_plasticity import RulesReader, put_learning, put_rules
 from .stored_rules import put_rule, take_rule
 from .write import complete_or_none
 
@@ -79,11 +82,13 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
         _put_all(at, "labels", group.labels, compress)
         if group.columns:
             _put_all(at, "columns", group.columns, compress)
+    rules = put_rules(circuit, file)
     for kind in ("connections", "replaced"):
         sets = file.create_group(kind)
         for number, links in enumerate(getattr(circuit, kind)):
             at = sets.create_group(str(number))
             at.attrs.update({"variable": links.variable, "access": links.access})
+            put_learning(at, links, rules)
             if isinstance(links, Drawn):
                 put_rule(at, links, compress)
                 continue
@@ -124,8 +129,11 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
         reader = _HDF5Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
         circuit = Circuit.from_columns(str(path), groups, ())
-        connections = reader.bound(reader.connections(file, "connections"), circuit)
-        replaced = reader.bound(reader.connections(file, "replaced"), circuit)
+        rules = RulesReader(reader, file, known_rules(models))
+        connections, replaced = (
+            reader.bound(reader.connections(file, kind, rules), circuit)
+            for kind in ("connections", "replaced")
+        )
         held = tuple(reader.held(file))
         namespace = reader.namespace(file)
     faults.finish()
@@ -198,6 +206,8 @@ def summary(path: Path) -> list[str]:
         for at in reader.numbered(file, "connections"):
             names = [reader.attribute(at, name, str) or "a port" for name in ("variable", "access")]
             what = f"{names[0]} -> {names[1]}"
+            if "plasticity" in at.attrs:
+                what += f", {_learning(reader, file, at)}"
             if "rule" in at.attrs:
                 rules.append(f"{what}: by the rule {reader.attribute(at, 'rule', str)}")
             else:
@@ -212,6 +222,14 @@ def summary(path: Path) -> list[str]:
     head = f"{path}: circuit, version {VERSION}, of {quoted(origin)}; {total}; {size}"
     known = (f"  {count:>13,}  {text}" for count, text in [*nodes, *edges])
     return [head, *known, *(f"  {'':>13}  {text}" for text in rules)]
+
+
+def _learning(reader: _HDF5Reader, file: Any, at: Any) -> str:
+    """Return how connections learn."""
+    number = reader.attribute(at, "plasticity", int)
+    rule = file.get(f"plasticity/{number}")
+    name = None if rule is None else reader.attribute(rule, "class", str)
+    return f"which learn by {name or 'an unknown rule'}"
 
 
 def _length(at: Any, name: str) -> int:
@@ -313,13 +331,18 @@ class _HDF5Reader(ColumnReader):
         again = iter(drawn)
         return tuple(next(again) if isinstance(one, tuple) else one for one in sets)
 
-    def connections(self, file: Any, kind: str) -> Iterator[Connections | tuple[Projection, int]]:
+    def connections(
+        self, file: Any, kind: str, rules: RulesReader
+    ) -> Iterator[Connections | tuple[Projection, int]]:
         """Yield the connections, set by set."""
         for at in self.numbered(file, kind):
             variable, access = (self.attribute(at, name, str) for name in ("variable", "access"))
+            learning = rules.of(at)
+            if learning is None:
+                continue
             if "rule" in at.attrs:
                 if variable is not None and access is not None:
-                    made = take_rule(self, at, variable, access)
+                    made = take_rule(self, at, variable, access, learning)
                     yield from () if made is None else (made,)
                 continue
             m = _length(at, "source")
@@ -331,7 +354,7 @@ class _HDF5Reader(ColumnReader):
             for end, column in (("source", source), ("target", target)):
                 if column.dtype != np.int32:
                     self.faults.add(f"{at.name}/{end}: must be int32 (got {column.dtype})")
-            yield Connections(variable, access, source, target, delay, data)
+            yield Connections(variable, access, source, target, delay, data, **learning)
 
     def held(self, file: Any) -> Iterator[tuple[str, Column, Column]]:
         """Yield what holds the values of input ports."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -30,9 +31,12 @@ def put_rule(at: Any, links: Drawn, compress: bool) -> None:
 
 
 def take_rule(
-    reader: ColumnReader, at: Any, variable: str, access: str
+    reader: ColumnReader, at: Any, variable: str, access: str, learning: Mapping[str, Any]
 ) -> tuple[Projection, int] | None:
-    """Return a projection and its key; None after noting what is wrong."""
+    """Return a projection and its key; None after noting what is wrong.
+
+    ``learning`` holds its rule of plasticity and what belongs to it, where it has one.
+    """
     columns: dict[str, Column] = {}
     for name, found in reader.members(at, "columns").items():
         shape = getattr(found, "shape", ())
@@ -51,7 +55,8 @@ def take_rule(
         return None
     rule, weight, delay = (made[name] for name in ("rule", "weight", "delay"))
     name, (source, target) = texts["name"] or "", ends
-    return Projection(variable, access, source, target, rule, weight, delay, name), key
+    more = {key: value for key, value in learning.items() if key != "name"}
+    return Projection(variable, access, source, target, rule, weight, delay, name, **more), key
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Classes, modules, files and folders -> the models that users bring."""
+"""Classes, modules, files and folders -> the models and the rules of plasticity users bring."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from typing import Any
 
 from ..errors import ModelError
 from .component import NDComponent, table
+from .plasticity import Plasticity
 
 Model = type[NDComponent]
+Rule = type[Plasticity]
 
 
 class ModelNotFound(ModelError, FileNotFoundError):
@@ -34,7 +36,8 @@ def load_models(given: Any) -> list[Model]:
     given : NDComponent subclass, module, path, or nested sequence of these
         A module stands for the models that can be seen in it, and a package without any for
         all modules in it; a file for the models that it defines; a folder for all files in it
-        and below. Files and folders inside that begin with ``_`` or ``.`` are skipped.
+        and below. Files and folders inside that begin with ``_`` or ``.`` are skipped. Rules of
+        plasticity may stand among the models; `load_rules` returns these.
 
     Returns
     -------
@@ -48,23 +51,40 @@ def load_models(given: Any) -> list[Model]:
     FileNotFoundError
         For a path that does not exist (it is a ModelError, too).
     """
-    return list(table(_each(given)).values())
+    return list(table(one for one in _each(given) if issubclass(one, NDComponent)).values())
 
 
-def abstract(model: Model) -> bool:
-    """Whether a class is a base of models, with nothing that it computes."""
-    return model is NDComponent or (model.runtime.empty and model.needs_code)
+def load_rules(given: Any) -> list[Rule]:
+    """Return the rules of plasticity among what `load_models` takes, one for each name."""
+    found = (one for one in _each(given) if issubclass(one, Plasticity))
+    return list({rule.__name__: rule for rule in found}.values())
+
+
+def load_classes(given: Any) -> list[Model | Rule]:
+    """Return models, then rules."""
+    return [*load_models(given), *load_rules(given)]
+
+
+def abstract(found: Model | Rule) -> bool:
+    """Whether a class is a base of models or of rules, with nothing that it computes."""
+    if issubclass(found, Plasticity):
+        return found is Plasticity
+    return found is NDComponent or (found.runtime.empty and found.needs_code)
 
 
 def usable(item: Any) -> bool:
-    """Whether something found in a module is a model; ``Base...`` and ``_...`` are none."""
-    if not (inspect.isclass(item) and issubclass(item, NDComponent)) or abstract(item):
+    """Whether what a module has is a model or a rule; ``Base...`` and ``_...`` are none."""
+    if not _known(item) or abstract(item):
         return False
     return re.match(r"_|Base[A-Z]", item.__name__) is None
 
 
-def _each(given: Any) -> Iterator[Model]:
-    if inspect.isclass(given) and issubclass(given, NDComponent):
+def _known(item: Any) -> bool:
+    return inspect.isclass(item) and issubclass(item, NDComponent | Plasticity)
+
+
+def _each(given: Any) -> Iterator[Model | Rule]:
+    if _known(given):
         if abstract(given):
             raise ModelError(f"models: {given.__name__} is a base of models; give a subclass of it")
         yield given
@@ -80,7 +100,7 @@ def _each(given: Any) -> Iterator[Model]:
         raise ModelError(f"models: expected {want}, got {given!r:.80}")
 
 
-def _in_module(module: ModuleType) -> list[Model]:
+def _in_module(module: ModuleType) -> list[Model | Rule]:
     found = [item for item in vars(module).values() if usable(item)]
     if found:
         return found
@@ -99,7 +119,7 @@ def _in_module(module: ModuleType) -> list[Model]:
     return found
 
 
-def _in_path(path: Path) -> list[Model]:
+def _in_path(path: Path) -> list[Model | Rule]:
     if not path.exists():
         raise ModelNotFound(f"{path}: no such Python file or folder")
     if path.is_file():
@@ -124,7 +144,7 @@ def _hint(error: BaseException) -> str:
     return ""
 
 
-def _in_file(path: Path) -> list[Model]:
+def _in_file(path: Path) -> list[Model | Rule]:
     """Return the models that a file defines; its neighbours are there for its imports."""
     whole = path.resolve()
     mark = hashlib.sha256(str(whole).encode()).hexdigest()[:12]

@@ -7,4 +7,5 @@ from .base import RecordingPlan as RecordingPlan
 from .base import sampled as sampled
 from .hdf5 import HDF5Recorder as HDF5Recorder
 from .memory import MemoryRecorder as MemoryRecorder
+from .synapses import SynapseRecorder as SynapseRecorder
 from .writer import Writer as Writer

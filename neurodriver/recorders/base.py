@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class Columns:
     events: bool  # stored as times and column indices instead of rows
     population: npt.NDArray[np.str_] | None = None  # (n,), where populations have names
     copies: int = 0  # of a batch: n columns for each, one copy after the other; 0: no batch
+    ends: tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]] | None = None
+    """Of synapses: uids of the source and of the target of each column."""
 
     @property
     def width(self) -> int:
@@ -233,8 +235,10 @@ class Recorder(ABC):
         self._open(plan)
         self._plan = plan
 
-    def reopen(self, plan: RecordingPlan, step: int) -> None:
+    def reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
         """Go on with a recording that has been closed, or whose run was killed.
+
+        Return how far it has come.
 
         Parameters
         ----------
@@ -252,6 +256,7 @@ class Recorder(ABC):
             raise RecordingError(f"{type(self).__name__}: already open; close it first")
         self._progress = self._reopen(plan, step)
         self._plan = plan
+        return replace(self._progress)
 
     def append(self, block: Block) -> None:
         """Take the next block."""

@@ -8,7 +8,8 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 * events: ``<var>/data/time`` (m,) float64 s, ``<var>/data/index`` (m,) int32, ``<var>/uids``,
   ``<var>/valid_events``, ``<var>/valid_steps``;
 * where the circuit has populations with names, ``<var>/population`` (n,) UTF-8 bytes: that of
-  each column.
+  each column;
+* of synapses that learn, ``<var>/pre`` and ``<var>/post`` (n,) UTF-8 bytes: uids of their ends.
 
 Of a batch, ``copies`` is an attribute of ``metadata``, and the columns of copy b begin at b * n.
 

@@ -54,6 +54,11 @@ class MemoryVariable:
         names = getattr(self._columns, "population", None)
         return None if names is None else [str(name) for name in names]
 
+    def ends(self) -> tuple[list[str], list[str]] | None:
+        """Return the source and the target of each column; None where columns are no synapses."""
+        ends = self._columns.ends
+        return None if ends is None else (ends[0].tolist(), ends[1].tolist())
+
 
 class MemorySource:
     """What a `MemoryRecorder` holds at a moment."""

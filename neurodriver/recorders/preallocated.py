@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError
+from ..results.sources import ENDS
 from .base import RecordingPlan
 
 CHUNK_BYTES = 2**20
@@ -158,6 +159,8 @@ def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Ext
         group["uids"] = _encoded(c.uids)
         if c.population is not None:
             group["population"] = _encoded(c.population)
+        for name, uids in zip(ENDS, c.ends or (), strict=False):
+            group[name] = _encoded(uids)
         if c.events:
             group["data/time"] = allocate(f"{v}/time", np.float64, v)
             group["data/index"] = allocate(f"{v}/index", np.int32, v)

@@ -104,6 +104,10 @@ class CopyVariable:
         """Return the population of each column; None without any."""
         return self._stored.population()
 
+    def ends(self) -> tuple[list[str], list[str]] | None:
+        """Return the source and the target of each column; None where columns are no synapses."""
+        return self._stored.ends()
+
 
 class CopySource:
     """What one copy of a batch has recorded.

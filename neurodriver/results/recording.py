@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,14 +14,15 @@ from ..errors import RecordingError, near
 from ..model.kinds import SPIKES
 from .events import Events, nonzero
 from .exports import RecordingExports
+from .labels import RecordingLabels
 from .sampling import sample_times
 from .sources import FileSource, RecordingSource, StoredVariable
 from .spikes import SpikeEvents, TimeAxis
 from .tables import recording_html, recording_text
-from .variable import Times, Variable, VariableLabels
+from .variable import Times, Variable
 
 
-class Recording(RecordingExports):
+class Recording(RecordingLabels, RecordingExports):
     """A recording of a file or of a recorder; a context manager.
 
     ``recording.V`` and ``recording["V"]`` are a `Variable`, ``recording.spike_state`` mostly
@@ -173,36 +174,9 @@ class Recording(RecordingExports):
             ends += [float(time) + self.dt for time in last]
         return max(ends)
 
-    @property
-    def units(self) -> dict[str, str]:
-        """Variable -> unit; empty where the recording does not say."""
-        return {variable: self.unit(variable) for variable in self.variables}
-
-    @property
-    def populations(self) -> dict[str, list[str]]:
-        """Population -> uids of its recorded components.
-
-        ``recording["V"].populations`` has the columns of each one.
-        """
-        found: dict[str, dict[str, None]] = {}
-        for variable in self.variables:
-            labels = self._labels(variable)
-            for name, columns in labels.members.items():
-                members = found.setdefault(name, {})
-                members.update(dict.fromkeys(labels.uids[i] for i in columns))
-        return {name: list(members) for name, members in found.items()}
-
     def is_events(self, variable: str) -> bool:
         """Return whether a variable is stored as events instead of rows."""
         return self._stored(variable).events
-
-    def uids(self, variable: str) -> list[str]:
-        """Return the uids of the columns of a variable."""
-        return self._stored(variable).uids()
-
-    def unit(self, variable: str) -> str:
-        """Return the unit of a variable, empty if the recording does not say."""
-        return self._stored(variable).unit
 
     @property
     def time(self) -> TimeAxis:
@@ -288,18 +262,6 @@ class Recording(RecordingExports):
         """Return what holds a variable: a data set or array, or a group or mapping of events."""
         return self._stored(variable).data
 
-    def _labels(self, variable: str) -> VariableLabels:
-        stored = self._stored(variable)
-        step = self.dt * (1 if stored.events else self.sample_interval)
-        uids, population = tuple(stored.uids()), stored.population()
-        if population is not None and len(population) != len(uids):
-            raise RecordingError(
-                f"{self.name}: '{variable}' has {len(uids)} uids and {len(population)} entries of "
-                "'population'"
-            )
-        members = {} if population is None else members_of(population)
-        return VariableLabels(self.name, variable, stored.unit, uids, step, members)
-
     def _times(self, stored: StoredVariable) -> Times:
         """Return the function that gives the times of rows."""
         step, start = self.sample_interval * self.dt, self._start
@@ -310,12 +272,3 @@ class Recording(RecordingExports):
             return lambda low, high: sample_times(low, high - low, s, dt)
         begin = start or 0.0
         return lambda low, high: begin + np.arange(low, high, dtype=np.float64) * step
-
-
-def members_of(population: Sequence[str]) -> Mapping[str, npt.NDArray[np.intp]]:
-    """Return the columns of each population, ascending; '' stands for none."""
-    names, number = np.unique(np.asarray(population, dtype=np.str_), return_inverse=True)
-    order = np.argsort(number, kind="stable")
-    parts = np.split(order, np.searchsorted(number[order], np.arange(1, len(names))))
-    found = sorted(zip(names.tolist(), parts, strict=True), key=lambda pair: int(pair[1][0]))
-    return {name: columns for name, columns in found if name}

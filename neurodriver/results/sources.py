@@ -13,6 +13,9 @@ import numpy as np
 from ..errors import RecordingError, near
 from .variable import Times
 
+ENDS = ("pre", "post")
+"""Names of what holds the ends of synapses."""
+
 
 class StoredVariable(Protocol):
     """A variable as a source holds it; only what is asked for is read."""
@@ -46,6 +49,9 @@ class StoredVariable(Protocol):
 
     def population(self) -> list[str] | None:
         """Return the population of each column, '' where it is in none; None without any."""
+
+    def ends(self) -> tuple[list[str], list[str]] | None:
+        """Return the source and the target of each column; None where columns are no synapses."""
 
 
 class RecordingSource(Protocol):
@@ -132,6 +138,13 @@ class FileVariable:
     def population(self) -> list[str] | None:
         """Return the population of each column."""
         return self._texts("population") if "population" in self._group else None
+
+    def ends(self) -> tuple[list[str], list[str]] | None:
+        """Return the source and the target of each column."""
+        pre, post = ENDS
+        if pre not in self._group or post not in self._group:
+            return None
+        return self._texts(pre), self._texts(post)
 
     def _texts(self, name: str) -> list[str]:
         values = self._group[name][()].tolist()

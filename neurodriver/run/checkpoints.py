@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from ..circuit.circuit import Connections
+from ..circuit.plastic import learning_connections
 from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
 from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
+from ..state.learned import with_learned
 from .copies import restored_batch
 from .going_on import go_on_from, leave, snapshots_of
 from .injected import compare_inputs, injected_by
@@ -112,7 +115,9 @@ class Checkpoints(LiveValues):
         NeurodriverError
             For a checkpoint of another circuit, dt, dtype or seed, or a recording that ends before.
         """
-        saved = Checkpoint(Path(path), [group.model for group in self.circuit.groups])
+        models = [group.model for group in self.circuit.groups]
+        rules = [type(links.plasticity) for links in learning_connections(self.circuit)]
+        saved = Checkpoint(Path(path), [*models, *rules])
         if saved.circuit.digest != self.circuit.digest:
             raise StateError(f"{path}: was saved of another circuit than {self.circuit.name}")
         compare_inputs(str(path), saved.inputs, injected_by(self.every_input))
@@ -120,6 +125,12 @@ class Checkpoints(LiveValues):
         for _, feed in self.simulation.feeds:
             if feed.recorder.outlives:
                 feed.go_on()
+
+    def _with_learned(self, links: Connections) -> Connections:
+        """Return connections that begin with the weights that they have learned."""
+        if links.plasticity is None:
+            return links
+        return with_learned(links, self._learning(links.name).get("weight"))
 
     def reset(self, keep: Sequence[str] = ()) -> None:
         """Go back to step 0: states as the circuit declares them, nothing on its way.
@@ -141,7 +152,9 @@ class Checkpoints(LiveValues):
             raise StateError("an LPU of a Manager cannot be reset; make the Manager anew")
         now, first = self.current_circuit(), self.first_circuit
         groups = now.groups if "parameters" in keep else first.groups
-        links = now.connections if "weights" in keep else first.connections
+        links = first.connections
+        if "weights" in keep:
+            links = tuple(self._with_learned(one) for one in now.connections)
         variants = self.current_variants() if "parameters" in keep else self.first_variants
         leave(self.simulation)
         self.circuit, self.variants = first.with_parts(groups, links), variants

@@ -172,7 +172,10 @@ class RecorderFeed:
     """Buffers of one recorder: ``columns``, and a probe or a table of events for each of them.
 
     Those of a batch of ``copies`` have the columns of each copy, one copy after the other.
+    ``waits``: its rows are read when a call has completed, before the next one begins.
     """
+
+    waits = False
 
     def __init__(
         self, program: Program, recorder: Recorder, scope: str | None = None, copies: int = 0
@@ -200,6 +203,9 @@ class RecorderFeed:
             else:
                 interval = recorder.sample_interval
                 self.probes.append(Probe(*head, interval, None, 0, columns.width))
+
+    def bind(self, backend: Backend) -> None:
+        """Get to know the backend, which has been made for the same program."""
 
     def go_on(self) -> None:
         """Take up a recording that another process began at step 0."""

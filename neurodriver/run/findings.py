@@ -7,6 +7,7 @@ from typing import cast
 
 from ..backends.base import Backend, Batched
 from ..plan.program import Program
+from .clamped import ClampedValues
 from .nonfinite import FirstNonFinite
 from .printed import Printed
 
@@ -33,12 +34,15 @@ class Watch:
     def __init__(self, program: Program, policy: str, said: str = "") -> None:
         self._nonfinite = FirstNonFinite(program, policy, said)
         self._printed = Printed(program, said)
+        self._clamped: ClampedValues | None = None
         self._circuit = program.circuit
         self.waits, self.longest = self._printed.on, self._printed.longest
 
     def begin_run(self, backend: Backend) -> None:
         """Begin anew where the last run has found something."""
         self._nonfinite.begin_run(backend)
+        self._clamped = ClampedValues(backend)
+        self._clamped.begin_run()
 
     def check(self, backend: Backend) -> None:
         """Look at what the completed calls have found.
@@ -57,8 +61,10 @@ class Watch:
         return number is not None and bool(self._circuit.members(scope)[number])
 
     def finish(self) -> None:
-        """Say how many lines were left out."""
+        """Say how many lines were left out, and what synapses have clamped."""
         self._printed.finish()
+        if self._clamped is not None:
+            self._clamped.finish()
 
 
 class CopyWatches:

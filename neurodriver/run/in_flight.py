@@ -46,7 +46,10 @@ class CallsInFlight:
         self, backend: Backend, feeds: Sequence[RecorderFeed], waits: bool, profile: Profile | Off
     ) -> None:
         self._backend, self._feeds, self._profile = backend, feeds, profile
-        waits = waits or not feeds or any(feed.recorder.per_step for feed in feeds)
+        for feed in feeds:
+            feed.bind(backend)
+        waits = waits or not feeds
+        waits = waits or any(feed.recorder.per_step or feed.waits for feed in feeds)
         self.ahead: Ahead | None = None
         if not waits and isinstance(backend, Ahead):
             self.ahead = backend

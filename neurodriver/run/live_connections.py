@@ -18,6 +18,9 @@ Now = Callable[[], Circuit]
 Changed = Callable[[Circuit], None]
 """Compiles another form of the circuit, which goes on from the state at hand."""
 
+Learning = Callable[[str], "LiveConnections"]
+"""Returns connections that learn by their name."""
+
 
 class LiveConnections:
     """The connections of one projection, or of one variable into one access.
@@ -124,21 +127,27 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
     first : Circuit
         The same before any change: the names are those that it gives.
     changed : callable
+    learning : callable
     """
 
-    def __init__(self, now: Now, first: Circuit, changed: Changed) -> None:
-        self._now, self._changed = now, changed
+    def __init__(self, now: Now, first: Circuit, changed: Changed, learning: Learning) -> None:
+        self._now, self._changed, self._learning = now, changed, learning
         self._numbers: dict[str, int] = {}
+        self._learns: dict[str, str] = {}
         for number, links in enumerate(first.connections):
             plain = name = _name(links)
             times = 2
             while name in self._numbers:
                 name, times = f"{plain} ({times})", times + 1
             self._numbers[name] = number
+            if links.plasticity is not None:
+                self._learns[name] = links.name
 
     def __getitem__(self, name: str) -> LiveConnections:
         if name not in self._numbers:
             raise NeurodriverError(f"no connections are called '{name}'{near(name, self)}")
+        if name in self._learns:
+            return self._learning(self._learns[name])
         return LiveConnections(self._now, self._numbers[name], name, self._changed)
 
     def __contains__(self, name: object) -> bool:
@@ -157,4 +166,6 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
 def _name(links: Any) -> str:
     if isinstance(links, Drawn):
         return links.projection.label
+    if links.plasticity is not None:
+        return str(links.name)
     return f"{links.variable} -> {links.access or 'port'}"

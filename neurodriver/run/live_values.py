@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit
+from ..circuit.plastic import learning_connections
 from ..circuit.validate import checked
 from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
@@ -25,6 +26,7 @@ from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName
+from .live_learning import LearningConnections
 from .named import having, numbered, with_parameter, with_parameters
 
 if TYPE_CHECKING:
@@ -55,13 +57,18 @@ class LiveValues(ABC):
     def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, and of its copies."""
 
-    def __getitem__(self, who: Any) -> Components:
-        """Return some components, whose values can be read and set.
+    def __getitem__(self, who: Any) -> Any:
+        """Return some components, or connections that learn; values can be read and set.
 
         Parameters
         ----------
         who : str, sequence of str, or what has ``uids``
-            A uid, the name of a population or a model, uids, or a population itself.
+            A uid, the name of a population or a model, uids, or a population itself. Or the name
+            of connections that learn, where nothing else is called so.
+
+        Returns
+        -------
+        Components or LearningConnections
 
         Examples
         --------
@@ -73,10 +80,23 @@ class LiveValues(ABC):
         if not isinstance(who, str):
             numbers = numbered(circuit, self.scope, self.circuit, who)
             return self._components(numbers, "components")
+        if who not in self._named and self._learns(who):
+            return self._learning(who)
         if who not in self._named:
             numbers = numbered(circuit, self.scope, self.circuit, who)
             self._named[who] = numbers, parts_of(circuit, numbers)
         return self._components(self._named[who][0], who, self._named[who][1])
+
+    def _learns(self, name: str) -> bool:
+        """Whether connections that learn are called so, and no component, population or model."""
+        own = self.circuit
+        if name not in [links.name for links in learning_connections(own)]:
+            return False
+        others = {*own.populations, *(group.name for group in own.groups)}
+        return name not in others and own.find([name])[0] < 0
+
+    def _learning(self, name: str) -> LearningConnections:
+        return LearningConnections(lambda: self.simulation, self.scope, name)
 
     def _components(
         self, numbers: NDArray[np.int64], said: str, parts: tuple[GroupPart, ...] = ()
@@ -135,7 +155,7 @@ class LiveValues(ABC):
         >>> lpu.connections["exc -> inh"].set("weight", 0.9 * w)  # doctest: +SKIP
         """
         now, first = self.current_circuit, self.first_circuit
-        return ConnectionsByName(now, first, self._compile_checked)
+        return ConnectionsByName(now, first, self._compile_checked, self._learning)
 
     def _compile_checked(self, circuit: Circuit) -> None:
         """Compile another form of the circuit, if it keeps the rules of circuits."""

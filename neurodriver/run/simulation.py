@@ -37,6 +37,7 @@ from .findings import CopyWatches
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary
 from .nonfinite import watching
+from .synapse_feed import feed_of
 
 Attributes = dict[str, str | int | float]
 
@@ -369,7 +370,7 @@ def _feeds_of(
 ) -> list[tuple[Member, RecorderFeed]]:
     """Return the buffers of all recorders."""
     made = ((m, r) for m in members for r in m.recorders)
-    return [(m, RecorderFeed(program, r, m.scope, copies)) for m, r in made]
+    return [(m, feed_of(program, r, m.scope, copies)) for m, r in made]
 
 
 def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:

@@ -14,6 +14,9 @@ are numbered:
   (copies, n), with the attributes ``group`` (number) and ``name``.
 * Where several LPUs were simulated together: ``sent/<variable>``: ``lpus``, ``ports``, ``rows`` and
   ``counts``; and ``lpus``, a table with a row for each LPU: ``id``, ``digest`` and ``inputs``.
+* ``learned/<connections>``, where connections learn: attributes ``learns`` and ``clamped``;
+  ``source``, ``arrival``, ``target``, ``spikes``, ``level``, ``dosed``, ``synapses/<name>``,
+  ``pre/<trace>`` and ``post/<trace>``, as `LearnedState` has them.
 
 The file takes its name when it is complete. A kill while it is written leaves the one before.
 """
@@ -36,7 +39,16 @@ from ..io.columns import BROKEN, open_hdf5, put, stored_name, told_name
 from ..io.hdf5 import read_hdf5, write_hdf5
 from ..io.write import complete_or_none
 from ..plan.copies import Variants
-from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, SentRows, Snapshot
+from .learned import LEARNED_COLUMNS, learned_columns
+from .snapshot import (
+    Arrivals,
+    GroupState,
+    InjectedRows,
+    LearnedState,
+    Ragged,
+    SentRows,
+    Snapshot,
+)
 
 VERSION = 1
 
@@ -157,6 +169,13 @@ def _put_snapshot(state: h5py.Group, snapshot: Snapshot) -> None:
         _put_all(one, {"uids": rows.uids, "rows": rows.rows})
     for variable, sent in snapshot.sent.items():
         _put_all(state.create_group(f"sent/{stored_name(variable)}"), vars(sent))
+    for name, one_state in snapshot.learned.items():
+        numbers = {"learns": one_state.learns, "clamped": one_state.clamped}
+        state.create_group(f"learned/{stored_name(name)}").attrs.update(numbers)
+    for name, place, column in learned_columns(snapshot.learned):
+        head, _, last = place.rpartition("/")
+        at = state.require_group(f"learned/{stored_name(name)}/{head}")
+        put(at, last, column)
 
 
 def _put_all(at: h5py.Group, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -262,7 +281,19 @@ def _snapshot(state: Any) -> Snapshot:
         told_name(name): SentRows(**{part: _column(one) for part, one in at.items()})
         for name, at in state.get("sent", {}).items()
     }
-    return Snapshot(*numbers, tuple(groups), injected, sent)
+    learned = {told_name(name): _learned(at) for name, at in state.get("learned", {}).items()}
+    return Snapshot(*numbers, tuple(groups), injected, sent, learned)
+
+
+def _learned(at: Any) -> LearnedState:
+    columns: dict[str, Any] = {name: _column(at[name]) for name in LEARNED_COLUMNS}
+    named: dict[str, Any] = {
+        part: {told_name(name): _column(one) for name, one in at.get(part, {}).items()}
+        for part in ("synapses", "pre", "post")
+    }
+    numbers: dict[str, Any] = {"learns": bool(at.attrs["learns"])}
+    numbers["clamped"] = int(at.attrs["clamped"])
+    return LearnedState(**numbers, **columns, **named)
 
 
 def _group(at: Any) -> GroupState:

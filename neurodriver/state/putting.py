@@ -13,6 +13,7 @@ from ..errors import Faults, StateError, near, quoted
 from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
 from .late import LateArrivals
+from .learned import check_learned, put_learned
 from .pending import PendingSpikes, computed, delivered_accesses
 from .sent import NoPorts, Placed, Ports
 from .snapshot import GroupState, InjectedRows, Snapshot
@@ -62,6 +63,7 @@ def put(
     for number, state in found.items():
         _put_states(backend, number, state)
     _put_rows(backend, snapshot, found, targets, ports.placed(snapshot))
+    put_learned(backend, snapshot)
     underway = ports.underway(snapshot.step)
     for number, state in found.items():
         known = state.rows.keys() - state.partial
@@ -135,6 +137,7 @@ def _matched(program: Program, snapshot: Snapshot, apart: frozenset[int]) -> dic
             len(more),
         )
         out[number] = state
+    check_learned(program, snapshot, faults)
     if faults.count:
         raise StateError(faults.report())
     return out

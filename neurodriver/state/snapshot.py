@@ -146,6 +146,52 @@ class SentRows:
 
 
 @dataclass(frozen=True, eq=False)
+class LearnedState:
+    """What connections have learned, and what they will learn from.
+
+    All spikes that the synapses saw before step k have been applied. Rows are numbers of steps.
+
+    Attributes
+    ----------
+    learns : bool
+        Whether the texts of the rule run.
+    clamped : int
+        Values that were too large to be sent.
+    synapses : mapping of str to (m,) array
+        ``weight`` and the variables of each synapse, in the order of the connections.
+    source : (r,) int64
+        A connection of each source. Where the synapses of a source stand at several places of the
+        way, there is one for each place.
+    arrival : (r,) int64
+        Step in which its last spike arrived.
+    pre : mapping of trace to (r,) array
+        Values after that.
+    target : (t,) int64
+        A connection of each target.
+    spikes : (k, t) int64
+        Rows of its last spikes, the newest first.
+    post : mapping of trace to (k, t) array
+        Values after these.
+    level : (modulators,) array
+        Modulators of the rule after their last doses.
+    dosed : (modulators,) int64
+        Steps of these.
+    """
+
+    learns: bool
+    clamped: int
+    synapses: Mapping[str, Column]
+    source: NDArray[np.int64]
+    arrival: NDArray[np.int64]
+    pre: Mapping[str, Column]
+    target: NDArray[np.int64]
+    spikes: NDArray[np.int64]
+    post: Mapping[str, Column]
+    level: Column
+    dosed: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """The state of a simulation at one step.
 
@@ -160,6 +206,8 @@ class Snapshot:
     groups : tuple of GroupState
     injected : mapping of variable to InjectedRows
     sent : mapping of variable to SentRows
+    learned : mapping of str to LearnedState
+        By the names of connections.
     """
 
     step: int
@@ -169,3 +217,4 @@ class Snapshot:
     groups: tuple[GroupState, ...]
     injected: Mapping[str, InjectedRows] = field(default_factory=dict)
     sent: Mapping[str, SentRows] = field(default_factory=dict)
+    learned: Mapping[str, LearnedState] = field(default_factory=dict)

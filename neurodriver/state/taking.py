@@ -13,6 +13,7 @@ from ..errors import StateError, quoted
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
 from ..plan.program import Program
 from .late import LateArrivals
+from .learned import take_learned
 from .pending import PendingSpikes, computed, delivered_accesses
 from .sent import NoPorts, Ports, Underway
 from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
@@ -66,6 +67,7 @@ def take(
         tuple(groups),
         _injected(backend, step, targets),
         ports.kept(step),
+        learned=take_learned(backend, step),
     )
 
 

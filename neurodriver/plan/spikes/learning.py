@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...circuit.circuit import Circuit, Connections
+from ...circuit.plastic import INITIAL, events_of
 from ...circuit.projections import Drawn
 from ...errors import CircuitError, quoted
-from ...model.component import NDComponent
-from ...model.kinds import VariableKind
 from ...model.plasticity import Plasticity, sums_of
 from ...native.buffers import aligned, as_aligned, padded
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
@@ -170,10 +169,10 @@ def plastic_of(circuit: Circuit, number: int, access: str) -> list[Connections]:
     return found
 
 
-def events_of(model: type[NDComponent], variable: str) -> str:
-    """Return the variable with a target's own spikes: that of the sources, or its only events."""
-    events = [v for v in model.updates if model.kind_of(v) is VariableKind.EVENT]
-    return variable if variable in events else next(iter(events), "")
+def given_largest(links: Connections) -> float | None:
+    """Return the largest |value| sent that somebody has given; None where nobody has."""
+    given = links.projection.largest if isinstance(links, Drawn) else links.data.get("largest")
+    return None if given is None else float(np.max(given))
 
 
 def largest_sent(rule: Plasticity, first: NDArray[np.float64]) -> float:
@@ -254,6 +253,10 @@ def learn_by_source(
         start = state.initial
         arrays[name] = aligned(edges, layout.dtype)
         arrays[name][:] = rule.values[start] if isinstance(start, str) else float(start)
+        given = {} if isinstance(links, Drawn) else links.data
+        if f"{INITIAL}{name}" in given:
+            column = np.broadcast_to(given[f"{INITIAL}{name}"], (len(links),))
+            arrays[name][:] = column if rows.rank is None else column[rows.rank]
     released = {
         f"released {name}": _elements(layout, variable, uids, links)
         for name, uids in rule.released_by.items()
@@ -265,7 +268,7 @@ def learn_by_source(
         depth=max(LEAST_HISTORY, 1 << (longest + 3).bit_length()), variable=spikes,
         rows_of_sources=len(rows.first) - 1, rank=rows.rank,
         degree=np.bincount(rows.place, minlength=count),
-        largest=largest_sent(rule, rows.weight),
+        largest=given_largest(links) or largest_sent(rule, rows.weight),
     )  # fmt: skip
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
     gather.limits |= {name: len(elements) for name, elements in released.items()}

@@ -1,0 +1,201 @@
+"""What connections that learn must be like, whatever a circuit was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Faults, near, quoted
+from ..model.component import NDComponent
+from ..model.kinds import VariableKind
+from ..model.plasticity import Plasticity
+from .circuit import Circuit, Connections
+from .projections import Drawn, models_of
+
+Model = type[NDComponent]
+Reals = NDArray[np.float64]
+
+EdgeName = Callable[[object, object], str]
+
+INITIAL = "init"
+"""What the name of a column with first values of a variable of synapses begins with."""
+
+_TIMES = ("dendritic", "back")
+
+
+def events_of(model: Model, variable: str) -> str:
+    """Return the variable with a target's own spikes: that of the sources, or its only events."""
+    events = [v for v in model.updates if model.kind_of(v) is VariableKind.EVENT]
+    return variable if variable in events else next(iter(events), "")
+
+
+def learning_connections(circuit: Circuit) -> Iterator[Connections]:
+    """Yield the connections of a circuit that learn."""
+    for links in circuit.connections:
+        if links.plasticity is not None:
+            yield links
+
+
+def check_learning(circuit: Circuit, faults: Faults, edge_name: EdgeName) -> None:
+    """Note what is wrong with the connections of a circuit that learn."""
+    names: set[str] = set()
+    for links in circuit.connections:
+        if links.plasticity is None:
+            _check_times_without(links, faults)
+            continue
+        said = f"connections {quoted(links.name or f'{links.variable} -> {links.access}')}"
+        given: object = links.plasticity
+        if not isinstance(given, Plasticity):
+            want = "must be a rule with its numbers, as PairSTDP() is"
+            faults.add(f"{said}, 'plasticity': {want} (got {given!r:.60})")
+            continue
+        if links.name in names:
+            faults.add(f"{said}: others that learn have this name, too; names must be unique")
+        names.add(links.name)
+        for text in _unfit_targets(circuit, links):
+            faults.add(f"{said}: {text}")
+        if isinstance(links, Drawn):
+            for text in _unfit_projection(links):
+                faults.add(f"{said}: {text}")
+        else:
+            _check_columns(circuit, links, said, faults, edge_name)
+
+
+def _check_times_without(links: Connections, faults: Faults) -> None:
+    """Warn of times that only synapses which learn have."""
+    given = links.projection if isinstance(links, Drawn) else None
+    if given is None:
+        times = [name for name in _TIMES if name in links.data and np.any(links.data[name] != 0)]
+    else:
+        times = [name for name in _TIMES if getattr(given, name)]
+    for name in times:
+        said = f"connections {quoted(f'{links.variable} -> {links.access}')}"
+        faults.warn(f"{said}: '{name}' is not used, as they do not learn")
+
+
+def _unfit_targets(circuit: Circuit, links: Connections) -> Iterator[str]:
+    """Yield why the targets of connections cannot learn by their rule."""
+    assert links.plasticity is not None
+    rule = type(links.plasticity).__name__
+    for model in _targets(circuit, links):
+        access = next((a for a in model.accesses if a.name == links.access), None)
+        if access is None:
+            if model.is_port:
+                yield f"they lead to ports; {rule} needs targets that take weighted spikes"
+            continue  # what is connected there is told of by the rules of all connections
+        into = f"the access {quoted(access.name)} of {model.__name__}"
+        event = model.kind_of(access.variable) is VariableKind.EVENT
+        if not (event and access.weighted):
+            want = f"Weighted('{access.variable}', ...) is needed"
+            what = "takes no weights" if event else "takes no spikes"
+            yield f"{into} {what}, so nothing can be learned by {rule}; {want}"
+        elif access.each != f"weight * {access.variable}" or [*access.connection] != ["weight"]:
+            want = f"a plain Weighted('{access.variable}', ...) is needed"
+            yield f"{into} does more than to sum weights; {want}"
+        if links.plasticity.on_spike and not events_of(model, links.variable):
+            without = "use a rule without 'on_spike', or targets that spike"
+            yield (
+                f"{rule} has a text 'on_spike' for spikes of the target, but {model.__name__} "
+                f"updates no events; {without}"
+            )
+
+
+def _targets(circuit: Circuit, links: Connections) -> list[Model]:
+    if isinstance(links, Drawn):
+        return models_of(circuit, links.ends.target)
+    if not len(links) or links.target.min() < 0 or links.target.max() >= circuit.count:
+        return []
+    seen = np.unique(np.searchsorted(circuit.starts, links.target, side="right") - 1)
+    return [circuit.groups[number].model for number in seen.tolist()]
+
+
+def _unfit_projection(links: Drawn) -> Iterator[str]:
+    """Yield what is wrong with the numbers of a projection that learns."""
+    rule, times = links.plasticity, links.learning
+    assert rule is not None
+    if times.get("largest", 1.0) <= 0:
+        yield f"'largest' must be above 0 (got {times['largest']:g})"
+    for name, value in times.items():
+        if not (np.isfinite(value) and value >= 0):
+            yield f"'{name}' must be finite and at least 0 (got {value:g})"
+    if times["dendritic"] > links.latency.least:
+        got = f"{times['dendritic']:g} s, and the shortest delay is {links.latency.least:g} s"
+        yield f"'dendritic' must not be longer than the delay, of which it is a part (got {got})"
+    if rule.limits is None:
+        return
+    factors = np.ones(1)
+    if links.filtered:
+        factors = np.asarray(links.projection.rule.columns["weights"], np.float64).reshape(-1)
+    ends = np.array([links.weight.least, links.weight.most])[:, None] * factors
+    low, high = rule.limits
+    if ends.size and not (low <= ends.min() and ends.max() <= high):
+        got = f"{ends.min():g} to {ends.max():g}"
+        said = f"the first weights must lie within the bounds of {type(rule).__name__}"
+        yield f"{said}, {low:g} to {high:g} (got {got})"
+
+
+def _check_columns(
+    circuit: Circuit, links: Connections, said: str, faults: Faults, edge_name: EdgeName
+) -> None:
+    """Note numbers of single connections that are wrong."""
+    rule, m = links.plasticity, len(links)
+    assert rule is not None
+    data = _plain(links.data, rule, said, faults)
+    if not m or any(column.shape not in ((), (m,)) for column in (*data.values(), links.delay)):
+        return  # told of already
+
+    def name(key: str, row: int) -> str:
+        if not np.ndim(data.get(key, 0.0)):
+            return f"{said}, '{key}'"
+        return f"{edge_name(*_uids(circuit, links, row))}, attribute '{key}'"
+
+    def add(key: str, bad: NDArray[np.bool_], want: str, given: Reals) -> None:
+        one_for_all = not np.ndim(data.get(key, 0.0)) and not bad.ndim
+        rows = np.flatnonzero(bad)[:1] if one_for_all else np.flatnonzero(np.broadcast_to(bad, m))
+        values = np.broadcast_to(given, m)
+        faults.add_for(rows, lambda i: f"{name(key, i)}: {want} (got {values[i]:g})")
+
+    for key in _TIMES:
+        if key in data:
+            add(key, ~(data[key] >= 0) | np.isinf(data[key]), "must be at least 0 s", data[key])
+    if "dendritic" in data:
+        longer = data["dendritic"] > links.delay
+        add("dendritic", longer, "must not be longer than the delay", data["dendritic"])
+    if rule.limits is not None:
+        low, high = rule.limits
+        weight = data.get("weight", np.ones(()))
+        want = f"must lie within the bounds of {type(rule).__name__}, {low:g} to {high:g}"
+        add("weight", ~((weight >= low) & (weight <= high)), want, weight)
+    if "largest" in data:
+        bad = ~(data["largest"] > 0) | np.isinf(data["largest"])
+        add("largest", bad, "must be finite and above 0", data["largest"])
+    for key in data:
+        if key.startswith(INITIAL):
+            add(key, ~np.isfinite(data[key]), "must be finite", data[key])
+
+
+def _plain(
+    data: Mapping[str, Reals], rule: Plasticity, said: str, faults: Faults
+) -> dict[str, Reals]:
+    """Return the columns that the rule knows; note those that name nothing it has."""
+    out: dict[str, Reals] = {}
+    known = {*_TIMES, "weight", "largest", *(f"{INITIAL}{name}" for name in rule.synapse)}
+    for key, column in data.items():
+        if key in known:
+            out[key] = np.asarray(column, np.float64)
+        elif key.startswith(INITIAL) and key != INITIAL:
+            among = ", ".join(f"{INITIAL}{name}" for name in rule.synapse) or "none"
+            hint = near(key, [f"{INITIAL}{name}" for name in rule.synapse])
+            what = f"{type(rule).__name__} has no variable of synapses called so"
+            faults.add(f"{said}, '{key}': {what}{hint}; first values: {among}")
+        elif key in rule.params:
+            what = "is a number of the rule, and not of each connection"
+            faults.add(f"{said}, '{key}': {what}; declare it in 'synapse' of the rule")
+    return out
+
+
+def _uids(circuit: Circuit, links: Connections, row: int) -> tuple[str, str]:
+    uids = circuit.uids
+    return str(uids[links.source[row]]), str(uids[links.target[row]])

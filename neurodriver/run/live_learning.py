@@ -1,0 +1,259 @@
+"""Connections that learn between calls: their numbers are read and set in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..backends.base import Batched
+from ..circuit.circuit import Circuit, Connections
+from ..circuit.plastic import learning_connections
+from ..circuit.uids import uid_list
+from ..circuit.validate import edge_name, groups_of
+from ..circuit.wiring import numbers_of
+from ..errors import Faults, NeurodriverError, RequestError, near, quoted
+from ..state.synapses import SynapseNames, Synapses
+from .synapse_summaries import Ends, SynapseSummaries
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+Numbers = NDArray[np.int64]
+
+
+class LearningConnections(SynapseSummaries):
+    """Connections that learn. An LPU makes these objects: ``lpu["learning"]``.
+
+    What is read when n steps are done holds all that the synapses saw in steps before n. What is
+    set counts from step n on. Neither compiles anything.
+
+    Parameters
+    ----------
+    simulation : callable
+        Returns the simulation, which changes when an LPU is compiled anew.
+    scope : str or None
+        Id of the LPU in a joined circuit.
+    name : str
+        Of the connections.
+
+    Examples
+    --------
+    >>> w = lpu["learning"].get("weight")  # doctest: +SKIP
+    >>> lpu["learning"].set("weight", 0.9 * w)  # doctest: +SKIP
+    >>> lpu["learning"].learn(False)  # doctest: +SKIP
+    """
+
+    def __init__(self, simulation: Callable[[], Simulation], scope: str | None, name: str) -> None:
+        self._simulation, self._scope, self.name = simulation, scope, name
+
+    @property
+    def _circuit(self) -> Circuit:
+        return self._simulation().program.circuit
+
+    @property
+    def _time(self) -> float:
+        simulation = self._simulation()
+        return simulation.step * simulation.dt
+
+    @property
+    def _links(self) -> Connections:
+        name = self.name if self._scope is None else f"{self._scope}/{self.name}"
+        return next(one for one in learning_connections(self._circuit) if one.name == name)
+
+    def _uids(self, ends: NDArray[np.int32]) -> NDArray[np.str_]:
+        names: NDArray[np.str_] = np.concatenate([g.uids for g in self._circuit.groups])[ends]
+        return names
+
+    def _synapses(self) -> Synapses:
+        simulation = self._simulation()
+        if isinstance(simulation.backend, Batched):
+            say = "synapses of a batch are neither read nor set; run the copies as LPUs"
+            raise NeurodriverError(f"'{self.name}': {say}")
+        simulation.check_whole()
+        simulation.complete_calls()
+        return Synapses(simulation.backend, self._links)
+
+    def _current(self) -> Synapses:
+        """Return the synapses after all that they saw before the present step."""
+        synapses = self._synapses()
+        synapses.backend.live.catch_up(self._simulation().step)
+        return synapses
+
+    def __repr__(self) -> str:
+        rule = type(self._links.plasticity).__name__
+        return f"'{self.name}': {len(self):,} connections that learn by {rule}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numbers of each synapse: ``weight`` and what the rule declares."""
+        return self._synapses().names
+
+    @property
+    def learning(self) -> bool:
+        """Whether the synapses learn; see `learn`."""
+        return self._synapses().learns
+
+    def learn(self, on: bool = True) -> None:
+        """Let the synapses learn, or keep their weights as they are, from the next step on.
+
+        While they do not learn, spikes carry the weights. Traces of neurons go on, and numbers of
+        synapses stay. What happens meanwhile is never learned.
+
+        Parameters
+        ----------
+        on : bool
+        """
+        self._synapses().learn(bool(on), self._simulation().step)
+
+    def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
+        """Return a number of each synapse, (m,), in the order of the connections.
+
+        Parameters
+        ----------
+        name : str
+            ``weight``, or a variable of the synapses.
+        of : (sources, targets), optional
+            Only the synapses between these: uids, a population, or None for all.
+        """
+        synapses = self._current()
+        self._check_name(synapses, name)
+        values = synapses.read(name).astype(np.float64)
+        return values if of is None else values[self.between(*self._ends(of))]
+
+    def between(self, sources: Any = None, targets: Any = None) -> Numbers:
+        """Return the numbers of the synapses from some components to some, ascending.
+
+        Parameters
+        ----------
+        sources, targets : uid, uids, population, or None for all
+        """
+        links = self._links
+        chosen = np.ones(len(links), bool)
+        for given, ends in ((sources, links.source), (targets, links.target)):
+            if given is not None:
+                member = np.zeros(self._circuit.count, bool)
+                member[self._components(given)] = True
+                chosen &= member[ends]
+        return np.flatnonzero(chosen)
+
+    def _components(self, given: Any) -> Numbers:
+        circuit = self._circuit
+        if isinstance(given, str) and given in circuit.populations:
+            given = circuit.populations[given]
+        uids = [given] if isinstance(given, str) else uid_list(given, RequestError)
+        found = circuit.find(uids if self._scope is None else [f"{self._scope}/{u}" for u in uids])
+        lost = np.flatnonzero(found < 0)
+        if len(lost):
+            said = f"no component is called {quoted(uids[lost[0]])}"
+            raise RequestError(f"'{self.name}': {said}{near(uids[lost[0]], _some(circuit))}")
+        return found
+
+    def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
+        """Set a number of the synapses.
+
+        Spikes that are on their way keep the weights with which they were sent.
+
+        Parameters
+        ----------
+        name : str
+            ``weight``, or a variable of the synapses.
+        values : float or array
+            One for each synapse that is meant.
+        at : array of int or of bool, optional
+            Numbers of synapses, or a mask; all by default.
+        of : (sources, targets), optional
+            The synapses between these: uids, a population, or None for all.
+
+        Raises
+        ------
+        NeurodriverError
+            For weights beyond the bounds of the rule and other values that do not fit. Nothing has
+            been changed then.
+        """
+        synapses = self._current()
+        self._check_name(synapses, name)
+        which = self._which(at, of)
+        numbers = self._numbers(name, values, len(which))
+        self._check_values(synapses, name, which, numbers)
+        whole = synapses.read(name)
+        whole[which] = numbers
+        synapses.write(name, whole)
+
+    def _which(self, at: Any, of: Ends | None) -> Numbers:
+        """Return the numbers of the synapses that are meant."""
+        if at is not None and of is not None:
+            raise NeurodriverError(f"'{self.name}': give 'at' or 'of', not both")
+        if of is not None:
+            return self.between(*self._ends(of))
+        if at is None:
+            return np.arange(len(self))
+        given, m = np.asarray(at), len(self)
+        if given.dtype == bool and given.shape == (m,):
+            return np.flatnonzero(given)
+        given = given.reshape(-1) if given.ndim == 0 else given
+        if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
+            want = f"numbers of synapses, or {m:,} booleans"
+            raise NeurodriverError(f"'{self.name}', 'at': {want} are needed, got {at!r:.60}")
+        out = given.astype(np.int64)
+        if out.size and (out.min() < -m or out.max() >= m):
+            got = out[(out < -m) | (out >= m)][0]
+            raise NeurodriverError(f"'{self.name}', 'at': there are {m:,} synapses, got {got}")
+        return out % m if m else out
+
+    def _ends(self, of: Any) -> Ends:
+        if isinstance(of, tuple) and len(of) == 2:
+            return of
+        want = "'of' must be a pair of sources and targets"
+        raise NeurodriverError(f"'{self.name}': {want}, got {of!r:.60}")
+
+    def _numbers(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
+        try:
+            numbers = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty((0, 0))
+        if numbers.shape not in ((), (count,)):
+            want = f"a number or {count:,} of them"
+            raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
+        return np.broadcast_to(numbers, (count,))
+
+    def _check_name(self, synapses: Synapses, name: str) -> None:
+        if name in synapses.names:
+            return
+        known = ", ".join(synapses.names)
+        if name in synapses.rule.values:
+            what = f"'{name}' is a number of the rule, lpu.circuit has it"
+        else:
+            what = f"synapses have no '{name}'{near(name, synapses.names)}"
+        raise NeurodriverError(f"'{self.name}': {what}; they have: {known}")
+
+    def _check_values(
+        self, synapses: Synapses, name: str, which: Numbers, values: NDArray[np.float64]
+    ) -> None:
+        """Raise NeurodriverError for values that are not finite, or beyond bounds."""
+        faults, links = Faults(f"'{self.name}', '{name}'"), self._links
+        names = SynapseNames(self._circuit, links)
+        bad, want = ~np.isfinite(values), "must be finite"
+        if name == "weight" and synapses.rule.limits is not None:
+            low, high = synapses.rule.limits
+            bad |= (values < low) | (values > high)
+            want = f"must lie within the bounds of {type(synapses.rule).__name__}"
+            want += f", {low:g} to {high:g}"
+        elif name == "weight":
+            models = groups_of(self._circuit, links.target)
+            rule = numbers_of(self._circuit, links.variable, links.access, models)["weight"]
+            bad |= (values < rule.at_least) | (values > rule.at_most) | (values <= rule.above)
+            want = f"must be {' and '.join(dict.fromkeys(('finite', rule.allowed())))}"
+        faults.add_for(
+            np.flatnonzero(bad),
+            lambda i: f"{edge_name(*names[int(which[i])])}: {want} (got {values[i]:g})",
+        )
+        if faults.count:
+            raise NeurodriverError(faults.report())
+
+
+def _some(circuit: Circuit) -> list[str]:
+    names: list[str] = circuit.uids.tolist() if circuit.count <= 2000 else []
+    return names

@@ -1,0 +1,110 @@
+"""What a ``SynapseRecorder`` gets: rows that are read from the memory of a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..backends.tables import Probe
+from ..circuit.circuit import Circuit, Connections
+from ..circuit.plastic import learning_connections
+from ..errors import RecordingError
+from ..plan.program import Program
+from ..recorders.base import Columns, Recorder
+from ..recorders.synapses import SynapseRecorder
+from ..state.synapses import ChosenSynapses, Synapses
+from .execution import RecorderFeed
+
+Numbers = NDArray[np.int64]
+
+
+class SynapseFeed(RecorderFeed):
+    """Reads chosen synapses where a call ends with a row.
+
+    Parameters are those of `RecorderFeed`.
+    """
+
+    waits = True
+
+    def __init__(self, program: Program, recorder: SynapseRecorder, scope: str | None) -> None:
+        super().__init__(program, recorder, scope)
+        name = recorder.connections if scope is None else f"{scope}/{recorder.connections}"
+        named = (one for one in learning_connections(program.circuit) if one.name == name)
+        self._links = next(named)
+        rule = self._links.plasticity
+        assert rule is not None
+        self._which = recorder.chosen(len(self._links))
+        labels, ends = _labels(program.circuit, self._links, self._which)
+        units = {name: state.unit for name, state in rule.synapse.items()}
+        self.columns = [
+            Columns(variable, labels, units.get(variable, ""), False, ends=ends)
+            for variable in recorder.variables
+        ]
+        self._backend: Backend | None = None
+
+    def bind(self, backend: Backend) -> None:
+        """Read from the memory of a backend from now on."""
+        self._backend = backend
+        self._chosen = ChosenSynapses(Synapses(backend, self._links), self._which)
+
+    def prepare(self, probes: Sequence[Probe], first: int, steps: int) -> None:
+        """Do nothing: rows are read where the call ends."""
+
+    def dense(self, first: int, done: int) -> dict[str, NDArray[np.generic]]:
+        """Return the row of the step that the call has ended with, or none."""
+        interval, backend = self.recorder.sample_interval, self._backend
+        assert backend is not None
+        rows = (first + done) // interval - first // interval
+        out: dict[str, NDArray[np.generic]] = {}
+        if rows:
+            backend.live.catch_up(first + done)
+        for columns in self.columns:
+            row = np.empty((rows, len(self._which)), self._dtype)
+            if rows:
+                row[:] = self._chosen.read(columns.variable)
+            out[columns.variable] = row
+        return out
+
+
+def feed_of(
+    program: Program, recorder: Recorder, scope: str | None, copies: int = 0
+) -> RecorderFeed:
+    """Return what gives a recorder its blocks.
+
+    Raises
+    ------
+    RecordingError
+        For synapses of a batch.
+    """
+    if not isinstance(recorder, SynapseRecorder):
+        return RecorderFeed(program, recorder, scope, copies)
+    if copies:
+        say = "records no batch; run the copies as LPUs of their own"
+        raise RecordingError(f"SynapseRecorder: {say}")
+    return SynapseFeed(program, recorder, scope)
+
+
+def _labels(
+    circuit: Circuit, links: Connections, which: Numbers
+) -> tuple[NDArray[np.str_], tuple[NDArray[np.str_], NDArray[np.str_]]]:
+    """Return a name of each chosen synapse, and the uids of its ends."""
+    uids = np.concatenate([group.uids for group in circuit.groups])
+    pre, post = uids[links.source[which]], uids[links.target[which]]
+    names = np.strings.add(np.strings.add(pre, " -> "), post)
+    times = _times_before(links)[which]
+    more = np.strings.add(np.strings.add(" (", (times + 1).astype("U")), ")")
+    return np.strings.add(names, np.where(times > 0, more, "")), (pre, post)
+
+
+def _times_before(links: Connections) -> Numbers:
+    """Return how many connections with the same ends come before each one."""
+    order = np.lexsort((links.target, links.source))
+    source, target = links.source[order], links.target[order]
+    new = np.append(True, (np.diff(source) != 0) | (np.diff(target) != 0))
+    first = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    out = np.empty(len(order), np.int64)
+    out[order] = np.arange(len(order)) - first
+    return out

@@ -1,0 +1,152 @@
+"""Synapses that learn, in the order of the circuit's connections, in the memory of a backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.base import Backend
+from ..circuit.circuit import Circuit, Connections
+from ..plan.arrays import Key, ReceptorOwner
+from ..plan.spikes.learning import LearningPlan
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SynapsesOfGroup:
+    """Those synapses of some connections whose targets are in one group.
+
+    Attributes
+    ----------
+    owner : ReceptorOwner
+    plan : LearningPlan
+    """
+
+    owner: ReceptorOwner
+    plan: LearningPlan
+
+    def key(self, name: str) -> Key:
+        """Return the key of an array of the plan."""
+        return self.plan.key(self.owner, name)
+
+    @property
+    def first(self) -> Numbers:
+        """Where the stored connections of each row of sources begin, and the last ones end."""
+        parts = self.plan.parts
+        first = self.plan.arrays["begin"] if parts is None else parts.first
+        return np.asarray(first, np.int64)
+
+
+class Synapses:
+    """The synapses of connections that learn, as a backend holds them.
+
+    Parameters
+    ----------
+    backend : Backend
+    links : Connections
+        Of its program's circuit.
+    """
+
+    def __init__(self, backend: Backend, links: Connections) -> None:
+        self.backend, self.links = backend, links
+        assert links.plasticity is not None
+        self.rule = links.plasticity
+        self.parts = [
+            SynapsesOfGroup(ReceptorOwner(number, access), plan)
+            for (number, access), plan in backend.program.gathers.items()
+            if isinstance(plan, LearningPlan) and plan.name == links.name
+        ]
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Numbers of each synapse that the rule changes."""
+        return ("weight", *self.rule.synapse)
+
+    def read(self, name: str) -> NDArray[np.floating]:
+        """Return a number of each synapse, (m,), as it was stored last."""
+        out: NDArray[np.floating] = np.empty(len(self), self.backend.program.dtype)
+        for part in self.parts:
+            out[part.plan.order] = self.backend.array(part.key(name))
+        return out
+
+    def write(self, name: str, values: NDArray[Any]) -> None:
+        """Store a number of each synapse, (m,)."""
+        for part in self.parts:
+            self.backend.live.write(part.key(name), values[part.plan.order])
+
+    @property
+    def learns(self) -> bool:
+        """Whether the texts of the rule run."""
+        return any(bool(self.backend.array(part.key("learning"))[0]) for part in self.parts)
+
+    def learn(self, on: bool, step: int) -> None:
+        """Let the texts of the rule run, or not, from a step on.
+
+        What the synapses have seen before is learned, or is not, before that changes.
+        """
+        self.backend.live.catch_up(step)
+        for part in self.parts:
+            self.backend.live.write(part.key("learning"), int(on))
+
+    def clamped(self) -> int:
+        """Return how many values were too large to be sent."""
+        return sum(int(self.backend.array(part.key("clamped")).sum()) for part in self.parts)
+
+
+class ChosenSynapses:
+    """Some synapses, which are read again and again.
+
+    Parameters
+    ----------
+    synapses : Synapses
+    which : (n,) int64
+        Their numbers among the connections.
+    """
+
+    def __init__(self, synapses: Synapses, which: Numbers) -> None:
+        self._synapses, self.count = synapses, len(which)
+        self._places: list[tuple[SynapsesOfGroup, Numbers, Numbers]] = []
+        for part in synapses.parts:
+            place = np.full(len(synapses), -1, np.int64)
+            place[part.plan.order] = np.arange(part.plan.edges)
+            mine = np.flatnonzero(place[which] >= 0)
+            if len(mine):
+                self._places.append((part, place[which[mine]], mine))
+
+    def read(self, name: str) -> NDArray[np.floating]:
+        """Return a number of each, (n,)."""
+        backend = self._synapses.backend
+        out: NDArray[np.floating] = np.empty(self.count, backend.program.dtype)
+        for part, places, mine in self._places:
+            out[mine] = backend.array(part.key(name))[places]
+        return out
+
+
+class SynapseNames:
+    """Names of synapses for messages: those of their ends.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    links : Connections
+    """
+
+    def __init__(self, circuit: Circuit, links: Connections) -> None:
+        self._circuit, self._links = circuit, links
+
+    @cached_property
+    def _uids(self) -> NDArray[np.str_]:
+        uids: NDArray[np.str_] = self._circuit.uids
+        return uids
+
+    def __getitem__(self, number: int) -> tuple[str, str]:
+        ends = self._links.source[number], self._links.target[number]
+        return str(self._uids[ends[0]]), str(self._uids[ends[1]])
