@@ -144,12 +144,13 @@ def network(rule: Plasticity, seed: int = 0, name: str = "learning") -> nd.Circu
     return nd.Circuit.from_arrays(groups, links, name="learns")
 
 
-def trains(circuit: nd.Circuit, steps: int = 400, seed: int = 1) -> nd.ArrayInput:
-    """Return spikes of the sources."""
-    data = np.random.default_rng(seed).random((steps, SOURCES)) < 0.12
-    uids = [f"s{i}" for i in range(SOURCES)]
-    assert set(uids) <= set(circuit.uids.tolist())
-    return nd.ArrayInput({"spike_state": (uids, data.astype(float))})
+def trains(circuit: nd.Circuit, of: list[str] | None = None) -> nd.ArrayInput:
+    """Return spikes of the sources, or of some of them."""
+    data = np.random.default_rng(1).random((400, SOURCES)) < 0.12
+    uids = [f"s{i}" for i in range(SOURCES)] if of is None else of
+    assert (circuit.find(uids) >= 0).all()
+    columns = [int(uid[1:]) for uid in uids]
+    return nd.ArrayInput({"spike_state": (uids, data[:, columns].astype(float))})
 
 
 def learning(rule: Plasticity, seed: int = 0, **options: Any) -> nd.LPU:

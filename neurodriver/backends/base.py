@@ -138,6 +138,7 @@ class Backend(Protocol):
         ...
 
 
+@runtime_checkable
 class Batched(Backend, Protocol):
     """A backend that advances copies of a program together.
 

@@ -17,6 +17,7 @@ from ..errors import CircuitError
 from ..model.kinds import VariableKind
 from ..ports import Pattern
 from .circuit import Circuit, Column, Connections, Group, Port
+from .plastic import with_largest
 from .random_keys import own_keys
 from .wiring import into_current
 
@@ -169,7 +170,8 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
         columns = {key: np.concatenate(parts) for key, parts in labels.items()}
         uids = np.strings.add("port ", columns["selector"])
         groups.append(Group(Port, {}, len(uids), uids, columns))
-    links = [_into(links, of, part, number, entries) for links in circuit.connections]
+    whole = map(with_largest, circuit.connections)
+    links = [_into(links, of, part, number, entries) for links in whole]
     kept = tuple(one for one in links if len(one))
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)

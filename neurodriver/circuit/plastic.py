@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ EdgeName = Callable[[object, object], str]
 INITIAL = "init"
 """What the name of a column with first values of a variable of synapses begins with."""
 
+MARGIN = 16.0
+"""Without bounds, the largest |value| that is sent: so many times the largest first weight."""
+
 _TIMES = ("dendritic", "back")
 
 
@@ -29,6 +33,32 @@ def events_of(model: Model, variable: str) -> str:
     """Return the variable with a target's own spikes: that of the sources, or its only events."""
     events = [v for v in model.updates if model.kind_of(v) is VariableKind.EVENT]
     return variable if variable in events else next(iter(events), "")
+
+
+def given_largest(links: Connections) -> float | None:
+    """Return the largest |value| sent that somebody has given; None where nobody has."""
+    given = links.projection.largest if isinstance(links, Drawn) else links.data.get("largest")
+    return None if given is None else float(np.max(given))
+
+
+def largest_sent(rule: Plasticity, first: Reals) -> float:
+    """Return the largest |value| that synapses send which begin with some weights."""
+    largest = float(np.abs(first).max(initial=0.0))
+    if rule.limits is None:
+        return MARGIN * largest if largest else 1.0
+    return max(largest, *map(abs, rule.limits)) or 1.0
+
+
+def with_largest(links: Connections) -> Connections:
+    """Return connections that learn whose parts send no more than the whole."""
+    if links.plasticity is None or not len(links):
+        return links
+    whole = links.expanded()
+    largest = given_largest(links)
+    if largest is None:
+        first = np.asarray(whole.data.get("weight", 1.0), np.float64)
+        largest = largest_sent(links.plasticity, first)
+    return replace(whole, data={**whole.data, "largest": np.asarray(largest)})
 
 
 def learning_connections(circuit: Circuit) -> Iterator[Connections]:

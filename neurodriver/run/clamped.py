@@ -7,10 +7,9 @@ import warnings
 import numpy as np
 
 from ..backends.base import Backend
-from ..circuit.plastic import learning_connections
+from ..circuit.plastic import MARGIN, learning_connections
 from ..circuit.validate import edge_name
 from ..errors import CircuitWarning, quoted
-from ..plan.spikes.learning import MARGIN
 from ..state.synapses import SynapseNames, Synapses
 
 

@@ -213,18 +213,19 @@ def join(
         port = numbers[entry.target][entry.in_port]
         feed.source[port] = start[-2] + entry.place
         feed.steps[port] = entry.steps
-    sets: dict[tuple[str, str], list[Connections]] = {}
+    sets: dict[tuple[str, str, str], list[Connections]] = {}
     replaced = []
     relays = _Relays(int(start[-1]))
     for name, part in parts.items():
         for one_set in part.connections:
             ends = (numbers[name][e].astype(np.int32) for e in (one_set.source, one_set.target))
             source, target = ends
-            moved = replace(one_set.expanded(), source=source, target=target)
+            moved = replace(_in_scope(one_set, name), source=source, target=target)
             crossed, original = _crossed(moved, feed, relays, dt)
             if original is not None:
                 replaced.append(original)
-            sets.setdefault((moved.variable, moved.access), []).append(crossed)
+            learns = moved.name if moved.plasticity is not None else ""
+            sets.setdefault((moved.variable, moved.access, learns), []).append(crossed)
     shown = []
     for lpu, variable, inner in held:
         ports = numbers[lpu][inner]
@@ -241,6 +242,18 @@ def join(
     circuit = Circuit.from_columns(name, every, connections, **more)
     own = len(groups) - 1 if imported else -1
     return Joined(circuit, numbers, parts, relays.starts, own)
+
+
+def _in_scope(links: Connections, scope: str) -> Connections:
+    """Return connections as columns; those that learn with names of the joint circuit."""
+    out, rule = links.expanded(), links.plasticity
+    if rule is None:
+        return out
+    released = {
+        modulator: np.strings.add(f"{scope}/", np.asarray(uids, np.str_))
+        for modulator, uids in rule.released_by.items()
+    }
+    return replace(out, plasticity=rule.released(released), name=f"{scope}/{links.name}")
 
 
 class _Feeds:

@@ -229,6 +229,8 @@ def _free(circuit: Circuit, slots: Slots, sums: _Sums, recorded: Recorded) -> Fl
     degree = np.zeros(circuit.count, dtype=np.int64)
     for one in circuit.connections:
         degree += np.bincount(one.target[~dead[one.source]], minlength=circuit.count)
+        if one.plasticity is not None:  # what learns at a target stays its own
+            degree[one.target] = MEMBERS
     for one in slots.connections:
         degree += np.bincount(one.target, minlength=circuit.count)
     free: Flags = (sums.rank >= 0) & (degree <= 1)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...circuit.circuit import Circuit, Connections
-from ...circuit.plastic import INITIAL, events_of
+from ...circuit.plastic import INITIAL, events_of, given_largest
+from ...circuit.plastic import largest_sent as largest_sent
 from ...circuit.projections import Drawn
 from ...errors import CircuitError, quoted
 from ...model.plasticity import Plasticity, sums_of
@@ -41,9 +42,6 @@ LEAST_HISTORY = 16
 
 MODULATORS = 8
 """Modulators of a rule at most."""
-
-MARGIN = 16.0
-"""Without bounds, the largest |value| that is sent: so many times the largest first weight."""
 
 
 @dataclass
@@ -167,20 +165,6 @@ def plastic_of(circuit: Circuit, number: int, access: str) -> list[Connections]:
         if reaches:
             found.append(links)
     return found
-
-
-def given_largest(links: Connections) -> float | None:
-    """Return the largest |value| sent that somebody has given; None where nobody has."""
-    given = links.projection.largest if isinstance(links, Drawn) else links.data.get("largest")
-    return None if given is None else float(np.max(given))
-
-
-def largest_sent(rule: Plasticity, first: NDArray[np.float64]) -> float:
-    """Return the largest |value| that synapses send which begin with some weights."""
-    largest = float(np.abs(first).max(initial=0.0))
-    if rule.limits is None:
-        return MARGIN * largest if largest else 1.0
-    return max(largest, *map(abs, rule.limits)) or 1.0
 
 
 def common_units(bounds: Bounds | None, learning: list[LearningPlan], dtype: str) -> Units:
