@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..plan.arrays import ArrayTable
@@ -12,6 +12,7 @@ from .cpu.fused import fused_kernel
 from .cpu.update import update_kernel
 from .kernel import Kernel
 from .reactions import reaction_kernel
+from .simt.learning import learning_kernel
 from .simt.spike_delivery import delivery_kernel
 from .simt.thread_reactions import thread_reactions
 from .simt.thread_template import thread_template
@@ -47,13 +48,21 @@ class Generated:
     tasks : tuple of Task
         One for each unit.
     deliveries : tuple of Sending
+    learning : tuple of Kernel
+        The texts of connections that learn, on a GPU; on a CPU the kernels of the targets have them.
     arrays : ArrayTable
         The program's rows, and those that the text needs beside them.
     """
 
     tasks: tuple[Task, ...]
     deliveries: tuple[Sending, ...]
+    learning: tuple[Kernel, ...]
     arrays: ArrayTable
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """All kernels: of units, deliveries, and connections that learn."""
+        return [one.kernel for one in (*self.tasks, *self.deliveries)] + [*self.learning]
 
 
 def generate(program: Program, templates: Templates | None = None) -> Generated:
@@ -73,7 +82,16 @@ def generate(program: Program, templates: Templates | None = None) -> Generated:
         Sending(**vars(one), kernel=delivery_kernel(one)) for one in program.deliveries
     )
     scratch = [one for task in tasks for one in task.kernel.scratch]
-    return Generated(tasks, sendings, program.arrays.having(scratch))
+    learning = tuple(_learning(program.units)) if threads else ()
+    return Generated(tasks, sendings, learning, program.arrays.having(scratch))
+
+
+def _learning(units: Iterable[Unit]) -> Iterator[Kernel]:
+    """Yield the texts of connections that learn."""
+    for spec in (spec for unit in units for spec in unit.specs):
+        for access in spec.model.accesses:
+            for number in range(len(spec.gathers[access.name].learning)):
+                yield learning_kernel(spec, access.name, number)
 
 
 def _kernel(unit: Unit, threads: bool, templates: Templates) -> Kernel:

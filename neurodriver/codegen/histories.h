@@ -3,16 +3,8 @@
  * A synapse applies a spike of its target later than it sees it (`learning.h`). Until then the spike
  * stays in the history of the target, with the traces after it. */
 #define ND_RECENT 8         /* spikes of a target that are looked at together */
-#define ND_NEVER (-(1 << 30))       /* step of an event that has not been */
 #define ND_METHOD inline __attribute__((always_inline))
-
-/* What a text of a rule knows of the events before: traces as they were after them, and the steps
- * since: since an arrival, a spike and a dose that come before in the order of the rule, and since the
- * last event of any kind, which may be of the same step. */
-template <int PRE, int POST, int MODULATORS> struct nd_before {
-    real x[PRE + 1], y[POST + 1], level[MODULATORS + 1];
-    int arrival, spike, elapsed, dosed[MODULATORS + 1];
-};
+#include "event.h"
 
 template <class Rule, int depth> struct nd_histories {
     static const int POST = Rule::POST;

@@ -27,7 +27,12 @@ class Kernel:
     record : int
         Bytes a thread and round that the threads of a warp share; 0 where they share nothing.
     learns : bool
-        Whether ``nd_catch_up`` brings synapses that learn up to date.
+        Whether ``nd_catch_up`` brings synapses that learn up to date; on a GPU, whether it is the
+        text of such synapses.
+    every : bool
+        Whether something happens at intervals to these synapses.
+    waiting : int
+        Bytes of a warp's shared memory for synapses that have spikes to apply, on a GPU.
     rounds : int
         Of so many records at most, if these may stay in shared memory.
     kept : int
@@ -43,6 +48,8 @@ class Kernel:
     record: int = 0
     delivers: bool = False
     learns: bool = False
+    every: bool = False
+    waiting: int = 0
     rounds: int = 0
     kept: int = 1
 

@@ -145,7 +145,7 @@ class RuleText:
         lines = []
         for name, steps in _SINCE.items():
             if name in read:
-                never = f"{steps} >= -ND_NEVER ? (real)__builtin_inf()"
+                never = f"{steps} >= -ND_NEVER ? (real)ND_INF_D"
                 lines.append(f"const real {name} = {never} : (real){steps} * dt_ms;")
         return lines
 

@@ -41,6 +41,8 @@ ND_FN double nd_sqrt(double x) { return __dsqrt_rn(x); }
 ND_FN float nd_sqrt(float x) { return __fsqrt_rn(x); }
 ND_FN double nd_floor(double x) { return floor(x); }
 ND_FN float nd_floor(float x) { return floorf(x); }
+ND_FN double nd_rint(double x) { return rint(x); }
+ND_FN float nd_rint(float x) { return rintf(x); }
 #else
 ND_FN unsigned long long nd_bits(double x) {
     unsigned long long b;
@@ -72,6 +74,8 @@ ND_FN double nd_sqrt(double x) { return __builtin_sqrt(x); }
 ND_FN float nd_sqrt(float x) { return __builtin_sqrtf(x); }
 ND_FN double nd_floor(double x) { return __builtin_floor(x); }
 ND_FN float nd_floor(float x) { return __builtin_floorf(x); }
+ND_FN double nd_rint(double x) { return __builtin_rint(x); }
+ND_FN float nd_rint(float x) { return __builtin_rintf(x); }
 #endif
 
 #define ND_SIGN_D 0x8000000000000000ull

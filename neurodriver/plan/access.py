@@ -92,9 +92,7 @@ class AccessPlanner:
         """Plan an access that connections reach that learn; they deliver by source always."""
         layout, variable = self.layout, access.variable
         if layout.target.threads:
-            name = quoted(plastic[0].name or access.name)
-            text = "synapses learn on a CPU only: take backend='cpu'"
-            raise CircuitError(f"{layout.circuit.name}: connections {name}: {text}")
+            _check_for_gpu(layout.circuit.name, plastic)
         learns = [learn_by_source(layout, number, variable, links, count) for links in plastic]
         ahead = max(int(one.arrays["block"][:, 5].max()) for one in learns)
         if drawn is not None:
@@ -107,7 +105,7 @@ class AccessPlanner:
             if len(edges.target):
                 weight = multiples(edges, units).astype(np.float64)
                 edges = replace(edges, data={"weight": weight})
-            made = narrow(fan_out(layout, edges, count, variable, units, ahead))
+            made = self._delivered(variable, edges, count, units, ahead)
         add_units(made, units)
         for one in learns:
             one.in_units(units, layout.dt)
@@ -115,17 +113,36 @@ class AccessPlanner:
         made.cost = made.cost + sum(one.cost for one in learns)
         return made
 
-    def _delivered(self, variable: str, edges: Edges, capacity: int, units: Units) -> Gather:
-        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets."""
+    def _delivered(
+        self, variable: str, edges: Edges, capacity: int, units: Units, ahead: int | None = None
+    ) -> Gather:
+        """Plan an access by its sources; a GPU sums what no kernel delivers by its targets.
+
+        ``ahead`` is how many steps others reach ahead who deliver into the same slots.
+        """
         layout = self.layout
         if not layout.target.threads:
-            return narrow(fan_out(layout, edges, capacity, variable, units))
+            return narrow(fan_out(layout, edges, capacity, variable, units, ahead))
         own = from_senders(layout, variable, edges.element)
         zero = layout.rings[variable].zero
-        if not own.any():
+        if not own.any() and ahead is None:
             return plan(edges, capacity, zero, threads=True)
-        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units))
+        made = narrow(fan_out(layout, edges.where(own), capacity, variable, units, ahead))
         if not own.all():
             made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
             add_units(made.outside, units)
         return made
+
+
+def _check_for_gpu(name: str, plastic: list[Connections]) -> None:
+    """Raise CircuitError where synapses would learn from what a GPU does not give them."""
+    for links in plastic:
+        rule = links.plasticity
+        assert rule is not None
+        what = "modulators" if rule.modulators else ""
+        if any(rule.sums(interval) for interval in rule.every):
+            what = "sums over the synapses of a target"
+        if what:
+            rules = f"{type(rule).__name__} has {what}, which only a CPU computes"
+            say = f"{name}: connections {quoted(links.name or links.access)}"
+            raise CircuitError(f"{say}: {rules}: take backend='cpu'")

@@ -80,7 +80,7 @@ def compile_circuit(
     drawn_depths = looked_back(full, drawn_accesses)
     depths = longest(full, dt, spread, drawn_depths, outsiders(full, target))
     steps = (
-        window(full, dt, spread, drawn_accesses, drawn_depths)
+        window(full, dt, spread, drawn_accesses, drawn_depths, target)
         if not slots.count and not depth
         else 1
     )

@@ -101,8 +101,8 @@ class CUDABackend:
             self.device, self.generated.tasks, self.code if current().on else None
         )
         records = any(unit.kernel.record for unit in self.generated.tasks)
-        shared = self.plan.shape.scratch(self.dtype.itemsize) if records else 0
-        self._launches = Launches(self.device, self.code, self.plan, how, shared)
+        shared = self.plan.shape.shared(self.dtype.itemsize, records)
+        self.launches = Launches(self.device, self.code, self.plan, how, shared)
         self.instances.bind(
             {
                 u.groups[0]: partial(self._launch_alone, number)
@@ -124,9 +124,13 @@ class CUDABackend:
         plan = given or schedule.choose(
             units, device.processors, device.clusters, word, self.delivery.load
         )
-        marks = bool(self.program.custom) or any("nd_silent(" in u.kernel.text for u in units)
+        learning = self.generated.learning
+        marks = bool(self.program.custom or learning)
+        marks |= any("nd_silent(" in u.kernel.text for u in units)
         gates, window = self.gates.possible, self.delivery.window
-        shape = replace(plan.shape, window=window, marks=marks, gates=gates)
+        learns = {"learns": bool(learning), "every": any(one.every for one in learning)}
+        learns["waiting"] = max((one.waiting for one in learning), default=0)
+        shape = replace(plan.shape, window=window, marks=marks, gates=gates, **learns)
         return schedule.finished(replace(plan, shape=shape), units, word)
 
     def _built(self) -> Loaded:
@@ -193,7 +197,7 @@ class CUDABackend:
             self._stages = [self._staging, *self._lanes]
             given, *rest = self._staging.pieces
             delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
-            self._launches.distribute(self.generated.tasks, [given, delivery, *rest])
+            self.launches.distribute(self.generated.tasks, [given, delivery, *rest])
 
     @property
     def longest(self) -> int:
@@ -207,7 +211,7 @@ class CUDABackend:
             done = self.gates.pass_all(first, first + done, self._in_flight[0].ended)
         self.land(done)
         if self.gates.window:
-            self._launches.arrivals = self.gates.arrivals
+            self.launches.arrivals = self.gates.arrivals
         return done
 
     def gate(self, window: int, serve: Serve) -> bool:
@@ -232,7 +236,7 @@ class CUDABackend:
             if beside:
                 self._sent.record(device.stream)
             lane.begin.record(device.stream)
-            self._launches.advance(first, first + steps)
+            self.launches.advance(first, first + steps)
             self.findings.receive(lane.fault)
             lane.events.begin_listing()
             lane.end.record(device.stream)
@@ -265,7 +269,7 @@ class CUDABackend:
         with self.device.current():
             self.instances.run_step(step)
             if self._staging.exports:  # taken before that, so taken again
-                self._launches.export_again(step)
+                self.launches.export_again(step)
                 for stage in self._staging.exports:
                     stage.again()
                 self.device.stream.synchronize()
@@ -273,7 +277,7 @@ class CUDABackend:
     def _launch_alone(self, number: int, step: int) -> None:
         """Advance a unit by one step for its instance."""
         with self._timers.launched(number), self.instances.place.current():
-            self._launches.advance_unit(number, step)
+            self.launches.advance_unit(number, step)
 
     def worked(self) -> list[int]:
         """Return how many component updates the device has done."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...codegen.generate import Generated, Sending, Task
+from ...codegen.generate import Generated, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
@@ -73,10 +73,8 @@ class Binding:
                 self.device.upload(self.pool.address[row.key], np.ascontiguousarray(row.initial()))
 
     def take(self, generated: Generated) -> None:
-        """Make room for the arguments of all kernels: units in their order, then deliveries."""
-        self._tasks = generated.tasks
-        every: list[Task | Sending] = [*generated.tasks, *generated.deliveries]
-        self._kernels = [one.kernel for one in every]
+        """Make room for the arguments of all kernels."""
+        self._tasks, self._kernels = generated.tasks, generated.kernels
         self.taken = {key for kernel in self._kernels for key in kernel.pointers}
         wanted = {f"table {i}": 8 * sum(_sizes(k)) for i, k in enumerate(self._kernels)}
         wanted["tables"] = 8 * max(len(self._tasks), 1)

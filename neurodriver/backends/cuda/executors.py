@@ -16,7 +16,9 @@ from ...errors import NeurodriverError
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 
-_BEFORE, _STEPS, _AFTER = 1, 2, 4
+_BEFORE, _STEPS, _AFTER, _LEARN = 1, 2, 4, 8
+_SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP = range(6)
+"""Phases of learning (``learning.cuh``)."""
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
 Pieces = Sequence[Sequence[schedule.Items]]
@@ -73,6 +75,8 @@ class Stepwise:
         if not launches.empty(0):
             launches.launch(0, first, first, end, _BEFORE, "alone")
         for step in range(first, end):
+            for phase in (_SCAN, _DUE, _ARRIVE, _REST) if launches.plan.shape.learns else ():
+                launches.learn(phase, step)
             for number in range(1, launches.steps):
                 launches.launch(number, step, step + 1, end, _STEPS, "alone")
         if launches.exports:
@@ -166,6 +170,16 @@ class Launches:
         """Begin to take the rows for other processes that step ``step`` has written once more."""
         self.launch(self.steps - 1, step, step + 1, step + 1, _AFTER, "alone")
 
+    def catch_up(self, step: int) -> None:
+        """Begin to bring all synapses that learn up to date before a step."""
+        for phase in (_SETTLE, _SWEEP):
+            self.learn(phase, step)
+
+    def learn(self, phase: int, step: int) -> None:
+        """Begin a phase of learning, in which all warps take part."""
+        values = (0, 0, step, step + 1, step + 1, _LEARN | phase << 4, 0, self.arrivals)
+        self._start(self.plan.blocks, values, "alone")
+
     def launch(self, number: int, first: int, last: int, end: int, parts: int, width: str) -> None:
         """Start the kernel.
 
@@ -182,9 +196,13 @@ class Launches:
         items, offsets, blocks, _ = self._lists[number]
         which = schedule.WIDTHS.index(width)
         values = (items, offsets, first, last, end, parts, which, self.arrivals)
-        threads = self.plan.shape.threads
-        launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)
+        self._start(blocks, values, width)
         if width == "grid":
             steps = self.plan.shape.barriers(first, last) if parts & _STEPS else 0
             barriers = steps + bool(parts & _BEFORE)
             self.arrivals = (self.arrivals + blocks * barriers) & 0xFFFF_FFFF
+
+    def _start(self, blocks: int, values: tuple[Any, ...], width: str) -> None:
+        """Queue the kernel on the device."""
+        threads = self.plan.shape.threads
+        launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)

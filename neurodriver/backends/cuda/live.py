@@ -68,7 +68,11 @@ class DeviceLiveMemory:
             self.binding.values.write(address, size, dtype, at, values)
 
     def catch_up(self, step: int) -> None:
-        """Do nothing: no program of a GPU has synapses that learn."""
+        """Bring all synapses that learn up to date: with all that they saw before a step."""
+        if self.owner.generated.learning:
+            with self.device.current():
+                self.owner.launches.catch_up(step)
+                self.device.stream.synchronize()
 
     def share(self, key: Key, at: slice) -> SharedArray:
         """Return elements of an array without a copy."""

@@ -48,16 +48,19 @@ class SpikeDelivery:
         Largest number of pieces of one turn: a step or a window.
     edges : int
         Connections along which spikes are delivered.
+    learns : bool
+        Whether some of them learn.
     """
 
     window: int = 0
     pieces: int = 0
     edges: int = 0
+    learns: bool = False
 
     @property
     def load(self) -> schedule.SpikeLoad:
         """What a launch has to provide."""
-        return schedule.SpikeLoad(self.edges, self.delivers, self.window)
+        return schedule.SpikeLoad(self.edges, self.delivers or self.learns, self.window)
 
     @property
     def delivers(self) -> bool:
@@ -99,8 +102,10 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
 
     Where all connections take several steps, so many steps form a window. Where a source has many
     targets that it reaches in the next step, there are two barriers a step, so that all warps can
-    deliver. Stepwise launches have no windows.
+    deliver. Stepwise launches have no windows. Where synapses learn there is always a window, of
+    one step at least: they learn between barriers of their own.
     """
+    learning = sum(g.edges for g in program.gathers.values() if g.form == "learning")
     gathers = [g for g in program.gathers.values() if g.form == "fanout" and "near" in g.limits]
     listed = [g for g in gathers if not few(g)]
     near = max((g.limits["near"] / max(len(g.arrays["near"]), 1) for g in listed), default=0.0)
@@ -110,9 +115,11 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
         most = LIST_BYTES // (2 * PIECE_BYTES * each) if each else program.window
         longest = min(program.window, most)
         window = longest if gathers and longest >= WORTH else int(near > MANY)
+        window = longest if learning else window
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
-    return SpikeDelivery(window, each * max(window, 1), sum(g.edges for g in gathers))
+    edges = sum(g.edges for g in gathers) + learning
+    return SpikeDelivery(window, each * max(window, 1), edges, learning > 0)
 
 
 def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) -> list[Part]:
@@ -132,4 +139,7 @@ def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) 
         Part(delivery.kernel, 1, binding.known(delivery.kernel), delivery=True)
         for delivery in generated.deliveries
     ]
-    return [*parts, *deliveries]
+    learning = [
+        Part(kernel, 1, binding.known(kernel), learning=True) for kernel in generated.learning
+    ]
+    return [*parts, *deliveries, *learning]

@@ -15,7 +15,8 @@ enum {
     ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DELIVER = -5,
     ND_RECORDED = -6       /* scan of a chunk's first row: later rows are recorded by the warps that compute them */
 };
-enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4 };         /* parts of a launch */
+enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch; or one phase of */
+       ND_LEARN = 8, ND_LEARN_PHASE = 4 };                  /* learning, ND_LEARN | phase << 4 */
 enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* warps that the barrier synchronises */
 
 extern "C" { __device__ unsigned nd_arrived; }
@@ -265,10 +266,45 @@ struct nd_loop {
         return next < last ? next : last;
     }
 
+#if ND_LEARNS
+    /* A phase of learning, where rows lo .. hi are new. */
+    ND_MEMBER void learn(int phase, long long lo, long long hi)
+    {
+        if (nd_chunk.fuzz) nd_dawdle(hi + phase);
+        nd_learn(phase, (int)lo, (int)hi, last);
+        timer.add(ND_SPIKES);
+    }
+
+    /* Inputs of the next step, whose arrivals are found after the barrier. */
+    ND_MEMBER void inject(long long k)
+    {
+        for (int i = from; i < count; ++i)
+            if (other(i).what == ND_INJECT) nd_do_other(other(i), k, end);
+        timer.add(ND_INPUTS);
+    }
+
+    /* The arrivals of the first step of a launch. */
+    ND_MEMBER void learn_first()
+    {
+        learn(ND_LEARN_SCAN, first, first);
+        barrier();
+        if (ND_EVERY) {
+            learn(ND_LEARN_BEFORE, first, first);
+            barrier();
+        }
+        learn(ND_LEARN_ARRIVE, first, first);
+        barrier();
+        learn(ND_LEARN_AFTER, first, first);
+    }
+#endif
+
     /* What follows when the components, those of `unit`, have done steps k .. until - 1. */
     template <class Unit> ND_MEMBER void finish(long long k, long long until, Unit &unit)
     {
         if (ND_WINDOW) {
+#if ND_LEARNS
+            inject(k);
+#endif
             barrier();
             unit.record(k);
             timer.add(ND_RECORDING);
@@ -276,9 +312,20 @@ struct nd_loop {
                 const nd_item one = other(i);
                 const long long step = k + nd_late(one);
                 if (one.what == ND_DELIVER) nd_deliver_list(one, nd_turn(until));
-                else if (step < until) nd_do_other(one, step, end);
+                else if (step < until && !(ND_LEARNS && one.what == ND_INJECT)) nd_do_other(one, step, end);
                 timer.add(one);
             }
+#if ND_LEARNS
+            const long long newest = until < last ? until : last - 1;   /* the next launch begins with row `last` */
+            if (newest > k) {
+                learn(ND_LEARN_SCAN, k + 1, newest);
+                barrier();
+                learn(ND_LEARN_ARRIVE, k + 1, newest);
+                barrier();
+                learn(ND_LEARN_AFTER, k + 1, newest);
+                return;
+            }
+#endif
         } else {
             others(k);
         }

@@ -27,6 +27,8 @@ DEVICE = Dialect(
     words="""
 #define ND_MEMBER __device__ __forceinline__
 #define ND_UNROLL _Pragma("unroll")
+#define ND_WARP 32
+#define ND_APART static __device__ __noinline__
 #define ND_UNROLL_SUM _Pragma("unroll 8")
 #define ND_ROLLED _Pragma("unroll 1")
 #define __restrict
@@ -40,6 +42,9 @@ template <class T> struct nd_fixed {
 };
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
+ND_FN void nd_together() { __syncwarp(); }
+ND_FN int nd_bits_in(unsigned x) { return __popc(x); }
+ND_FN int nd_lower(unsigned x) { return __popc(x & ((1u << nd_lane()) - 1)); }
 
 /* Sixteen numbers side by side, from shared memory; they begin at a multiple of 16 bytes. */
 ND_FN void nd_four(const int *p, int *to)
@@ -67,6 +72,10 @@ ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
 /* Shared memory: slots for values that are requested, ND_AHEAD of each thread, and ND_TEAM bytes a
  * thread for what the threads of a warp share. */
 extern __shared__ __align__(16) unsigned char nd_scratch[];
+ND_FN void *nd_waiting_room()
+{
+    return nd_scratch + ND_WAITING_AT + threadIdx.x / 32 * ND_WAITING_BYTES;
+}
 template <class T> ND_FN T *nd_slot(int i)
 {
     return (T *)nd_scratch + i * ND_THREADS + threadIdx.x;
@@ -128,6 +137,8 @@ class Part:
         None for what is looked up in the table.
     delivery : bool
         Whether it delivers spikes; then it has no components.
+    learning : bool
+        Whether it is the text of connections that learn; then it has no components, either.
     sends : mapping of str to sequence
         Variable -> what its events are sent by, see `spike_delivery.sender`.
     crowd : bool
@@ -139,8 +150,14 @@ class Part:
     own: int = 1
     integers: tuple[int | None, ...] = ()
     delivery: bool = False
+    learning: bool = False
     sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
     crowd: bool = False
+
+    @property
+    def advances(self) -> bool:
+        """Whether it advances components."""
+        return not (self.delivery or self.learning)
 
 
 @dataclass(frozen=True)
@@ -170,6 +187,12 @@ class Shape:
         Whether rows that hold events are marked: some kernel or instance reads the marks.
     gates : bool
         Whether a launch may wait for other processes.
+    learns : bool
+        Whether there are connections that learn.
+    every : bool
+        Whether something happens to them at intervals.
+    waiting : int
+        Bytes of shared memory of a warp for synapses that have spikes to apply.
     caches_dirty : bool
         Whether threads cache in registers which rows of a ring hold events of their components,
         instead of reading the dirty bitmap.
@@ -185,6 +208,9 @@ class Shape:
     window: int = 0
     marks: bool = True
     gates: bool = False
+    learns: bool = False
+    every: bool = False
+    waiting: int = 0
     caches_dirty: bool = False
 
     @property
@@ -215,11 +241,22 @@ class Shape:
         """Return the number of barriers in steps ``first`` to ``last - 1``."""
         if not self.window or last <= first:
             return last - first
-        return 2 * ((last - 1) // self.window - first // self.window + 1)
+        turns = (last - 1) // self.window - first // self.window + 1
+        if not self.learns:
+            return 2 * turns
+        longer = last - 1 > max(first, (last - 1) // self.window * self.window)
+        return 3 * turns - 1 + longer + 2 + self.every
 
     def scratch(self, word: int) -> int:
         """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
         return self.threads * (self.ahead * word + self.team)
+
+    def shared(self, word: int, records: bool) -> int:
+        """Return the bytes of shared memory that a launch asks for.
+
+        ``records``: whether some kernel shares records within its warps.
+        """
+        return self.scratch(word) * records + self.threads // 32 * self.waiting
 
 
 def table_name(number: int) -> str:
@@ -242,6 +279,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     outgoing = (part.own * len(deliveries) for part in parts for deliveries in part.sends.values())
     asks = any(part.kernel.record for part in parts)  # for nearly all shared memory there is
     cached = 0 if asks else shape.cached(max(outgoing, default=0))
+    word = 4 if dtype == "float32" else 8
     names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
     lines = [
         f"/* {names}, {dtype} */",
@@ -249,11 +287,15 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
-        f"#define ND_UNITS {sum(not part.delivery for part in parts)}",
+        f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
         f"#define ND_DELIVERS {int(any(part.delivery for part in parts))}",
         f"#define ND_LISTS {int(any(part.delivery and part.kernel.delivers for part in parts))}",
         f"#define ND_PIECE {PIECE}",
+        f"#define ND_LEARNS {int(shape.learns)}",
+        f"#define ND_EVERY {int(shape.every)}",
+        f"#define ND_WAITING_BYTES {shape.waiting}",
+        f"#define ND_WAITING_AT {replace(shape, record=record).scratch(word) * asks}",
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
         f"#define ND_CACHES_DIRTY {int(shape.caches_dirty)}",
@@ -264,11 +306,12 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_AHEAD {shape.ahead}",
         f"#define ND_STAY {shape.stay}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
-        f"#define ND_WORD {4 if dtype == 'float32' else 8}",
+        f"#define ND_WORD {word}",
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
-    numbers = [number for number, part in enumerate(parts) if not part.delivery]
+    numbers = [number for number, part in enumerate(parts) if part.advances]
+    learning = [number for number, part in enumerate(parts) if part.learning]
     lines += [
         header("codegen/simt/division.cuh"),
         header("codegen/simt/tables.cuh"),
@@ -276,9 +319,12 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     ]
     if any("nd_words<" in part.kernel.text for part in parts):
         lines.append(header("codegen/simt/thread_draws.cuh"))
-    for number in [*deliveries, *numbers]:
+    if learning:
+        lines.append(header("codegen/simt/learning.cuh"))
+    for number in [*deliveries, *learning, *numbers]:
         lines += _unit(number, parts[number])
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
+    lines += _learn(learning)
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -321,6 +367,15 @@ def _deliver_piece(deliveries: list[int]) -> list[str]:
     given = "int delivery, long long begin, int length, unsigned now, int more"
     head = f"ND_FN void nd_deliver_piece({given})"
     return block(head, block("switch (delivery)", [*cases, "default: break;"]))
+
+
+def _learn(learning: list[int]) -> list[str]:
+    """Return the function of a phase in which synapses learn, if there are any."""
+    if not learning:
+        return []
+    head = "ND_FN void nd_learn(int phase, int lo, int hi, long long last)"
+    call = "nd_learn_of<nd_part_{}::learning>(phase, lo, hi, last);"
+    return block(head, [call.format(n) for n in learning])
 
 
 def _unit(number: int, part: Part) -> list[str]:

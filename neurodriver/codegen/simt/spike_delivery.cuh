@@ -17,6 +17,40 @@ ND_FN long long nd_turn(long long row)
     return ND_WINDOW ? (row - 1) / (ND_WINDOW + !ND_WINDOW) : row - 1;
 }
 
+/* The L2 policy of slots: evict them last. Slots are used in every step, connections rarely. The
+ * policy is created once for many additions, because it costs six instructions. */
+ND_FN unsigned long long nd_slots_stay()
+{
+    unsigned long long policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+/* Adds `times` * `more` to a slot if i < end, without reading the old value. A predicate takes the
+ * place of a branch: few warps deliver at a time, so latency counts. */
+ND_FN void nd_add(unsigned i, unsigned end, int *to, int more, int times, unsigned long long policy)
+{
+    asm volatile("{ .reg .pred on; setp.lt.u32 on, %0, %1;"
+                 " @on red.relaxed.gpu.global.add.L2::cache_hint.s32 [%2], %3, %4; }"
+                 :: "r"(i), "r"(end), "l"(to), "r"(more * times), "l"(policy) : "memory");
+}
+ND_FN void nd_add(unsigned i, unsigned end, long long *to, int more, int times, unsigned long long policy)
+{
+    asm volatile("{ .reg .pred on; .reg .b64 all; setp.lt.u32 on, %0, %1; mul.wide.s32 all, %3, %4;"
+                 " @on red.relaxed.gpu.global.add.L2::cache_hint.u64 [%2], all, %5; }"
+                 :: "r"(i), "r"(end), "l"(to), "r"(more), "r"(times), "l"(policy) : "memory");
+}
+
+ND_FN int nd_sum_up_to_here(int x)
+{
+    ND_UNROLL
+    for (int d = 1; d < 32; d *= 2) {
+        const int other = __shfl_up_sync(0xffffffffu, x, d);
+        x += nd_lane() >= d ? other : 0;
+    }
+    return x;
+}
+
 #if ND_DELIVERS
 struct nd_outgoing {
     long long begin;        /* first connection of the source */
@@ -57,30 +91,6 @@ ND_FN int4 nd_take_four(const signed char *p)
     return make_int4(x.x, x.y, x.z, x.w);
 }
 
-/* The L2 policy of slots: evict them last. Slots are used in every step, connections rarely. The
- * policy is created once for many additions, because it costs six instructions. */
-ND_FN unsigned long long nd_slots_stay()
-{
-    unsigned long long policy;
-    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-/* Adds `times` * `more` to a slot if i < end, without reading the old value. A predicate takes the
- * place of a branch: few warps deliver at a time, so latency counts. */
-ND_FN void nd_add(unsigned i, unsigned end, int *to, int more, int times, unsigned long long policy)
-{
-    asm volatile("{ .reg .pred on; setp.lt.u32 on, %0, %1;"
-                 " @on red.relaxed.gpu.global.add.L2::cache_hint.s32 [%2], %3, %4; }"
-                 :: "r"(i), "r"(end), "l"(to), "r"(more * times), "l"(policy) : "memory");
-}
-ND_FN void nd_add(unsigned i, unsigned end, long long *to, int more, int times, unsigned long long policy)
-{
-    asm volatile("{ .reg .pred on; .reg .b64 all; setp.lt.u32 on, %0, %1; mul.wide.s32 all, %3, %4;"
-                 " @on red.relaxed.gpu.global.add.L2::cache_hint.u64 [%2], all, %5; }"
-                 :: "r"(i), "r"(end), "l"(to), "r"(more), "r"(times), "l"(policy) : "memory");
-}
-
 /* A warp delivers along connections begin .. begin + length - 1, at most ND_FOURS of them. It loads
  * all of them first, in vectors of four; elements outside the range are ignored. */
 template <class Delivery> ND_FN void nd_deliver(long long begin, int length, unsigned now, int more)
@@ -103,16 +113,6 @@ template <class Delivery> ND_FN void nd_deliver(long long begin, int length, uns
         for (unsigned l = 0; l < 4; ++l)
             nd_add(i + l, (unsigned)length, Delivery::at(now + (unsigned)q[l]), m[l], more, policy);
     }
-}
-
-ND_FN int nd_sum_up_to_here(int x)
-{
-    ND_UNROLL
-    for (int d = 1; d < 32; d *= 2) {
-        const int other = __shfl_up_sync(0xffffffffu, x, d);
-        x += nd_lane() >= d ? other : 0;
-    }
-    return x;
 }
 
 /* Delivers what is due in the next step: along the connections of all threads of a warp, packed. */

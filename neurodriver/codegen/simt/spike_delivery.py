@@ -38,7 +38,7 @@ _C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int"}
 
 def few(gather: Gather) -> bool:
     """Whether all sources have so few targets that each thread delivers its own spikes."""
-    return gather.limits["most"] <= FEW
+    return gather.limits.get("most", 0) <= FEW
 
 
 def delivery_kernel(delivery: Delivery) -> Kernel:

@@ -17,7 +17,7 @@ def deliveries(layout: Layout, units: Sequence[Unit]) -> tuple[Delivery, ...]:
     for spec in sorted((s for unit in units for s in unit.specs), key=lambda s: s.number):
         for access in spec.model.accesses if layout.target.threads else ():
             gather = spec.gathers[access.name]
-            if gather.form == "fanout":
+            if gather.form == "fanout" and gather.edges:
                 ring = layout.rings[access.variable]
                 owner = {
                     s.start: int(name) for name, s in ring.segments.items() if name != "inputs"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...circuit.circuit import Circuit, Connections, Group
 from ...errors import CircuitError
 from ...native.buffers import LANES, ZeroArray, as_aligned, padded
-from ..delays import Spread, steps_of
+from ..delays import Spread, forward_of, steps_of
 from ..instances import needs_instance
 from ..layout import Layout
 from ..sorting import stable_order
@@ -143,15 +143,17 @@ def window(
     spread: Spread,
     drawn_accesses: Mapping[Key, DrawnBySource],
     known: Container[Connections],
+    target: Target,
 ) -> int:
     """Return the number of steps that components can be advanced without a barrier.
 
     This is the least latency of all connections, if weighted spikes are all that connects
     components; at most ``LONGEST_WINDOW``. The latencies of ``known`` connections are those of
-    ``drawn_accesses``.
+    ``drawn_accesses``. On a GPU, synapses that learn send at the end of a window, and what they
+    send has to reach their targets after it.
     """
-    learns = any(links.plasticity is not None for links in circuit.connections)
-    if learns or not all(sends(group) for group in circuit.groups):
+    learning = [links for links in circuit.connections if links.plasticity is not None]
+    if (learning and not target.threads) or not all(sends(group) for group in circuit.groups):
         return 1
     least = [
         LONGEST_WINDOW,
@@ -159,6 +161,9 @@ def window(
     ]
     for links in circuit.connections:
         if links in known or not len(links):
+            continue
+        if links.plasticity is not None:
+            least.append(1 if links.plasticity.every else int(forward_of(links, dt).min()) + 1)
             continue
         ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
         if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):

@@ -30,7 +30,7 @@ from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
 from ..edges import element_of
 from ..layout import Layout
 from ..sums.gather import Gather
-from .fanout import ThreadRanges, per_slice
+from .fanout import PIECE, ThreadRanges, per_slice
 from .learning_rows import rows_of
 from .weights import BITS, Bounds, Units, powers
 
@@ -107,7 +107,8 @@ class LearningPlan(Gather):
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
-        if name in ("code", "block", "listed", "parts") or name.startswith("released "):
+        index = ("code", "block", "listed", "parts", "begin")
+        if name in index or name.startswith("released "):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
 
@@ -139,7 +140,7 @@ class LearningPlan(Gather):
         if sums := max((len(sums_of(text)[0]) for text in rule.every.values()), default=0):
             size = sums * self.width
             of_target.append(zeros(self.key(owner, "sums"), size, np.int64, Role.SCRATCH))
-        out += [*of_target, *of_source]
+        out += [*of_target, *of_source, *(self._lists(owner, real) if self.threads else [])]
         learning = np.full(8, int(self.learns), np.int64)
         out.append(row(self.key(owner, "learning"), learning, Role.LEARNED))
         out += [row(Key(owner, Kind.SIZE, name), size) for name, size in self.limits.items()]
@@ -147,6 +148,22 @@ class LearningPlan(Gather):
             out.append(row(Key(owner, Kind.PARAMETER, name), float(value), Role.CONSTANT, real))
         out.append(row(Key(owner, Kind.PARAMETER, "largest sent"), self.largest))
         return out
+
+    @property
+    def threads(self) -> bool:
+        """Whether the plan is for a GPU."""
+        return "begin" in self.arrays
+
+    def _lists(self, owner: Owner, real: DTypeLike) -> list[Array]:
+        """Return the rows by which the warps of a GPU tell each other of arrivals."""
+        sources = 2 * self.rows_of_sources
+        out = [zeros(self.key(owner, "next arrivals"), sources, np.int32, Role.SCRATCH)]
+        out += [
+            zeros(self.key(owner, f"next {n}"), sources, real, Role.SCRATCH) for n in self.rule.pre
+        ]
+        out.append(zeros(self.key(owner, "found"), self.rows_of_sources, np.uint32, Role.SCRATCH))
+        pieces = 4 * self.limits["pieces"]
+        return [*out, zeros(self.key(owner, "pieces"), pieces, np.uint32, Role.SCRATCH)]
 
 
 def plastic_of(circuit: Circuit, number: int, access: str) -> list[Connections]:
@@ -247,9 +264,10 @@ def learn_by_source(
     }
     arrays |= released
     longest = int(rows.block[:, 6].max())
+    depth = max(LEAST_HISTORY, 1 << (longest + layout.window + 2).bit_length())
     gather = LearningPlan(
         "learning", edges, arrays, None, rule=rule, name=links.name, width=width,
-        depth=max(LEAST_HISTORY, 1 << (longest + 3).bit_length()), variable=spikes,
+        depth=depth, variable=spikes,
         rows_of_sources=len(rows.first) - 1, rank=rows.rank,
         degree=np.bincount(rows.place, minlength=count),
         largest=given_largest(links) or largest_sent(rule, rows.weight),
@@ -257,7 +275,13 @@ def learn_by_source(
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
     gather.limits |= {name: len(elements) for name, elements in released.items()}
     gather.limits["longest back"] = longest
-    gather.parts = ThreadRanges(rows.first, arrays["code"], width)
+    if layout.target.threads:
+        degree = np.diff(rows.first)
+        arrays["begin"] = rows.first
+        gather.limits["most"] = int(degree.max())
+        gather.limits["pieces"] = int((-(-degree // PIECE)).sum())
+    else:
+        gather.parts = ThreadRanges(rows.first, arrays["code"], width)
     gather.cost = per_slice(gather.degree)
     return gather
 

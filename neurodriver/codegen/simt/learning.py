@@ -1,0 +1,161 @@
+"""Connections that learn, on a GPU: the plan -> CUDA text around ``learning.cuh``."""
+
+from __future__ import annotations
+
+from ...model.text import block, indent
+from ...plan.arrays import Key, Kind, ReceptorOwner, activity, depth, width
+from ...plan.spikes.fanout import PIECE
+from ...plan.spikes.learning import LearningPlan
+from ...plan.sums.gather import learning_part
+from ...plan.unit import KernelSpec
+from ..kernel import Arguments, Kernel
+from ..rules import RuleText
+
+_CODES = {"uint16": "unsigned short", "int32": "int"}
+
+
+def learning_kernel(spec: KernelSpec, access: str, number: int) -> Kernel:
+    """Return the struct ``learning`` of one set of connections that learn.
+
+    Parameters
+    ----------
+    spec : KernelSpec
+        Of the targets.
+    access : str
+        Whose slots take what is sent.
+    number : int
+        Which of the sets of this access.
+    """
+    text = _LearningText(spec, access, number)
+    lines = text.lines()
+    a = text.arguments
+    name = f"{spec.model.__name__} {access}, {text.plan.name or number}"
+    tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
+    return Kernel(name, "\n".join(lines), *tables, learns=True, every=bool(text.plan.rule.every), waiting=text.waiting)
+
+
+class _LearningText:
+    """Writes the struct of one plan."""
+
+    def __init__(self, spec: KernelSpec, access: str, number: int) -> None:
+        plan = spec.gathers[access].learning[number]
+        assert isinstance(plan, LearningPlan)
+        self.spec, self.plan, self.access = spec, plan, access
+        self.main = spec.gathers[access]
+        self.owner = ReceptorOwner(spec.number, learning_part(access, number))
+        self.arguments = Arguments()
+        self.rule = RuleText(plan.rule, spec.dtype, "nd_rule_text")
+        (self.variable,) = (a.variable for a in spec.model.accesses if a.name == access)
+
+    def _pointer(self, name: str, kind: str) -> str:
+        return self.arguments.pointer(self.plan.key(self.owner, name), kind)
+
+    def _size(self, name: str) -> str:
+        return f"(int){self.arguments.integer(Key(self.owner, Kind.SIZE, name))}"
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of an ``nd_waiting``, a multiple of 16."""
+        word = 4 if self.spec.dtype == "float32" else 8
+        return PIECE * (word * len(self.rule.own) + 13)
+
+    def lines(self) -> list[str]:
+        """Return the rule, its intervals, and the struct."""
+        slot = "long long" if self.main.limits["wide"] else "int"
+        code = _CODES[self.plan.arrays["code"].dtype.name]
+        synapses = f"nd_synapses<{self.rule.name}, {self.plan.depth}>"
+        kind = f"nd_learning<{synapses}, nd_intervals, {code}, {slot}>"
+        made = ["const nd_args *nd_a = nd_steady;", *self._made(code, slot), "return nd_l;"]
+        members = [f"typedef {kind} type;", *block("static ND_MEMBER type made()", made)]
+        return [
+            *self.rule.structure(),
+            *self._intervals(),
+            *["struct learning {", *indent(members), "};"],
+        ]
+
+    def _intervals(self) -> list[str]:
+        """Return the struct that says in which steps the texts of intervals run."""
+        every = [self.plan.limits[f"every {name}"] for name in self.plan.rule.every]
+        due = " || ".join(f"n % {steps} == 0" for steps in every) or "false"
+        run = [
+            f"if (n % {steps} == 0) rule.template every<{i}>(state, nullptr, nullptr);"
+            for i, steps in enumerate(every)
+        ]
+        given = "const Rule &rule, real *state, int n"
+        members = block(
+            "static ND_MEMBER bool due(long long n)", [f"return n > 0 && ({due});"]
+        ) + block(f"template <class Rule> static ND_MEMBER void run({given})", run)
+        return ["struct nd_intervals {", *indent(members), "};"]
+
+    def _made(self, code: str, slot: str) -> list[str]:
+        """Return the lines that fill the structure."""
+        a, plan, rule = self.arguments, self.plan, self.plan.rule
+        step = a.scalar(Key(self.owner, Kind.STEP, "dt_ms"))
+        given = {
+            "synapses.rule": "nd_rule",
+            "synapses.spikes": self._pointer("spikes", "int"),
+            "synapses.back": "0",
+            "block": self._pointer("block", "const long long"),
+            "listed": self._pointer("listed", "const int"),
+            "begin": self._pointer("begin", "const long long"),
+            "blocks": self._size("blocks"),
+            "rows": self._size("rows"),
+            "longest": self._size("most"),
+            "unswept": self._pointer("unswept", "int"),
+            "longest_back": self._size("longest back"),
+            "code": self._pointer("code", f"const {code}"),
+            "arrivals": self._pointer("arrivals", "int"),
+            "next_arrivals": self._pointer("next arrivals", "int"),
+            "found": self._pointer("found", "unsigned"),
+            "pieces": self._pointer("pieces", "uint4"),
+            "swept": self._pointer("swept_step", "long long"),
+            "clamped": self._pointer("clamped", "unsigned long long"),
+            "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",
+            "slots": a.pointer(self.spec.connection(self.access, "slots"), slot),
+            "turns": f"(unsigned){a.integer(self.spec.size(self.access, 'depth'))}",
+            "width": f"(unsigned){a.integer(self.spec.size(self.access, 'ahead'))}",
+            "largest": a.scalar(Key(self.owner, Kind.PARAMETER, "largest sent")),
+            **self._units(),
+            **self._events("from", self.variable),
+            **self._targets(),
+        }
+        for i, name in enumerate(["weight", *rule.synapse]):
+            given[f"own[{i}]"] = self._pointer(name, "real")
+        for i, name in enumerate(rule.post):
+            given[f"synapses.post[{i}]"] = self._pointer(name, "real")
+        for i, name in enumerate(rule.pre):
+            given[f"pre[{i}]"] = self._pointer(name, "real")
+            given[f"next_pre[{i}]"] = self._pointer(f"next {name}", "real")
+        return [
+            *self.rule.filled(a, self.owner, step, "nd_rule"),
+            "type nd_l;",
+            *[f"nd_l.{name} = {value};" for name, value in given.items()],
+        ]
+
+    def _units(self) -> dict[str, str]:
+        """Return where the multiples of units come from."""
+        if "per_unit" in self.plan.arrays:
+            return {"per_unit": self._pointer("per_unit", "const real"), "one_per_unit": "0"}
+        one = self.arguments.scalar(self.plan.key(self.owner, "one_per_unit"))
+        return {"per_unit": "nullptr", "one_per_unit": one}
+
+    def _events(self, member: str, variable: str) -> dict[str, str]:
+        """Return where the rows of a variable of events are."""
+        a = self.arguments
+        return {
+            f"{member}.ring": a.pointer(self.spec.ring(variable), "const real"),
+            f"{member}.active": a.pointer(activity(variable, "active"), "const long long"),
+            f"{member}.depth": a.integer(depth(variable)),
+            f"{member}.width": a.integer(width(variable)),
+        }
+
+    def _targets(self) -> dict[str, str]:
+        """Return where the spikes of the targets are."""
+        if not self.plan.variable:
+            return {"to.ring": "nullptr", "targets": "0", "first_target": "0"}
+        start = self.arguments.integer(self.spec.segment(self.plan.variable, "start"))
+        return {
+            **self._events("to", self.plan.variable),
+            "targets": f"{self.spec.count}",
+            "first_target": f"(int){start}",
+        }

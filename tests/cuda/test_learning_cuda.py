@@ -1,0 +1,87 @@
+"""Synapses that learn on a GPU: in any order of work, in windows or not, the bits of the CPU."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from learning_circuits import DT, RULES, told
+from support import assert_same_bits, recorded, started
+
+from neurodriver import (
+    Circuit,
+)
+from neurodriver.backends.cuda import schedule
+from neurodriver.codegen.simt.device import Shape
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.plan.spikes.learning import LearningPlan
+
+STEPS = 400
+RECORD: Any = [("V", None), ("spike_state", None)]
+CASES: dict[str, dict[str, Any]] = {
+    "anywhere": {"sources": 40, "targets": 70, "synapses": 9000, "static": 500},
+    "windows": {"least": 4, "longest": 12, "sources": 300, "targets": 900, "synapses": 30_000},
+    "counts": {"counts": 5, "sources": 30, "synapses": 3000},
+    "busy": {"rate": 0.6, "least": 2, "targets": 300, "synapses": 20_000},
+}
+
+
+def run(
+    circuit: Circuit, inputs: Any, backend: str, dtype: str, dt: float = DT, **more: Any
+) -> Any:
+    """Return what is recorded, and the weights that learn, in the order of the connections."""
+    with started(circuit, dt, inputs, RECORD, backend=backend, dtype=dtype, **more) as lpu:
+        lpu.run(steps=STEPS)
+        data = recorded(lpu, STEPS)
+        made = lpu.simulation.backend
+        made.live.catch_up(STEPS)
+        for (number, access), plan in lpu.program.gathers.items():
+            if isinstance(plan, LearningPlan):
+                (key,) = (
+                    k
+                    for k in lpu.program.arrays
+                    if k.name == "weight" and getattr(k.owner, "access", "") == access
+                )
+                weight = np.empty(len(plan.order), dtype)
+                weight[plan.order] = made.array(key)
+                data[f"weight {number} {access}"] = weight
+    return data
+
+
+@cache
+def on_cpu(rule: type[Plasticity], case: str, dtype: str) -> Any:
+    """Return what the CPU gives."""
+    circuit, inputs, _ = told(rule(), **CASES[case], steps=STEPS)
+    return run(circuit, inputs, "cpu", dtype)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("rule", RULES)
+def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str, executor: str) -> None:
+    """Resident in one call and in calls of odd lengths, and stepwise."""
+    circuit, inputs, _ = told(rule(), **CASES[case], steps=STEPS)
+    for chunk in (None, 7) if executor == "resident" else (None,):
+        more = {"chunk": chunk} if chunk else {}
+        got = run(circuit, inputs, "cuda", dtype, executor=executor, **more)
+        assert_same_bits(on_cpu(rule, case, dtype), got)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_any_width_and_order_of_work(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block, a cluster, the grid; components held or streamed; warps that dawdle."""
+    rule = RULES[4] if case == "anywhere" else RULES[0]
+    circuit, inputs, _ = told(rule(), **CASES[case], steps=STEPS)
+    shapes = [
+        schedule.LaunchPlan("grid", 7, Shape(128, 1, False), (1, 1)),
+        schedule.LaunchPlan("grid", 132, Shape(256, 1, False), (2, 2)),
+        schedule.LaunchPlan("block", 1, Shape(512, 1, False), (2, 2)),
+        schedule.LaunchPlan("cluster", 16, Shape(256, 1, True), (1, 1)),
+        schedule.LaunchPlan("grid", 132, Shape(64, 1, True), (1, 1)),
+    ]
+    monkeypatch.setenv("NEURODRIVER_FUZZ", "5")
+    for shape in shapes:
+        monkeypatch.setattr(schedule, "choose", lambda *_, shape=shape: shape)
+        got = run(circuit, inputs, "cuda", "float32")
+        assert_same_bits(on_cpu(rule, case, "float32"), got)

@@ -1,0 +1,130 @@
+"""Circuits whose synapses learn, with spikes that are given: for comparisons of backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from support import model
+
+from neurodriver import ArrayInput, Circuit, Connections, NDComponent, Parameter, State, Weighted
+from neurodriver.model.plasticity import Plasticity, Trace
+
+DT = 1e-3
+
+
+class Pairs(Plasticity):
+    """Additive pairs of spikes between hard bounds."""
+
+    params = {
+        "tau_plus": Parameter("ms", default=20.0, above=0.0),
+        "tau_minus": Parameter("ms", default=20.0, above=0.0),
+        "A": Parameter("1", default=0.05),
+        "w_min": Parameter("", default=0.0),
+        "w_max": Parameter("", default=1.0),
+    }
+    pre = {"x": Trace("tau_plus")}
+    post = {"y": Trace("tau_minus")}
+    bounds = ("w_min", "w_max")
+    on_arrival = "weight = clip(weight - 1.05 * A * y); send(weight);"
+    on_spike = "weight = clip(weight + A * x);"
+
+
+class Paired(Pairs):
+    """The second event of a step sees the first one."""
+
+    same_step = "pair"
+
+
+class SpikeFirst(Pairs):
+    """A spike of the target comes before an arrival of the same step."""
+
+    first = "spike"
+
+
+class SpikeFirstPaired(SpikeFirst, Paired):
+    """Both."""
+
+
+class Eligible(Pairs):
+    """Changes wait in a trace of each synapse until an interval applies them."""
+
+    params = {"every_ms": Parameter("ms", default=5.0), "decay": Parameter("1", default=0.75)}
+    synapse = {"c": State("1", 0.0), "events": State("1", 0.0)}
+    on_arrival = "c = c - A * y; events = events + count; send(weight * count / (count + 1.0));"
+    on_spike = "c = c + A * x * exp(-since_spike / tau_plus); events = events + 1.0;"
+    every = {"every_ms": "weight = clip(weight + 0.1 * c); c = c * decay;"}
+
+
+class Power(Plasticity):
+    """Power law without bounds: what is sent may be clamped."""
+
+    params = {"tau": Parameter("ms", default=15.0, above=0.0), "mu": Parameter("1", default=0.4)}
+    constants = {"scale": "pow(2.0, 1.0 - mu)"}
+    pre = {"x": Trace("tau")}
+    post = {"y": Trace("tau", nearest=True), "z": Trace("tau", jump="scale")}
+    on_arrival = "weight = fmax(weight - 0.05 * weight * (y + 0.1 * z), 0.0); send(weight);"
+    on_spike = "weight += 2.0 * scale * pow(weight, mu) * x;"
+
+
+RULES = Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power
+
+
+class Told(NDComponent):
+    """Spikes when its teacher does; keeps what its synapses carry."""
+
+    accesses = (Weighted("spike_state", "learned"), Weighted("spike_state", "teach"))
+    updates = ("spike_state", "V")
+    states = {"V": State("1", 0.0)}
+    update = "V = learned; spike_state = teach > 0.5 ? 1 : 0;"
+
+
+def told(
+    rule: Plasticity, sources: int = 9, targets: int = 5, synapses: int = 70, least: int = 0,
+    longest: int = 8, seed: int = 0, static: int = 12, counts: int = 1, rate: float = 0.08,
+    steps: int = 300,
+) -> tuple[Circuit, list[Any], NDArray[Any]]:  # fmt: skip
+    """Return synapses at random places of their way, input, and who spikes when, one step later.
+
+    Parameters
+    ----------
+    rule : Plasticity
+    sources, targets, synapses : int
+    least : int
+        Steps from a synapse to its target, at least.
+    longest : int
+        Steps of a delay at most.
+    seed : int
+    static : int
+        Connections into the same receptor that do not learn.
+    counts : int
+        Spikes of a source in one step at most.
+    rate : float
+        Events per step.
+    steps : int
+    """
+    rng = np.random.default_rng(seed)
+    both = sources + targets
+    src, dst = rng.integers(0, sources, synapses), rng.integers(0, targets, synapses)
+    delay = rng.integers(least + 1, longest + 1, synapses)
+    forward = np.minimum(rng.integers(least, longest + 1, synapses), delay - 1)
+    back = rng.integers(rule.first == "spike", 6, synapses)
+    columns = {"dendritic": forward * DT, "back": back * DT, "weight": rng.random(synapses)}
+    groups: Any = [(model("SpikeSource"), both, {}, None), (Told, targets, {}, None)]
+    each = np.arange(targets)
+    late = (least + 1) * DT
+    joined = [
+        Connections("spike_state", "teach", sources + each, both + each, late,
+                    {"weight": np.asarray(1.0)}),
+        Connections("spike_state", "learned", src, both + dst, delay * DT, columns, rule,
+                    "learning"),
+    ]  # fmt: skip
+    if static:
+        ends = rng.integers(0, sources, static), both + rng.integers(0, targets, static)
+        more = {"weight": rng.normal(0.0, 1.0, static)}
+        joined.append(Connections("spike_state", "learned", *ends, late, more))
+    circuit = Circuit.from_arrays(groups, joined, name="told")
+    events = (rng.random((steps, both)) < rate).astype(float)
+    events[:, :sources] *= rng.integers(1, counts + 1, (steps, sources))
+    return circuit, [ArrayInput({"spike_state": (circuit.uids[:both].tolist(), events)})], events

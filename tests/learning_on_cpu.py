@@ -1,0 +1,185 @@
+"""The text by which synapses learn on a GPU, compiled for a CPU: its warps are one thread wide."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurodriver.codegen.generate import generate
+from neurodriver.codegen.source import CPU, prelude
+from neurodriver.native.compiler import build
+from neurodriver.native.headers import header
+from neurodriver.plan.arrays import Key, Kind, ReceptorOwner, VariableOwner
+from neurodriver.plan.program import Program
+from neurodriver.plan.spikes.learning import LearningPlan
+
+SCAN, BEFORE, ARRIVE, AFTER, SETTLE, SWEEP = range(6)
+
+_HEAD = """
+#define ND_MEMBER inline
+#define ND_UNROLL
+#define ND_WARP 1
+#define ND_APART static
+#define ND_PIECE 8
+#define ND_WINDOW {window}
+struct uint4 {{ unsigned x, y, z, w; }};
+struct int4 {{ int x, y, z, w; }};
+static int nd_thread, nd_threads;
+static int nd_lane() {{ return 0; }}
+static void nd_together() {{}}
+static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
+static int nd_lower(unsigned) {{ return 0; }}
+#define ND_WAITING_BYTES {waiting}
+static void *nd_waiting_room()
+{{
+    alignas(16) static unsigned char room[ND_WAITING_BYTES];
+    return room;
+}}
+static unsigned nd_ballot(bool x) {{ return x; }}
+template <class T> static T nd_from(T x, int) {{ return x; }}
+static int nd_sum_up_to_here(int x) {{ return x; }}
+static long long nd_first_of_all() {{ return nd_thread; }}
+static long long nd_number_of_all() {{ return nd_threads; }}
+static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
+static uint4 __ldcg(const uint4 *p) {{ return *p; }}
+static void __stcg(uint4 *p, uint4 x) {{ *p = x; }}
+static int __ffs(int x) {{ return __builtin_ffs(x); }}
+static unsigned long long atomicAdd(unsigned long long *p, unsigned long long x)
+{{
+    const unsigned long long before = *p;
+    *p += x;
+    return before;
+}}
+static unsigned long long nd_slots_stay() {{ return 0; }}
+template <class T> static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigned long long)
+{{
+    if (i < end) *to += (T)more * times;
+}}
+"""
+
+_TAIL = """
+extern "C" void run(int phase, int lo, int hi, long long last, int threads, const int *order)
+{
+    for (int i = 0; i < threads; ++i) {
+        nd_thread = order[i], nd_threads = threads;
+        nd_learn_of<learning>(phase, lo, hi, last);
+    }
+}
+extern "C" void bind(void *const *p, const long long *n, const double *u)
+{
+    for (int i = 0; i < POINTERS; ++i) nd_table.p[i] = p[i];
+    for (int i = 0; i < INTEGERS; ++i) nd_table.n[i] = n[i];
+    for (int i = 0; i < SCALARS; ++i) nd_table.u[i] = u[i];
+}
+"""
+
+
+class LearningOnCPU:
+    """The memory of a program for a GPU, and the phases of its one set of connections that learn.
+
+    Parameters
+    ----------
+    program : Program
+    threads : int
+        They work one after the other, in an order of chance.
+    """
+
+    def __init__(self, program: Program, threads: int = 5) -> None:
+        self.program, self.threads = program, threads
+        (self.kernel,) = generate(program).learning
+        ((self.number, self.access),) = (
+            key for key, gather in program.gathers.items() if gather.form == "learning"
+        )
+        gather = program.gathers[self.number, self.access]
+        assert isinstance(gather, LearningPlan)
+        self.plan, self.rng = gather, np.random.default_rng(3)
+        self.arrays: dict[Key, NDArray[Any]] = {}
+        self.library = build([(self._text(), ())])[0]
+        kernel = self.kernel
+        pointers = [self.array(key).ctypes.data for key in kernel.pointers]
+        integers = [int(program.arrays[key].value) for key in kernel.integers]  # type: ignore
+        numbers = [float(program.arrays[key].value) for key in kernel.scalars]  # type: ignore
+        self.library.bind(
+            (ct.c_void_p * len(pointers))(*pointers),
+            (ct.c_longlong * len(integers))(*integers),
+            (ct.c_double * len(numbers))(*numbers),
+        )
+
+    def _text(self) -> str:
+        kernel, dtype = self.kernel, self.program.dtype.name
+        sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+        names = zip(("POINTERS", "INTEGERS", "SCALARS"), sizes, strict=True)
+        table = "struct nd_args { void *p[POINTERS]; long long n[INTEGERS]; double u[SCALARS]; };"
+        lines = [
+            "/* learning on a CPU */",
+            *prelude([kernel.text], dtype, CPU),
+            _HEAD.format(window=self.program.window, waiting=kernel.waiting),
+            *[f"#define {name} {size}" for name, size in names],
+            header("codegen/simt/learning.cuh"),
+            table, "static nd_args nd_table;", "#define nd_steady (&nd_table)", kernel.text, _TAIL,
+        ]  # fmt: skip
+        return "\n".join(lines)
+
+    def array(self, key: Key) -> NDArray[Any]:
+        """Return the array of a key."""
+        if key not in self.arrays:
+            if isinstance(key.owner, VariableOwner):
+                ring = self.program.layout.rings[key.owner.name]
+                active = np.full(ring.depth, -1, np.int64)
+                rows = np.zeros((ring.depth, ring.width), self.program.dtype)
+                self.arrays[key] = active if key.kind is Kind.ACTIVITY else rows
+            else:
+                row = self.program.arrays[key]
+                made = np.zeros(row.size + 64, row.dtype)  # at an address that vectors ask for
+                start = -made.ctypes.data % 64 // row.dtype.itemsize
+                self.arrays[key] = made[start : start + row.size]
+                if row.value is not None:
+                    self.arrays[key][:] = row.initial().reshape(-1)
+        return self.arrays[key]
+
+    def of_plan(self, name: str) -> NDArray[Any]:
+        """Return an array of the connections that learn."""
+        owner = ReceptorOwner(self.number, self.access)
+        return self.array(self.plan.key(owner, name))
+
+    @property
+    def slots(self) -> NDArray[Any]:
+        """The slots of the targets, (turns, targets)."""
+        (key,) = (key for key in self.kernel.pointers if key.name == "slots")
+        main = self.program.gathers[self.number, self.access.split("__")[0]]
+        return self.array(key).reshape(main.limits["depth"], main.limits["ahead"])
+
+    def write_row(self, variable: str, k: int, values: NDArray[Any]) -> None:
+        """Write a row of events as kernels do: what is silent is not cleared."""
+        for key in self.kernel.pointers:
+            if key.owner != VariableOwner(variable):
+                continue
+            array = self.array(key)
+            if key.kind is not Kind.ACTIVITY and values.any():
+                array[k % len(array)] = values
+            elif values.any():
+                array[k % len(array)] = k
+
+    def run(self, phase: int, lo: int, hi: int, last: int = 1 << 40) -> None:
+        """Let all threads do a phase."""
+        order = np.ascontiguousarray(self.rng.permutation(self.threads), np.int32)
+        given = (phase, lo, hi, ct.c_longlong(last), self.threads, ct.c_void_p(order.ctypes.data))
+        self.library.run(*given)
+
+    def first(self, k: int, last: int) -> None:
+        """Begin a launch with step k."""
+        for phase in (SCAN, BEFORE, ARRIVE, AFTER):
+            self.run(phase, k, k, last)
+
+    def turn(self, lo: int, hi: int, last: int) -> None:
+        """Do a turn within a launch."""
+        for phase in (SCAN, ARRIVE, AFTER):
+            self.run(phase, lo, hi, last)
+
+    def catch_up(self, k: int) -> None:
+        """Bring all synapses up to date before step k."""
+        self.run(SETTLE, k, k)
+        self.run(SWEEP, k, k)

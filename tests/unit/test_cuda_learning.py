@@ -1,0 +1,104 @@
+"""Synapses that learn on a GPU: their text gives the bits of the CPU, whatever the turns."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from learning_circuits import DT, RULES, told
+from learning_on_cpu import LearningOnCPU
+from numpy.typing import NDArray
+from support import recorded, started
+
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.spikes.learning import LearningPlan
+from neurodriver.plan.target import CUDA
+
+STEPS = 300
+CASES: dict[str, dict[str, Any]] = {
+    "anywhere": {},
+    "windows": {"least": 3, "longest": 12},
+    "counts": {"counts": 5},
+    "busy": {"rate": 0.6, "least": 2, "synapses": 300},
+}
+
+
+def made(rule: type[Plasticity], case: str) -> Any:
+    """Return a circuit none of whose other connections reach the same slots, and its input."""
+    return told(rule(), **{"static": 0, **CASES[case]}, steps=STEPS)
+
+
+@cache
+def on_cpu(rule: type[Plasticity], case: str, dtype: str) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+    """Return what a CPU records, the weights at the end, and the rows of spikes."""
+    circuit, inputs, events = made(rule, case)
+    record: Any = [("V", None), ("spike_state", None)]
+    with started(circuit, DT, inputs, record, backend="cpu", dtype=dtype) as lpu:
+        lpu.run(steps=STEPS)
+        data = recorded(lpu, STEPS)
+        backend = lpu.simulation.backend
+        backend.live.catch_up(STEPS)
+        key = weight_of(lpu.program)
+        (plan,) = (g for g in lpu.program.gathers.values() if isinstance(g, LearningPlan))
+        weight = np.empty(len(plan.order), dtype)
+        weight[plan.order] = backend.array(key)
+    spikes = data["spike_state"]
+    spikes[1:, : events.shape[1]] = events[:-1]
+    return data["V"], weight, spikes
+
+
+def weight_of(program: Any) -> Any:
+    """Return the key of the weights that learn."""
+    (key,) = (k for k in program.arrays if k.name == "weight" and "learning" in str(k.owner))
+    return key
+
+
+def emulated(rule: type[Plasticity], case: str, dtype: str, calls: list[int]) -> Any:
+    """Return what targets read from their slots when the spikes are those of the CPU; weights."""
+    circuit, *_ = made(rule, case)
+    program = compile_circuit(circuit, DT, dtype, target=CUDA)
+    one, window = LearningOnCPU(program), program.window
+    spikes = on_cpu(rule, case, dtype)[2]
+    targets = circuit.groups[1].count
+    places = np.concatenate([program.layout.elements(g, "spike_state") for g in range(2)])
+    unit = program.gathers[1, "learned"].uniform["unit"]
+    read = np.zeros((STEPS, targets), dtype)
+    row = np.zeros(program.layout.rings["spike_state"].width, dtype)
+    first = 0
+    for length in calls:
+        last = first + length
+        one.first(first, last)
+        k = first
+        while k < last:
+            until = min((k // window + 1) * window, last)
+            for step in range(k, until):
+                slots = one.slots[step % len(one.slots)]
+                read[step] = slots[:targets].astype(dtype) * program.dtype.type(unit)
+                slots[:] = 0
+                if step + 1 < STEPS:
+                    row[places] = spikes[step + 1]
+                    one.write_row("spike_state", step + 1, row)
+            newest = until if until < last else last - 1
+            if newest > k:
+                one.turn(k + 1, newest, last)
+            k = until
+        first = last
+    one.catch_up(STEPS)
+    weight = np.empty(len(one.plan.order), dtype)
+    weight[one.plan.order] = one.of_plan("weight")
+    return read, weight, one
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("rule", RULES)
+def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str) -> None:
+    """In one call, and in calls that cut windows."""
+    V, weight, spikes = on_cpu(rule, case, dtype)
+    assert spikes.sum() > 300 and len(np.unique(V)) > 100
+    for calls in ([STEPS], [1] * 7 + [5, 2, 11] + [STEPS - 25], [7] * (STEPS // 7) + [STEPS % 7]):
+        read, got, _ = emulated(rule, case, dtype, calls)
+        assert read[:-1].tobytes() == V[1:].astype(dtype).tobytes()
+        assert got.tobytes() == weight.tobytes()
