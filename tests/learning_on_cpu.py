@@ -54,7 +54,8 @@ static unsigned long long atomicAdd(unsigned long long *p, unsigned long long x)
     return before;
 }}
 static unsigned long long nd_slots_stay() {{ return 0; }}
-template <class T> static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigned long long)
+template <class T>
+static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigned long long)
 {{
     if (i < end) *to += (T)more * times;
 }}

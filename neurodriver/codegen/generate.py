@@ -49,7 +49,7 @@ class Generated:
         One for each unit.
     deliveries : tuple of Sending
     learning : tuple of Kernel
-        The texts of connections that learn, on a GPU; on a CPU the kernels of the targets have them.
+        The texts of connections that learn, on a GPU; on a CPU the targets' kernels have them.
     arrays : ArrayTable
         The program's rows, and those that the text needs beside them.
     """
@@ -62,7 +62,8 @@ class Generated:
     @property
     def kernels(self) -> list[Kernel]:
         """All kernels: of units, deliveries, and connections that learn."""
-        return [one.kernel for one in (*self.tasks, *self.deliveries)] + [*self.learning]
+        own = [one.kernel for one in self.tasks]
+        return [*own, *(one.kernel for one in self.deliveries), *self.learning]
 
 
 def generate(program: Program, templates: Templates | None = None) -> Generated:

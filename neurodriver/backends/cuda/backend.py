@@ -29,7 +29,7 @@ from .gates import Gates, Serve
 from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
-from .spike_delivery import parts_of, plan_delivery
+from .spike_delivery import parts_of, plan_delivery, with_learning
 from .staging import Staging
 from .timers import DeviceTimers, peak_bandwidth
 from .transfers import Twins
@@ -124,13 +124,10 @@ class CUDABackend:
         plan = given or schedule.choose(
             units, device.processors, device.clusters, word, self.delivery.load
         )
-        learning = self.generated.learning
-        marks = bool(self.program.custom or learning)
-        marks |= any("nd_silent(" in u.kernel.text for u in units)
-        gates, window = self.gates.possible, self.delivery.window
-        learns = {"learns": bool(learning), "every": any(one.every for one in learning)}
-        learns["waiting"] = max((one.waiting for one in learning), default=0)
-        shape = replace(plan.shape, window=window, marks=marks, gates=gates, **learns)
+        reads = any("nd_silent(" in u.kernel.text for u in units)
+        marks = bool(reads or self.program.custom or self.generated.learning)
+        shape = replace(plan.shape, window=self.delivery.window, marks=marks)
+        shape = replace(with_learning(shape, self.generated.learning), gates=self.gates.possible)
         return schedule.finished(replace(plan, shape=shape), units, word)
 
     def _built(self) -> Loaded:

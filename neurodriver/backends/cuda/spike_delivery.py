@@ -7,13 +7,14 @@ needs. `codegen.simt.spike_delivery` writes the text that delivers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...codegen.generate import Generated, Task
-from ...codegen.simt.device import Part
+from ...codegen.kernel import Kernel
+from ...codegen.simt.device import Part, Shape
 from ...codegen.simt.spike_delivery import Sent, few
 from ...plan.program import Program
 from . import schedule
@@ -120,6 +121,13 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
         each = 0
     edges = sum(g.edges for g in gathers) + learning
     return SpikeDelivery(window, each * max(window, 1), edges, learning > 0)
+
+
+def with_learning(shape: Shape, learning: Sequence[Kernel]) -> Shape:
+    """Return a shape with what the texts of connections that learn need."""
+    every = any(kernel.every for kernel in learning)
+    waiting = max((kernel.waiting for kernel in learning), default=0)
+    return replace(shape, learns=bool(learning), every=every, waiting=waiting)
 
 
 def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) -> list[Part]:

@@ -286,6 +286,7 @@ struct nd_loop {
     /* The arrivals of the first step of a launch. */
     ND_MEMBER void learn_first()
     {
+        if (!ND_WINDOW) return;     /* launches of their own do that */
         learn(ND_LEARN_SCAN, first, first);
         barrier();
         if (ND_EVERY) {
@@ -296,6 +297,8 @@ struct nd_loop {
         barrier();
         learn(ND_LEARN_AFTER, first, first);
     }
+#else
+    ND_MEMBER void learn_first() {}
 #endif
 
     /* What follows when the components, those of `unit`, have done steps k .. until - 1. */

@@ -292,10 +292,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_DELIVERS {int(any(part.delivery for part in parts))}",
         f"#define ND_LISTS {int(any(part.delivery and part.kernel.delivers for part in parts))}",
         f"#define ND_PIECE {PIECE}",
-        f"#define ND_LEARNS {int(shape.learns)}",
-        f"#define ND_EVERY {int(shape.every)}",
-        f"#define ND_WAITING_BYTES {shape.waiting}",
-        f"#define ND_WAITING_AT {replace(shape, record=record).scratch(word) * asks}",
+        *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
         f"#define ND_CACHES_DIRTY {int(shape.caches_dirty)}",
@@ -312,15 +309,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
     numbers = [number for number, part in enumerate(parts) if part.advances]
     learning = [number for number, part in enumerate(parts) if part.learning]
-    lines += [
-        header("codegen/simt/division.cuh"),
-        header("codegen/simt/tables.cuh"),
-        header("codegen/simt/spike_delivery.cuh"),
-    ]
-    if any("nd_words<" in part.kernel.text for part in parts):
-        lines.append(header("codegen/simt/thread_draws.cuh"))
-    if learning:
-        lines.append(header("codegen/simt/learning.cuh"))
+    lines += _headers(parts)
     for number in [*deliveries, *learning, *numbers]:
         lines += _unit(number, parts[number])
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
@@ -367,6 +356,26 @@ def _deliver_piece(deliveries: list[int]) -> list[str]:
     given = "int delivery, long long begin, int length, unsigned now, int more"
     head = f"ND_FN void nd_deliver_piece({given})"
     return block(head, block("switch (delivery)", [*cases, "default: break;"]))
+
+
+def _headers(parts: Sequence[Part]) -> list[str]:
+    """Return what the kernels are made of."""
+    names = ["division", "tables", "spike_delivery"]
+    if any("nd_words<" in part.kernel.text for part in parts):
+        names.append("thread_draws")
+    if any(part.learning for part in parts):
+        names.append("learning")
+    return [header(f"codegen/simt/{name}.cuh") for name in names]
+
+
+def _learning_words(shape: Shape, taken: int) -> list[str]:
+    """Return the definitions for connections that learn; ``taken``: bytes of shared memory."""
+    return [
+        f"#define ND_LEARNS {int(shape.learns)}",
+        f"#define ND_EVERY {int(shape.every)}",
+        f"#define ND_WAITING_BYTES {shape.waiting}",
+        f"#define ND_WAITING_AT {taken}",
+    ]
 
 
 def _learn(learning: list[int]) -> list[str]:

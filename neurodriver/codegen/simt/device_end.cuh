@@ -3,12 +3,6 @@
 ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long long last,
                  long long end, int parts, int width, unsigned &arrivals)
 {
-#if ND_LEARNS
-    if (parts & ND_LEARN) {
-        nd_learn(parts >> ND_LEARN_PHASE, (int)first, (int)first, last);
-        return;
-    }
-#endif
     const int warp = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
@@ -24,9 +18,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
         loop.barrier();
     }
     if (parts & ND_STEPS) {
-#if ND_LEARNS && ND_WINDOW
         loop.learn_first();
-#endif
 #if ND_HOLDS
         if (loop.count && loop.item(0).what >= 0) {
             nd_hold_unit(loop);
@@ -98,6 +90,12 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
            int parts, int width, unsigned arrivals)
 {
     nd_bring_tables();
+#if ND_LEARNS
+    if (parts & ND_LEARN) {
+        nd_learn(parts >> ND_LEARN_PHASE, (int)first, (int)first, last);
+        return;
+    }
+#endif
 #if ND_GATES
     for (;;) {      /* a window is like a launch of its own */
         const long long window = nd_chunk.window;

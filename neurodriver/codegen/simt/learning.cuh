@@ -21,28 +21,11 @@
 
 enum { ND_SYNAPSES = ND_PIECE / ND_WARP };      /* of a thread, which it advances side by side */
 enum { ND_CHUNK = 8 * ND_PIECE };               /* synapses that a warp sweeps one after the other */
-enum { ND_LOOK = 8 };                           /* rows that are looked at together */
 enum { ND_RECENT = 8 };                         /* spikes of a target that are looked at together */
 
 /* Phases of a turn; and what is done between launches: to settle the arrivals, to sweep. */
 enum { ND_LEARN_SCAN, ND_LEARN_BEFORE, ND_LEARN_ARRIVE, ND_LEARN_AFTER, ND_LEARN_SETTLE, ND_LEARN_SWEEP };
-
-/* Words of `swept`: synapses have applied what they saw before a step; the same, as it was before a
- * sweep that is going on; a sweep to this step is asked for; pieces in the list. */
-enum { ND_SWEPT = 0, ND_SWEPT_BEFORE = 2, ND_FULL = 3, ND_LISTED = 4 };
-
-struct nd_events_of {       /* the rows of a variable of events */
-    const real *ring;
-    const long long *active;
-    long long depth, width;
-
-    ND_MEMBER real at(int row, int element) const
-    {
-        const long long place = nd_row_index(row, depth);
-        const bool silent = row < 0 || (row > 0 && active[place] != row);
-        return silent ? (real)0 : ring[place * width + element];
-    }
-};
+#include "learning_rows.cuh"
 
 /* The latest spikes of a target, side by side in memory. */
 ND_FN void nd_take_recent(const int *at, int *recent)
@@ -60,34 +43,16 @@ template <int OWN> struct nd_waiting {
     unsigned char list[ND_PIECE];
 };
 
-ND_FN int nd_warp() { return (int)(nd_first_of_all() / ND_WARP); }
-ND_FN int nd_warps() { return (int)(nd_number_of_all() / ND_WARP); }
-
-template <class Synapses, class Intervals, typename Code, typename Slot> struct nd_learning {
-    typedef typename Synapses::Rule Rule;
-    typedef typename Synapses::Source Source;
-    static const int PRE = Rule::PRE, OWN = Rule::OWN;
-    Synapses synapses;
-    const long long *block;     /* (blocks, 7): a, elements, first row, listed, f, b */
-    const int *listed;
-    const long long *begin;     /* (rows + 1,) */
-    int blocks, rows, longest;  /* connections of a row at most */
-    const Code *code;           /* the place of each target */
-    real *own[OWN];             /* weight, then the variables of each synapse */
-    nd_events_of from, to;      /* spikes of the sources, of the targets */
-    int targets, first_target, longest_back;
-    int *unswept;               /* spikes of each target since the last sweep */
-    int *arrivals, *next_arrivals;              /* (rows, 2) */
-    real *pre[PRE + 1], *next_pre[PRE + 1];     /* (rows, 2) */
-    unsigned *found;            /* of each row: bit i is an arrival in step lo + i */
-    uint4 *pieces;
-    long long *swept;
-    unsigned long long *clamped;
-    bool learns;
-    Slot *slots;
-    unsigned turns, width;      /* rows of slots, slots of a row */
-    const real *per_unit;       /* of each target, or null */
-    real one_per_unit, largest;
+template <class Synapses, class Intervals, typename Code, typename Slot>
+struct nd_learning : nd_learning_rows<Synapses, Code, Slot> {
+    typedef nd_learning_rows<Synapses, Code, Slot> Rows;
+    typedef typename Rows::Rule Rule;
+    typedef typename Rows::Source Source;
+    using Rows::PRE, Rows::OWN, Rows::synapses, Rows::block, Rows::begin, Rows::rows, Rows::longest;
+    using Rows::code, Rows::own, Rows::from, Rows::next_arrivals, Rows::next_pre, Rows::found;
+    using Rows::pieces, Rows::swept, Rows::clamped, Rows::learns, Rows::slots, Rows::turns, Rows::width;
+    using Rows::per_unit, Rows::one_per_unit, Rows::largest, Rows::source, Rows::settle, Rows::block_of;
+    using Rows::element_of, Rows::find_spikes, Rows::find_arrivals;
 
     template <int phase> ND_MEMBER void run(int lo, int hi, long long last)
     {
@@ -112,173 +77,7 @@ template <class Synapses, class Intervals, typename Code, typename Slot> struct 
         }
     }
 
-    /* -- scan -------------------------------------------------------------------------------- */
-
-    /* Put the spikes of rows lo .. hi into the histories of the targets. */
-    ND_MEMBER void find_spikes(int lo, int hi)
-    {
-        if (!to.ring) return;
-        for (int base = nd_warp() * ND_WARP; base < targets; base += nd_warps() * ND_WARP) {
-            const int j = base + nd_lane();
-            unsigned bits = 0;
-            for (int row = lo; row <= hi; row += ND_LOOK) {
-                real x[ND_LOOK];
-                for (int i = 0; i < ND_LOOK; ++i)
-                    x[i] = row + i <= hi && j < targets ? to.at(row + i, first_target + j) : (real)0;
-                for (int i = 0; i < ND_LOOK; ++i) bits |= (unsigned)(x[i] != 0) << (row + i - lo & 31);
-            }
-            for (unsigned some = nd_ballot(bits != 0); some; some &= some - 1) {
-                const int lane = __ffs((int)some) - 1;
-                add_spikes(base + lane, lo, nd_from(bits, lane), hi);
-            }
-        }
-    }
-
-    /* Spikes of one target, by the threads of a warp: bit i of `bits` is one in row lo + i. */
-    ND_MEMBER void add_spikes(int j, int lo, unsigned bits, int hi)
-    {
-        for (; bits; bits &= bits - 1) add_spike(j, lo + __ffs((int)bits) - 1, hi);
-    }
-
-    /* Put a spike before those of a history. The spikes that have been swept, but for the last one,
-     * are of no more use: they stay where they are. */
-    ND_MEMBER void add_spike(int j, int row, int hi)
-    {
-        int *const at = synapses.spikes + synapses.entry(j, 0);
-        const int kept = unswept[j] + 1;    /* that move on */
-        for (int base = (kept - 1) / ND_WARP * ND_WARP; base >= 0; base -= ND_WARP) {
-            const int i = base + nd_lane();
-            const bool moves = i < kept && i + 1 < Synapses::DEPTH;
-            const int old = i < Synapses::DEPTH ? at[i] : 0;
-            real y[Synapses::POST + 1];
-            for (int v = 0; v < Synapses::POST; ++v)
-                y[v] = i < Synapses::DEPTH ? synapses.post[v][synapses.entry(j, i)] : (real)0;
-            nd_together();
-            if (moves) at[i + 1] = old;
-            for (int v = 0; v < Synapses::POST; ++v) {
-                real *const of = synapses.post[v] + synapses.entry(j, 0);
-                if (moves) of[i + 1] = y[v];
-                if (i == 0) of[0] = synapses.rule.post_after(v, y[v], row - old);
-            }
-            if (i == 0) at[0] = row;
-            nd_together();
-        }
-        if (nd_lane() == 0) note_count(j, at, hi);
-        nd_together();
-    }
-
-    /* A target has had one more spike; ask for a sweep where one more window is too many. */
-    ND_MEMBER void note_count(int j, const int *at, int hi)
-    {
-        const int most = Synapses::DEPTH - 2 - (ND_WINDOW ? ND_WINDOW : 1);
-        int left = unswept[j] + 1;
-        if (left > most) {
-            int n = 0;
-            while (n < left && at[n] + longest_back >= swept[ND_SWEPT]) ++n;
-            left = n;
-            if (n > most) swept[ND_FULL] = hi + 1;
-        }
-        unswept[j] = left;
-    }
-
-    /* Take over what the last arrivals of a row have left. */
-    ND_MEMBER void settle(int row)
-    {
-        if (!found[row]) return;
-        for (int i = 2 * row; i < 2 * row + 2; ++i) {
-            arrivals[i] = next_arrivals[i];
-            for (int v = 0; v < PRE; ++v) pre[v][i] = next_pre[v][i];
-        }
-        found[row] = 0;
-    }
-
-    /* The block of a row. */
-    ND_MEMBER int block_of(int row) const
-    {
-        int low = 0, high = blocks;
-        while (high - low > 1) {
-            const int middle = (low + high) / 2;
-            if (block[7 * middle + 3] <= row) low = middle;
-            else high = middle;
-        }
-        return low;
-    }
-
-    /* The element of the sources' rows that belongs to a row of connections. */
-    ND_MEMBER int element_of(const long long *of, int row) const
-    {
-        const int i = (int)of[1] + row - (int)of[3];
-        return of[4] ? listed[i] : i;
-    }
-
-    ND_MEMBER void find_arrivals(int lo, int hi)
-    {
-        const int warp = nd_warps() - 1 - nd_warp();    /* the others have the targets */
-        for (int base = warp * ND_WARP; base < rows; base += nd_warps() * ND_WARP) {
-            const int row = base + nd_lane();
-            unsigned bits = 0;
-            int b = 0, spikes = 0;
-            long long first = 0, past = 0;
-            if (row < rows) {
-                settle(row);
-                b = block_of(row);
-                const long long *of = block + 7 * b;
-                const int element = element_of(of, row), a = (int)of[0];
-                for (int n = lo; n <= hi; n += ND_LOOK) {
-                    real x[ND_LOOK];
-                    for (int i = 0; i < ND_LOOK; ++i) x[i] = n + i <= hi ? from.at(n + i - a, element) : (real)0;
-                    for (int i = 0; i < ND_LOOK; ++i) {
-                        const int count = nd_spikes(x[i]);
-                        if (count <= 0) continue;
-                        bits |= 1u << (n + i - lo);
-                        spikes = count;
-                    }
-                }
-                if (bits) first = begin[row], past = begin[row + 1];
-                if (past > first) found[row] = bits;
-            }
-            if (nd_ballot(past > first)) list(row, b, bits & (bits - 1) ? 0 : spikes, first, past);
-        }
-    }
-
-    /* List the connections of a warp's rows; `count`: spikes of the only arrival, or 0. */
-    ND_MEMBER void list(int row, int b, int count, long long first, long long past)
-    {
-        const int number = (int)((past - first + ND_PIECE - 1) / ND_PIECE);
-        const int end = nd_sum_up_to_here(number), total = nd_from(end, ND_WARP - 1);
-        unsigned at = 0;
-        if (nd_lane() == 0) at = (unsigned)atomicAdd((unsigned long long *)(swept + ND_LISTED), (unsigned long long)total);
-        const unsigned mine = nd_from(at, 0) + (unsigned)(end - number);
-        for (unsigned some = nd_ballot(number > 0); some; some &= some - 1) {
-            const int lane = __ffs((int)some) - 1, many = nd_from(number, lane);
-            const long long p = nd_from(first, lane), q = nd_from(past, lane);
-            const unsigned where = nd_from(mine, lane), what = (unsigned)nd_from(b | count << 20, lane);
-            const unsigned of = (unsigned)nd_from(row, lane);
-            for (int i = nd_lane(); i < many; i += ND_WARP) {
-                const long long start = p + (long long)i * ND_PIECE;
-                const unsigned length = q - start < ND_PIECE ? (unsigned)(q - start) : ND_PIECE;
-                __stcg(pieces + where + i, make_uint4((unsigned)start, (unsigned)(start >> 32) | length << 16, of, what));
-            }
-        }
-    }
-
     /* -- arrive ------------------------------------------------------------------------------ */
-
-    /* What is known of the source of a row, before or after the arrivals of this turn. */
-    ND_MEMBER Source source(int row, bool after) const
-    {
-        const bool next = after && found[row];
-        const int *const at = next ? next_arrivals : arrivals;
-        Source s;
-        s.last = at[2 * row];
-        s.earlier = at[2 * row + 1];
-        for (int v = 0; v < PRE; ++v) {
-            const real *const x = next ? next_pre[v] : pre[v];
-            s.x[v] = x[2 * row];
-            s.x_earlier[v] = x[2 * row + 1];
-        }
-        return s;
-    }
 
     ND_MEMBER void deliver(int lo)
     {

@@ -31,7 +31,14 @@ def learning_kernel(spec: KernelSpec, access: str, number: int) -> Kernel:
     a = text.arguments
     name = f"{spec.model.__name__} {access}, {text.plan.name or number}"
     tables = tuple(a.pointers), tuple(a.integers), tuple(a.scalars)
-    return Kernel(name, "\n".join(lines), *tables, learns=True, every=bool(text.plan.rule.every), waiting=text.waiting)
+    return Kernel(
+        name,
+        "\n".join(lines),
+        *tables,
+        learns=True,
+        every=bool(text.plan.rule.every),
+        waiting=text.waiting,
+    )
 
 
 class _LearningText:
@@ -89,7 +96,7 @@ class _LearningText:
 
     def _made(self, code: str, slot: str) -> list[str]:
         """Return the lines that fill the structure."""
-        a, plan, rule = self.arguments, self.plan, self.plan.rule
+        a, rule = self.arguments, self.plan.rule
         step = a.scalar(Key(self.owner, Kind.STEP, "dt_ms"))
         given = {
             "synapses.rule": "nd_rule",
