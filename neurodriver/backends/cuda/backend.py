@@ -120,14 +120,13 @@ class CUDABackend:
 
     def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide the circuit runs."""
-        units, device, word = self.generated.tasks, self.device, self.dtype.itemsize
-        plan = given or schedule.choose(
-            units, device.processors, device.clusters, word, self.delivery.load
-        )
+        units, learning = self.generated.tasks, self.generated.learning
+        wide, word = (self.device.processors, self.device.clusters), self.dtype.itemsize
+        plan = given or schedule.choose(units, *wide, word, self.delivery.load)
         reads = any("nd_silent(" in u.kernel.text for u in units)
-        marks = bool(reads or self.program.custom or self.generated.learning)
+        marks = bool(reads or learning or self.program.custom)
         shape = replace(plan.shape, window=self.delivery.window, marks=marks)
-        shape = replace(with_learning(shape, self.generated.learning), gates=self.gates.possible)
+        shape = replace(with_learning(shape, learning), gates=self.gates.possible)
         return schedule.finished(replace(plan, shape=shape), units, word)
 
     def _built(self) -> Loaded:

@@ -30,7 +30,7 @@ class SumText:
         self.gather: Gather = component.spec.gathers[access.name]
         self.symbol = component.inputs.get(access.name, "")
         self.varied = [n for n in access.connection if n in self.gather.arrays]
-        self.asked = component.texts.each(access)
+        self.asked = [] if self.gather.integer else component.texts.each(access)
         self.silent = False  # set while the text for a silent row is written
 
     @property

@@ -8,7 +8,7 @@
  * lo .. hi, of which hi is the newest, and has four phases with barriers between them:
  *
  *   scan     A thread puts the spikes of a target into its history. A thread finds the arrivals of a
- *            source in steps lo .. hi, notes them as bits, and lists its connections in pieces.
+ *            source in steps lo .. hi, writes them down as bits, and lists its connections in pieces.
  *   before   At the beginning of a launch: the texts of intervals that are due in step hi.
  *   arrive   A warp takes a piece. Its synapses learn and send to the slots of their targets.
  *   after    Where a history would overflow, all synapses are brought up to date. No one else
@@ -82,11 +82,11 @@ struct nd_learning : nd_learning_rows<Synapses, Code, Slot> {
     ND_MEMBER void deliver(int lo)
     {
         const int number = (int)swept[ND_LISTED], done = (int)swept[ND_SWEPT];
-        for (int i = nd_warp(); i < number; i += nd_warps()) deal(__ldcg(pieces + i), lo, done);
+        for (int i = nd_warp(); i < number; i += nd_warps()) deliver_piece(__ldcg(pieces + i), lo, done);
     }
 
     /* The arrivals of a piece. */
-    ND_MEMBER void deal(const uint4 &piece, int lo, int done)
+    ND_MEMBER void deliver_piece(const uint4 &piece, int lo, int done)
     {
         const long long first = (long long)(piece.y & 0xffffu) << 32 | piece.x;
         const int length = (int)(piece.y >> 16), row = (int)piece.z, only = (int)(piece.w >> 20);

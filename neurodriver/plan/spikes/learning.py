@@ -155,7 +155,7 @@ class LearningPlan(Gather):
         return "begin" in self.arrays
 
     def _lists(self, owner: Owner, real: DTypeLike) -> list[Array]:
-        """Return the rows by which the warps of a GPU tell each other of arrivals."""
+        """Return the rows by which the warps of a GPU know of arrivals."""
         sources = 2 * self.rows_of_sources
         out = [zeros(self.key(owner, "next arrivals"), sources, np.int32, Role.SCRATCH)]
         out += [
