@@ -20,12 +20,9 @@ WITH_FILE = {"03_lamina.py": ROOT.parent / "shared" / "data" / "neurokernel" / "
 SMALL = {
     "brette_2007_hh.py": ["--seconds", "0.2"],
     "brunel_2000.py": ["--neurons", "1000", "--seconds", "0.2"],
-<<<<<<< HEAD
     "hpc_benchmark.py": ["--neurons", "1125", "--inputs", "100", "--seconds", "0.2"],
-=======
     "izhikevich_2007.py": ["--seconds", "10"],
     "morrison_2007.py": ["--seconds", "10"],
->>>>>>> 1410a04 (A page on synapses that learn, examples after their papers, and a command that lists the rules)
     "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],
     "shiu_2024.py": ["--neurons", "2000", "--seconds", "0.2"],
     "song_miller_abbott_2000.py": ["--seconds", "10"],

@@ -28,8 +28,7 @@ def together(parts: Sequence[Snapshot]) -> Snapshot:
     variables = dict.fromkeys(name for part in parts for name in part.sent)
     sent = {v: sent_together([p.sent[v] for p in parts if v in p.sent]) for v in variables}
     learned = {name: state for part in parts for name, state in part.learned.items()}
-    more = {"injected": injected, "sent": sent, "learned": learned}
-    return replace(first, groups=tuple(groups), **more)
+    return replace(first, groups=tuple(groups), injected=injected, sent=sent, learned=learned)
 
 
 def _group(pieces: Sequence[GroupState]) -> GroupState:
