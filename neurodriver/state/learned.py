@@ -46,7 +46,7 @@ def _learning(program: Program) -> Iterator[Connections]:
 
 
 def _taken(synapses: Synapses) -> LearnedState:
-    sources = [_Sources(synapses, part) for part in synapses.parts]
+    sources = [_SourceRows(synapses, part) for part in synapses.parts]
     targets = [_Targets(synapses, part) for part in synapses.parts]
     example = _joined([one.example for one in sources])
     _, known = np.unique(_identity(synapses, example), axis=0, return_index=True)
@@ -98,7 +98,7 @@ def put_learned(backend: Backend, snapshot: Snapshot) -> None:
         known = _identity(synapses, state.source)
         for number, part in enumerate(synapses.parts):
             backend.live.write(part.key("learning"), int(state.learns))
-            _Sources(synapses, part).write(state, known)
+            _SourceRows(synapses, part).write(state, known)
             waiting = _Targets(synapses, part).write(state, snapshot.step)
             swept = np.zeros(8, np.int64)
             swept[:2] = snapshot.step, waiting
@@ -165,7 +165,7 @@ def _write_first(backend: Backend, part: SynapsesOfGroup, name: str, value: int)
     backend.live.write(part.key(name), values)
 
 
-class _Sources:
+class _SourceRows:
     """The rows of sources that a plan has connections of."""
 
     def __init__(self, synapses: Synapses, part: SynapsesOfGroup) -> None:
