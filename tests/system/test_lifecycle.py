@@ -201,7 +201,7 @@ def test_edges_that_old_scripts_have() -> None:
 
 def test_constants_do_not_draw() -> None:
     """Random numbers belong to the update; elsewhere they are refused when the class is made."""
-    with pytest.raises(ModelError, match="'c' draws random numbers"):
+    with pytest.raises(ModelError, match="draws a random number; only update and terms may"):
 
         class Drawing(nd.NDComponent):
             constants = {"c": "uniform()"}
