@@ -62,6 +62,17 @@ def magnitude(value: Any, unit: str | None, name: str) -> Any:
         raise UnitError(f"{name}: must be {want} (got {got}: {error})") from None
 
 
+def bare(value: Any, name: str) -> Any:
+    """Return the numbers of a quantity in its own unit; the values of a list must share one."""
+    if isinstance(value, list | tuple) and is_quantity(value):
+        return type(value)(bare(one, name) for one in value)
+    if not is_quantity(value):
+        return value
+    if hasattr(type(value), "get_best_unit"):
+        return magnitude(value, None, name)  # raises what says why
+    return value.magnitude if hasattr(value, "magnitude") else value.value
+
+
 def seconds(value: Any, name: str) -> Any:
     """Return a time in seconds; see `magnitude`."""
     return magnitude(value, "s", name)

@@ -1,6 +1,6 @@
 """Connor-Stevens neuron."""
 
-from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 
 
 class ConnorStevens(NDComponent):
@@ -19,7 +19,7 @@ class ConnorStevens(NDComponent):
     reference = (
         "Connor, Walter & McKown 1977, Biophys J 18:81-102, doi:10.1016/S0006-3495(77)85598-7"
     )
-    accesses = ("I",)
+    accesses = (Access("I", unit="uA/cm^2"),)
     updates = ("spike_state", "V")
     params = {
         "n": Parameter("1", doc="initial potassium activation"),

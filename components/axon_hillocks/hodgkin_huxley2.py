@@ -1,6 +1,6 @@
 """Hodgkin-Huxley neuron with adjustable conductances."""
 
-from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 
 
 class HodgkinHuxley2(NDComponent):
@@ -16,7 +16,7 @@ class HodgkinHuxley2(NDComponent):
     """
 
     reference = "Hodgkin & Huxley 1952, J Physiol 117:500-544, doi:10.1113/jphysiol.1952.sp004764"
-    accesses = ("I",)
+    accesses = (Access("I", unit="uA/cm^2"),)
     updates = ("spike_state", "V")
     params = {
         "g_K": Parameter("mS/cm^2", at_least=0.0, doc="potassium conductance"),

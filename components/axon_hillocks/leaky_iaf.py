@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron."""
 
-from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 
 
 class LeakyIAF(NDComponent):
@@ -14,7 +14,7 @@ class LeakyIAF(NDComponent):
     """
 
     reference = "Burkitt 2006, Biol Cybern 95:1-19, doi:10.1007/s00422-006-0068-6"
-    accesses = ("I",)
+    accesses = (Access("I", unit="uA/cm^2"),)
     updates = ("spike_state", "V")
     params = {
         "resting_potential": Parameter("mV", doc="potential without input"),

@@ -1,6 +1,6 @@
 """Rinzel's reduced Hodgkin-Huxley neuron."""
 
-from neurodriver.model.component import NDComponent, State
+from neurodriver.model.component import Access, NDComponent, State
 
 from .hodgkin_huxley import HodgkinHuxley
 
@@ -22,7 +22,7 @@ class Rinzel(NDComponent):
     """
 
     reference = "Rinzel 1985, Fed Proc 44:2944-2946 (no DOI)"
-    accesses = ("I",)
+    accesses = (Access("I", unit="uA/cm^2"),)
     updates = ("spike_state", "V")
     states = {
         "V": State("mV", -65.0, doc="membrane potential"),

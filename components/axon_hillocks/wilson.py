@@ -1,6 +1,6 @@
 """Wilson's simplified neocortical neuron."""
 
-from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 
 
 class Wilson(NDComponent):
@@ -19,7 +19,7 @@ class Wilson(NDComponent):
     """
 
     reference = "Wilson 1999, J Theor Biol 200:375-388, doi:10.1006/jtbi.1999.1002"
-    accesses = ("I",)
+    accesses = (Access("I", unit="uA/cm^2"),)
     updates = ("spike_state", "V")
     params = {
         "capacitance": Parameter("uF/cm^2", 0.8, above=0.0, doc="membrane capacitance"),

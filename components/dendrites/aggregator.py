@@ -20,6 +20,7 @@ class Aggregator(NDComponent):
             each="g * (V - reverse)",
             connection={"reverse": Parameter("mV", default=0.0, doc="reversal potential")},
             accumulate="double",
+            unit="mS/cm^2",
         ),
     )
     updates = ("I",)

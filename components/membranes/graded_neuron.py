@@ -1,6 +1,6 @@
 """Rectified leaky integrator."""
 
-from neurodriver.model.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import Access, NDComponent, Parameter, State, Weighted
 
 
 class GradedNeuron(NDComponent):
@@ -11,7 +11,7 @@ class GradedNeuron(NDComponent):
     """
 
     reference = "Lappalainen et al. 2024, Nature 634:1132-1140, doi:10.1038/s41586-024-07939-3"
-    accesses = (Weighted("r"), "I")
+    accesses = (Weighted("r"), Access("I", unit="1"))
     updates = {"V": "1", "r": "1"}
     params = {
         "time_constant": Parameter("ms", at_least=0.0, doc="time constant tau"),

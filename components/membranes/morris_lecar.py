@@ -1,6 +1,6 @@
 """Morris-Lecar membrane."""
 
-from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 
 
 class MorrisLecar(NDComponent):
@@ -13,7 +13,7 @@ class MorrisLecar(NDComponent):
     """
 
     reference = "Morris & Lecar 1981, Biophys J 35:193-213, doi:10.1016/S0006-3495(81)84782-0"
-    accesses = ("I",)
+    accesses = (Access("I", unit="uA/cm^2"),)
     updates = ("V",)
     params = {
         "V1": Parameter("mV", doc="half activation of calcium"),

@@ -1,6 +1,6 @@
 """Adaptive exponential integrate-and-fire neuron with exponential currents."""
 
-from neurodriver.model.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import Access, NDComponent, Parameter, State, Weighted
 
 from .leaky_iaf_exp_current import LeakyIAFExpCurrent
 
@@ -24,7 +24,7 @@ class AdaptiveExpIAF(NDComponent):
 
     reference = "Brette & Gerstner 2005, J Neurophysiol 94:3637-3642, doi:10.1152/jn.00686.2005"
     accesses = (
-        "I",
+        Access("I", unit="pA"),
         Weighted("spike_state", receptor="exc"),
         Weighted("spike_state", receptor="inh"),
     )

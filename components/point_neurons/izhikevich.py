@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from neurodriver.model.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import Access, NDComponent, Parameter, State, Weighted
 
 
 def _preset(a: float, b: float, c: float, d: float) -> dict[str, float]:
@@ -39,7 +39,7 @@ class Izhikevich(NDComponent):
         "TC": _preset(0.02, 0.25, -65.0, 0.05),
         "RZ": _preset(0.1, 0.26, -65.0, 2.0),
     }
-    accesses = ("I", Weighted("spike_state"))
+    accesses = (Access("I", unit="mV/ms"), Weighted("spike_state"))
     updates = ("spike_state", "V")
     params = {
         "a": Parameter("1/ms", default=0.02, doc="rate of the recovery u"),

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from neurodriver.model.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import Access, NDComponent, Parameter, State, Weighted
 
 
 class LeakyIAFDelta(NDComponent):
@@ -24,7 +24,7 @@ class LeakyIAFDelta(NDComponent):
         "Brunel 2000, J Comput Neurosci 8:183-208, doi:10.1023/A:1008925309027; Rotter & Diesmann "
         "1999, Biol Cybern 81:381-402, doi:10.1007/s004220050570"
     )
-    accesses: ClassVar[Any] = ("I", Weighted("spike_state"))
+    accesses: ClassVar[Any] = (Access("I", unit="pA"), Weighted("spike_state"))
     updates = ("spike_state", "V")
     params = {
         "resting_potential": Parameter("mV", doc="potential without input"),

@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with exponential conductances."""
 
-from neurodriver.model.component import NDComponent, Parameter, State, Weighted
+from neurodriver.model.component import Access, NDComponent, Parameter, State, Weighted
 
 from .leaky_iaf_delta import LeakyIAFDelta
 from .leaky_iaf_exp_current import LeakyIAFExpCurrent
@@ -28,7 +28,7 @@ class LeakyIAFExpConductance(NDComponent):
         "Hochbruck & Ostermann 2010, Acta Numer 19:209-286, doi:10.1017/S0962492910000048"
     )
     accesses = (
-        "I",
+        Access("I", unit="pA"),
         Weighted("spike_state", receptor="exc", at_least=0.0),
         Weighted("spike_state", receptor="inh", at_least=0.0),
     )

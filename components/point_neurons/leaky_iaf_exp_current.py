@@ -1,6 +1,6 @@
 """Leaky integrate-and-fire neuron with exponential currents."""
 
-from neurodriver.model.component import Parameter, State, Weighted
+from neurodriver.model.component import Access, Parameter, State, Weighted
 
 from .leaky_iaf_delta import LeakyIAFDelta
 from .propagators import mean_of_decay
@@ -37,7 +37,7 @@ class LeakyIAFExpCurrent(LeakyIAFDelta):
     """
 
     accesses = (
-        "I",
+        Access("I", unit="pA"),
         Weighted("spike_state", receptor="exc"),
         Weighted("spike_state", receptor="inh"),
     )

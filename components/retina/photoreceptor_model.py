@@ -1,6 +1,6 @@
 """Photoreceptor of the fly: stochastic phototransduction in microvilli, and a membrane."""
 
-from neurodriver.model.component import NDComponent, Parameter, State
+from neurodriver.model.component import Access, NDComponent, Parameter, State
 from neurodriver.model.subunits import Reaction, Species, SubUnits
 
 UNUSED = "accepted in old graphs and not used: the gates start from fixed values"
@@ -37,7 +37,7 @@ class PhotoreceptorModel(NDComponent):
         "Song et al. 2012, Curr Biol 22:1371-1380, doi:10.1016/j.cub.2012.05.047; "
         "Lazar, Psychas, Ukani & Zhou 2015, Neurokernel RFC 3, doi:10.5281/zenodo.30036"
     )
-    accesses = ("photon", "I")
+    accesses = ("photon", Access("I", unit="uA/cm^2"))
     updates = ("V",)
     params = {
         "num_microvilli": Parameter(

@@ -1,6 +1,6 @@
 """Poisson spike train."""
 
-from neurodriver.model.component import NDComponent, Parameter
+from neurodriver.model.component import Access, NDComponent, Parameter
 
 
 class PoissonSource(NDComponent):
@@ -17,7 +17,7 @@ class PoissonSource(NDComponent):
     reference = (
         "Perkel, Gerstein & Moore 1967, Biophys J 7:391-418, doi:10.1016/S0006-3495(67)86596-2"
     )
-    accesses = ("rate",)
+    accesses = (Access("rate", unit="Hz"),)
     updates = ("spike_state",)
     params = {"rate": Parameter("Hz", default=0.0, at_least=0.0, doc="expected spikes a second")}
     update = """

@@ -74,7 +74,10 @@ def by_kind(known: dict[str, type[NDComponent]]) -> list[str]:
 
 def _overview(name: str, model: type[NDComponent]) -> tuple[str, ...]:
     """Return what one model reads and writes, as a row of the table of its kind."""
-    reads = [f"`{a.variable}`" + (f" at `{a.receptor}`" * bool(a.receptor)) for a in model.accesses]
+    reads = [
+        _with_unit(a.variable, a.unit) + (f" at `{a.receptor}`" * bool(a.receptor))
+        for a in model.accesses
+    ]
     writes = [_with_unit(v, model.units[v]) for v in model.updates]
     longest = "the step" if model.maximum_dt is None else f"{1000 * model.maximum_dt:g} ms"
     link = f"[`{name}`](#{name.lower()})"

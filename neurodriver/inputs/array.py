@@ -9,8 +9,8 @@ import numpy as np
 
 from ..circuit.uids import Who
 from ..errors import InputError
-from ..quantities import magnitude, seconds
-from .base import Chunk, EventChunk, Input, value_unit
+from ..quantities import seconds
+from .base import Chunk, EventChunk, Input
 
 
 class ArrayInput(Input):
@@ -45,10 +45,15 @@ class ArrayInput(Input):
             where = f"{self.name}, '{variable}'"
             if isinstance(data, tuple) and len(data) == 2:
                 data = seconds(data[0], f"{where}: event time"), data[1]
+                self._sources.append(_Events(data, len(uids), where))
             else:
-                data = magnitude(data, value_unit(variable), where)
-            kind = _Events if isinstance(data, tuple) else _ArrayRows
-            self._sources.append(kind(data, len(uids), where))
+                number = len(self._sources)
+                self._sources.append(_ArrayRows(np.zeros((0, len(uids))), len(uids), where))
+                self.take(number, data, where, "_set_rows", number, where)
+
+    def _set_rows(self, rows: Any, number: int, where: str) -> None:
+        kind = _Events if isinstance(rows, tuple) else _ArrayRows
+        self._sources[number] = kind(rows, len(self.targets[number][1]), where)
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.uids import Who as Who
 from ..circuit.uids import uid_list as uid_list
-from ..errors import InputError, TargetError
-from ..model.kinds import POTENTIAL, SPIKES, usual_unit
-from ..quantities import magnitude, seconds
-
-PHOTON = "photon"
+from ..errors import InputError, TargetError, UnitError
+from ..model.kinds import agreed_unit
+from ..quantities import bare, is_quantity, magnitude, seconds
+from .units import unit_into
 
 Target = tuple[str, tuple[str, ...]]
 
@@ -93,6 +92,17 @@ class EventChunk:
         return table
 
 
+@dataclass(frozen=True, eq=False)
+class _Quantity:
+    """Quantities of a target whose unit a model has to tell, and what keeps them as numbers."""
+
+    number: int
+    values: Any
+    name: str
+    keep: str
+    given: tuple[Any, ...]
+
+
 class Input(ABC):
     """Base of all inputs.
 
@@ -118,9 +128,53 @@ class Input(ABC):
             self.targets.append((variable, tuple(uid_list(uids))))
         self.dt = 0.0
         self.dtype = np.dtype(np.float64)
+        self._quantities: tuple[_Quantity, ...] = ()
+        self._units: dict[_Quantity, str | None] = {}
 
-    def attach(self, lpu: Any) -> None:  # noqa: B027  (most inputs do not read the LPU)
-        """Get to know the LPU; called before it is compiled."""
+    def attach(self, lpu: Any) -> None:
+        """Get to know the LPU; called before it is compiled.
+
+        Its models tell the units of what is injected; quantities become numbers now.
+
+        Raises
+        ------
+        UnitError
+            For a quantity of another dimension.
+        """
+        for one in self._quantities:
+            variable, uids = self.targets[one.number]
+            unit = unit_into(lpu.circuit, variable, uids, one.name)
+            before = self._units.get(one, unit)
+            if before != unit:
+                raise UnitError(
+                    f"{one.name}: one LPU takes it in {before}, another one in {unit}; make an "
+                    f"input for each of them"
+                )
+            self._units = {**self._units, one: unit}
+            getattr(self, one.keep)(magnitude(one.values, unit, one.name), *one.given)
+
+    def take(self, number: int, values: Any, name: str, keep: str, *given: Any) -> None:
+        """Keep values of a target as numbers: at once, or again when models have told their unit.
+
+        Parameters
+        ----------
+        number : int
+            Of the target.
+        values : quantity, number or array
+        name : str
+            What the values are, for messages.
+        keep : str
+            Method that checks and keeps numbers. Until the unit is known it gets those of the
+            quantity as it was given.
+        *given
+            What the method gets, too.
+        """
+        unit = agreed_unit(self.targets[number][0])
+        if unit or not is_quantity(values):
+            getattr(self, keep)(magnitude(values, unit, name), *given)
+            return
+        getattr(self, keep)(bare(values, name), *given)
+        self._quantities = (*self._quantities, _Quantity(number, values, name, keep, given))
 
     def in_random_namespace(self, namespace: str) -> Input:
         """Return this input, or one like it, that draws its random numbers in a namespace.
@@ -180,13 +234,8 @@ def as_numbers(values: ArrayLike, error: InputError) -> NDArray[np.float64]:
         raise error from None
 
 
-def value_unit(variable: str) -> str | None:
-    """Return the unit of injected values; None where it depends on the model."""
-    return usual_unit(variable) if variable in (POTENTIAL, SPIKES, PHOTON) else None
-
-
 def values_for(
-    values: ArrayLike, uids: Sequence[str], name: str, unit: str | None
+    values: ArrayLike, uids: Sequence[str], name: str, unit: str | None = None
 ) -> NDArray[np.float64]:
     """Return one finite value per uid from a scalar or a sequence, (n,) float64.
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..circuit.uids import Who
 from ..errors import InputError
 from ..quantities import seconds
-from .base import Chunk, EventChunk, Input, active_steps, check_span, value_unit, values_for
+from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
 from .trains import SELDOM, Trains
 
@@ -311,6 +311,8 @@ class NoiseInput(_RandomInput):
     """
 
     _purpose = "NoiseInput"
+    mean: NDArray[np.float64]
+    sigma: NDArray[np.float64]
 
     def __init__(
         self,
@@ -326,9 +328,8 @@ class NoiseInput(_RandomInput):
         duration: float | None = None,
     ) -> None:
         super().__init__(variable, uids, start, stop, seed, duration)
-        unit = value_unit(variable)
-        self.mean = values_for(mean, self.targets[0][1], self.name, unit)
-        self.sigma = values_for(sigma, self.targets[0][1], self.name, unit)
+        self.take(0, mean, self.name, "_set", "mean")
+        self.take(0, sigma, self.name, "_set", "sigma")
         tau = seconds(tau, f"{self.name}: tau")
         if (self.sigma < 0).any():
             raise InputError(f"{self.name}: sigma must be at least 0, got {self.sigma.min()}")
@@ -339,6 +340,9 @@ class NoiseInput(_RandomInput):
             want = "positive seconds, for normal noise"
             raise InputError(f"{self.name}: tau must be {want}, got {tau!r} and {distribution}")
         self.distribution, self.tau = distribution, tau
+
+    def _set(self, values: ArrayLike, attribute: str) -> None:
+        setattr(self, attribute, values_for(values, self.targets[0][1], self.name))
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

@@ -50,6 +50,7 @@ class UserInput(Input):
         self._available = False
 
     def attach(self, lpu: Any) -> None:
+        super().attach(lpu)
         self.lpu = lpu
 
     def open(self, dt: float, dtype: np.dtype) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.uids import Who
 from ..errors import CircuitWarning, InputError
-from ..quantities import magnitude, seconds
-from .base import Chunk, Input, active_steps, as_numbers, check_span, value_unit, values_for
+from ..quantities import seconds
+from .base import Chunk, Input, active_steps, as_numbers, check_span, values_for
 
 Array = NDArray[np.float64]
 
@@ -31,6 +31,8 @@ class StepInput(Input):
         Seconds, instead of ``stop``.
     """
 
+    value: Array
+
     def __init__(
         self,
         variable: str,
@@ -42,8 +44,11 @@ class StepInput(Input):
     ) -> None:
         super().__init__([(variable, uids)])
         name = f"StepInput '{variable}'"
-        self.value = values_for(value, self.targets[0][1], name, value_unit(variable))
+        self.take(0, value, name, "_set", "value", name)
         self.start, self.stop = check_span(start, stop, name, duration)
+
+    def _set(self, values: ArrayLike, attribute: str, name: str) -> None:
+        setattr(self, attribute, values_for(values, self.targets[0][1], name))
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)
@@ -77,6 +82,9 @@ class RampInput(Input):
         Old name of ``start``.
     """
 
+    start_value: Array
+    stop_value: Array
+
     def __init__(
         self,
         variable: str,
@@ -90,14 +98,17 @@ class RampInput(Input):
         start_time: float | None = None,
     ) -> None:
         super().__init__([(variable, uids)])
-        name, unit = f"RampInput '{variable}'", value_unit(variable)
+        name = f"RampInput '{variable}'"
         if start_time is not None:
             start = _renamed_time(start, start_time, name)
         if stop_value is None:
             raise InputError(f"{name}: stop_value is missing, the value at the end of the ramp")
         self.start, self.duration = _start_and_duration(start, stop, duration, name)
-        self.start_value = values_for(start_value, self.targets[0][1], name, unit)
-        self.stop_value = values_for(stop_value, self.targets[0][1], name, unit)
+        self.take(0, start_value, name, "_set", "start_value", name)
+        self.take(0, stop_value, name, "_set", "stop_value", name)
+
+    def _set(self, values: ArrayLike, attribute: str, name: str) -> None:
+        setattr(self, attribute, values_for(values, self.targets[0][1], name))
 
     def chunk(self, number: int, first: int, steps: int) -> Chunk:
         time = np.arange(first, first + steps) * self.dt
@@ -123,6 +134,8 @@ class PulseInput(Input):
         In the unit of the variable: one for all, one for each pulse, or one for each pulse and uid.
     """
 
+    values: Array
+
     def __init__(
         self,
         variable: str,
@@ -145,8 +158,7 @@ class PulseInput(Input):
                 f"{self.name}: pulse {i} stops at {self.stops[i]} s, before its start at "
                 f"{self.starts[i]} s"
             )
-        values = magnitude(values, value_unit(variable), self.name)
-        self.values = _values(values, count, n, self.name)
+        self.take(0, values, self.name, "_set", count, n)
         self._period: tuple[float, float, float] | None = None
         self._number: int | None = None
 
@@ -191,9 +203,14 @@ class PulseInput(Input):
             raise InputError(f"{name}: number must be whole and at least 0, got {number!r}")
         pulses._period = (float(start), float(period), float(width))
         pulses._number = None if number is None else int(number)
-        every = values_for(value, pulses.targets[0][1], name, value_unit(variable))
-        pulses.values = every[None, :]
+        pulses.take(0, value, name, "_set_every")
         return pulses
+
+    def _set(self, values: ArrayLike, count: int, n: int) -> None:
+        self.values = _values(values, count, n, self.name)
+
+    def _set_every(self, value: ArrayLike) -> None:
+        self.values = values_for(value, self.targets[0][1], self.name)[None, :]
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         super().open(dt, dtype)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..errors import ModelError
 from .declarations import check_declarations
 from .equations.expand import expand, written_as_equations
-from .kinds import Kinds, VariableKind, declared, usual_unit
+from .kinds import Kinds, VariableKind, agreed_unit, declared, usual_unit
 from .language import draws, parse
 from .linear import Linear
 from .prints import Print, printing
@@ -114,6 +114,10 @@ class Access:
         Type of the sum.
     single : bool
         Whether it makes sense with one connection alone: a connected component has exactly one.
+    unit : str
+        Unit of the variable's values, as connections and inputs bring them, for instance ``"pA"``.
+        V is in mV, spikes and rates of graded neurons are numbers and photons in 1/s, if nothing
+        else is said. Other variables have no unit then, and quantities are refused for them.
     """
 
     variable: str
@@ -122,6 +126,7 @@ class Access:
     connection: Mapping[str, Parameter] = field(default_factory=dict)
     accumulate: str = "real"
     single: bool = False
+    unit: str = ""
 
     @property
     def name(self) -> str:
@@ -289,6 +294,9 @@ class NDComponent:
         cls.updates = Listed(cls.updates)
         if written_as_equations(cls):
             expand(cls, State, Parameter)
+        cls.accesses = Listed(
+            replace(a, unit=a.unit or agreed_unit(a.variable)) for a in cls.accesses
+        )
         cls.units = {
             **{v: usual_unit(v) for v in cls.updates},
             **{k: v for k, v in cls.units.items() if k in cls.updates},

@@ -49,6 +49,11 @@ def usual_unit(name: str) -> str:
     return _SHARED[name][1] if name in _SHARED else ""
 
 
+def agreed_unit(name: str) -> str:
+    """Return the unit that a name has in every model; empty where models differ, as in currents."""
+    return usual_unit(name) if name in (SPIKES, POTENTIAL, "r", "photon") else ""
+
+
 def usually_event(name: str) -> bool:
     """Whether a name means events where no model is known, as in a recording."""
     return name in _SHARED and _SHARED[name][0] is VariableKind.EVENT

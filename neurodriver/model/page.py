@@ -92,7 +92,8 @@ def page(model: type[NDComponent]) -> list[str]:
     for access in model.accesses:
         more = f", receptor {access.receptor}" if access.receptor else ""
         each = f", each adds {access.each}" if access.each else ""
-        lines.append(f"  {access.variable}{more}{each}")
+        unit = f" [{access.unit}]" if access.unit else ""
+        lines.append(f"  {access.variable}{unit}{more}{each}")
         lines += [f"    edge's {_described(n, rule)}" for n, rule in access.connection.items()]
     lines += ["updates", *[f"  {v} [{model.units[v]}]" for v in model.updates], "parameters"]
     for name, rule in model.params.items():

@@ -22,6 +22,7 @@ from support import (
     simulate,
 )
 
+import neurodriver as nd
 from neurodriver import (
     Access,
     Circuit,
@@ -491,3 +492,24 @@ def test_draws_do_not_depend_on_storage_order() -> None:
     assert_same_bits(fused, simulate(circuit, DT, 100, (), record, seed=3, plans=False))
     silent = simulate(circuit, DT, 100, (), [("V", None)], seed=3, threads=2)
     assert_same_bits({"V": fused["V"]}, silent)
+
+
+def test_accesses_have_units() -> None:
+    """As declared, as a line of equations says, or as all models agree."""
+
+    class Charged(nd.NDComponent):
+        """A cell in pF."""
+
+        accesses = ("I", "V")
+        updates = ("v",)
+        equations = """
+            dv/dt = I / C : mV
+            I : pA
+            C : pF
+        """
+
+    assert [(a.name, a.unit) for a in Charged.accesses] == [("I", "pA"), ("V", "mV")]
+    plain = type("Plain", (nd.NDComponent,), {
+        "accesses": (nd.Access("I"), nd.Access("dose", unit="mol")), "updates": ("x",),
+        "states": {"x": nd.State("1")}, "update": "x += I + dose;"})  # fmt: skip
+    assert [a.unit for a in plain.accesses] == ["", "mol"]

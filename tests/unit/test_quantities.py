@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
@@ -17,6 +17,7 @@ import neurodriver as nd
 from neurodriver.circuit.circuit import Connections
 from neurodriver.errors import CircuitError, NeurodriverError, UnitError
 from neurodriver.model.library import shipped
+from neurodriver.model.units import Dimension, dimension
 from neurodriver.quantities import is_quantity, magnitude, spelled
 from neurodriver.run.lpu import whole_steps
 
@@ -34,6 +35,7 @@ def units() -> Iterator[tuple[str, str]]:
         for name, unit in model.units.items():
             yield f"{model.__name__}.{name}", unit
         for access in model.accesses:
+            yield f"{model.__name__}.{access.name}", access.unit
             for name, rule in access.connection.items():
                 yield f"{model.__name__}.{access.name}.{name}", rule.unit
 
@@ -225,7 +227,6 @@ def test_times_and_values_of_inputs() -> None:
     rows = nd.ArrayInput({"V": (["n"], [[1.0], [2.0]] * u.V)})
     assert rows.contents()[0].tolist() == [[1000.0], [2000.0]]
     for make, message in (
-        (lambda: nd.StepInput("I", ["n"], 5 * u.nA), r"StepInput 'I': its unit is not declared"),
         (lambda: nd.StepInput("V", ["n"], 5 * u.nA), r"StepInput 'V': must be a quantity in mV"),
         (
             lambda: nd.StepInput("I", ["n"], 5, start=1 * u.mV),
@@ -233,10 +234,125 @@ def test_times_and_values_of_inputs() -> None:
         ),
         (lambda: nd.PoissonInput("spike_state", ["n"], 5 * u.ms), "must be a quantity in Hz"),
         (lambda: nd.NoiseInput("I", ["n"], tau=5 * u.mV), "tau: must be a quantity in s"),
-        (lambda: nd.ArrayInput({"I": (["n"], [[1.0]] * u.nA)}), "'I': its unit is not declared"),
     ):
         with pytest.raises(UnitError, match=message):
             make()
+
+
+def assert_current(model: str, given: Any, plain: float) -> None:
+    """Every input that injects a current gets a plain number from a quantity."""
+    circuit = nd.Circuit.from_arrays([(shipped()[model], 2, {}, None)])
+    uids = circuit.uids
+
+    def inputs(value: Any) -> list[Any]:
+        return [
+            nd.StepInput("I", uids, value),
+            nd.RampInput("I", uids, 0.0, 1e-3, 0 * value, value),
+            nd.PulseInput("I", uids, [0.0], [1.0], [value, 2 * value][:1]),
+            nd.PulseInput.periodic("I", uids, value, 2e-3, 1e-3),
+            nd.NoiseInput("I", uids, value, 0.1 * value),
+            nd.ArrayInput({"I": (uids, [[1.0, 2.0]] * value)})
+            if hasattr(value, "units")
+            else nd.ArrayInput({"I": (uids, np.array([[1.0, 2.0]]) * value)}),
+        ]
+
+    made = inputs(given)
+    with nd.LPU(circuit, 1e-4, made) as lpu:
+        found, expected = lpu.inputs, inputs(plain)
+        for name, a, b in (
+            ("value", 0, 0), ("start_value", 1, 1), ("stop_value", 1, 1), ("values", 2, 2),
+            ("values", 3, 3), ("mean", 4, 4), ("sigma", 4, 4),
+        ):  # fmt: skip
+            assert np.allclose(getattr(found[a], name), getattr(expected[b], name), rtol=1e-14)
+        rows = [found[5].contents()[0], expected[5].contents()[0]]
+        assert np.allclose(*rows, rtol=1e-14) and found[0].value[0] == pytest.approx(plain)
+        lpu.run(5)
+
+
+def test_currents_have_the_unit_of_the_model() -> None:
+    """Per area, of a whole cell, and of a potential in time."""
+    weak = {"resting_potential": -70.0, "threshold": -50.0, "reset_potential": -60.0}
+    weak |= {"time_constant": 10.0, "capacitance": 250.0}
+    assert_current("Rinzel", 0.05 * u.A / u.m**2, 5.0)
+    assert_current("Izhikevich", 10 * u.V / u.s, 10.0)
+    circuit = nd.Circuit.from_arrays([(shipped()["LeakyIAFDelta"], 2, weak, None)])
+    with nd.LPU(circuit, 1e-4, nd.StepInput("I", circuit.uids, 0.3 * u.nA)) as lpu:
+        assert lpu.inputs[0].value == pytest.approx(300.0)
+    wrong = nd.StepInput("I", circuit.uids, 3 * u.uA / u.cm**2)
+    with pytest.raises(UnitError, match=r"StepInput 'I': must be a quantity in pA \(got 3"):
+        nd.LPU(circuit, 1e-4, wrong)
+    rate = nd.StepInput("rate", ["p/0"], 0.2 * u.kHz)
+    source = nd.Circuit.from_arrays([(shipped()["PoissonSource"], 1, {"rate": 0.0}, ["p/0"])])
+    with nd.LPU(source, 1e-4, rate) as lpu:
+        assert lpu.inputs[0].value == 200.0
+
+
+def of_current(model: Any) -> list[Dimension]:
+    """The units that a current has in the equations of a model, as its parameters tell them."""
+    found = []
+    mV, ms = dimension("mV"), dimension("ms")
+    assert mV is not None and ms is not None
+    for rule in model.params.values():
+        one = dimension(rule.unit)
+        if one is None:
+            continue
+        for kind, made in (("F", one * mV / ms), ("S", one * mV), ("Ohm", mV / one), ("A", one)):
+            for more in ("", "/cm^2") if kind != "Ohm" else ("", " cm^2"):
+                like = dimension(kind + more)
+                assert like is not None
+                if one.alike(like):
+                    found.append(made)
+    return found
+
+
+def test_units_of_accesses_follow_from_the_equations() -> None:
+    """Capacitances, conductances, resistances and currents of a model tell that of its current."""
+    others = {
+        "ConnorStevens": "uA/cm^2", "HodgkinHuxley": "uA/cm^2", "Rinzel": "uA/cm^2",  # constants
+        "PhotoreceptorModel": "uA/cm^2", "GradedNeuron": "1",  # a current in units of V
+        "Izhikevich": "mV/ms", "IzhikevichEuler": "mV/ms", "IzhikevichNoisy": "mV/ms",  # dV/dt
+    }  # fmt: skip
+    told = 0
+    for name, model in shipped().items():
+        for access in model.accesses:
+            unit = dimension(access.unit)
+            assert unit is not None, f"{name}.{access.name} has no unit"
+            if access.variable != "I":
+                continue
+            expected = of_current(model)
+            told += len(expected) > 0
+            if not expected:
+                assert access.unit == others.pop(name)
+            assert all(unit.same(one) for one in expected), name
+    assert not others and told > 15
+
+
+def test_one_input_into_several_units() -> None:
+    """Models that differ are told by name; so are two LPUs, and a variable without a unit."""
+    hh, iz = shipped()["Rinzel"], shipped()["Izhikevich"]
+    both = nd.Circuit.from_arrays([(hh, 1, {}, ["h"]), (iz, 1, {}, ["i"])])
+    current = nd.StepInput("I", ["h", "i"], 1 * u.uA / u.cm**2)
+    message = r"'I' in uA/cm\^2 \(Rinzel\) and in mV/ms \(Izhikevich\)"
+    with pytest.raises(UnitError, match=message):
+        nd.LPU(both, 1e-4, current)
+    nd.LPU(both, 1e-4, nd.StepInput("I", ["h", "i"], 1.0)).close()
+    one = nd.StepInput("I", ["h"], 1 * u.uA / u.cm**2)
+    nd.LPU(both, 1e-4, one).close()
+    other = nd.Circuit.from_arrays([(iz, 1, {}, ["h"])])
+    with pytest.raises(UnitError, match="one LPU takes it in uA/cm\\^2, another one in mV/ms"):
+        nd.LPU(other, 1e-4, one)
+
+    class Dosed(nd.NDComponent):
+        """Adds up a dose."""
+
+        accesses = ("dose",)
+        updates = ("total",)
+        states: ClassVar = {"total": nd.State("1")}
+        update = "total += dose;"
+
+    dosed = nd.Circuit.from_arrays([(Dosed, 1, {}, ["d"])])
+    with pytest.raises(UnitError, match="StepInput 'dose': its unit is not declared"):
+        nd.LPU(dosed, 1e-4, nd.StepInput("dose", ["d"], 1 * u.mole))
 
 
 def test_runs_have_the_bits_of_plain_numbers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError, near
@@ -70,6 +71,11 @@ def expand(model: Any, make_state: Callable[..., Any], make_param: Callable[...,
     for name, line in reading.of("name").items():
         if name not in symbols:
             model.params.setdefault(name, make_param(line.unit))
+    model.accesses = type(model.accesses)(
+        replace(access, unit=line.unit) if line is not None and not access.each else access
+        for access in model.accesses
+        for line in [reading.of("name").get(model.input_symbol(access))]
+    )
     if model.refractory:
         model.states.setdefault(LEFT, make_state("1", doc="what is left of the refractory period"))
     reading.read()
