@@ -4,10 +4,18 @@
 first. Whenever its target fires within 20 ms after its source, dopamine is released 1 to 3 s later.
 Meanwhile many other pairs fire. Each synapse keeps an eligibility: what the pair rule would change.
 It decays within a second. Dopamine turns what is left of it into a change of the weight. The one
-synapse that reliably comes before the reward grows to the bound of 4 mV; without reward it stays
-near 0.
+synapse that reliably comes before the reward grows to the bound of 4 mV.
 
-RESULTS
+After 3,600 s, for pairs of nearest spikes, and for all pairs (``nd.IntervalRewardedSTDP``):
+
+    pairs     seed   rewards   above 3.8 mV first   at the end   mean of all
+    nearest   0      220       after 820 s          3.92 mV      0.76 mV
+    nearest   1      309       after 430 s          2.72 mV      0.84 mV
+    all       0      206       after 730 s          3.17 mV      0.73 mV
+    all       3      206       after 1,680 s        4.00 mV      0.75 mV
+
+So the watched synapse came to its bound each time. Later it can lose a part within seconds, where
+dopamine meets a negative eligibility, and grows again.
 
 Izhikevich, E. M. Solving the distal reward problem through linkage of STDP and dopamine signaling.
 Cereb Cortex 17, 2443-2452 (2007). https://doi.org/10.1093/cercor/bhl152
@@ -40,6 +48,13 @@ class Driven(shipped()["Izhikevich"]):
     """Izhikevich with an input between -6.5 and 6.5 mV in each millisecond."""
 
     terms = {"drive": "I + per_ms * input_spike_state + 13 * (uniform() - 0.5)"}
+
+
+class LastPairs(nd.IntervalRewardedSTDP):
+    """IntervalRewardedSTDP for pairs of nearest spikes: each spike sets its trace."""
+
+    pre = {"x": nd.Trace("tau_plus", nearest=True)}
+    post = {"y": nd.Trace("tau_minus", nearest=True)}
 
 
 class Reward(nd.NDComponent):
@@ -105,7 +120,7 @@ def network(seed: int = 0, rewarded: bool = True) -> nd.Circuit:
     kinds = shipped()["Izhikevich"].presets
     exc = nd.Population(Driven, EXCITATORY, name="exc", **kinds["RS"])
     inh = nd.Population(Driven, INHIBITORY, name="inh", **kinds["FS"])
-    rule = nd.IntervalRewardedSTDP(**({"dopamine": reward} if rewarded else {}))
+    rule = LastPairs(**({"dopamine": reward} if rewarded else {}))
     fan_out = nd.FixedOutDegree(FAN_OUT)
     links = [
         nd.Projection(
