@@ -77,3 +77,15 @@ def test_sweeps(tmp_path: Path) -> None:
         found = nd.sweep(build, {"current": [0.0, 900.0]}, executor=pool, path=tmp_path / "sweep")
     assert found["spikes"].values[0] == 0 and found["spikes"].values[1] > 0
     assert nd.open_sweep(tmp_path / "sweep").equals(found)
+
+
+def test_a_batch() -> None:
+    """Copies differ in what a batch gives them, and each has a recording."""
+    circuit = network()
+    batch = nd.Batch(3, seeds=range(3), parameters={("exc", "threshold"): [-50.0, -52.0, -54.0]})
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    with nd.LPU(circuit, 1e-4, driven(circuit), recorder, batch=batch) as lpu:
+        lpu.run(300)
+        assert isinstance(lpu.recording, nd.BatchRecording)
+        counts = [len(one.spikes.time) for one in lpu.recording]
+    assert counts == sorted(counts) and counts[0] < counts[2]

@@ -35,3 +35,19 @@ def test_a_rule_changes_what_spikes_carry(rule: type[nd.Plasticity]) -> None:
         assert np.unique(carried).size > 1
         changed = learned(lpu) != 0.5
     assert changed.all() == (rule is not nd.ShortTerm)
+
+
+def test_weights_are_recorded() -> None:
+    """A recorder of synapses has a row at each interval."""
+    sources = nd.Population("PoissonSource", 5, rate=100.0)
+    cell = nd.Population("LeakyIAFDelta", 1, resting_potential=-70.0, threshold=-60.0,
+                         reset_potential=-70.0, time_constant=20.0)  # fmt: skip
+    learning = nd.Projection(
+        sources, cell, nd.AllToAll(), weight=3.0, plasticity=nd.PairSTDP(w_max=4.0), name="learning"
+    )
+    weights = nd.SynapseRecorder(None, "learning", synapses=[0, 3], interval=0.1)
+    with nd.LPU(nd.Circuit([sources, cell], [learning]), 1e-3, recorders=[weights]) as lpu:
+        lpu.run(duration=0.5)
+    rows = np.asarray(weights.recording.weight)
+    assert rows.shape[1] == 2 and len(rows) >= 5
+    assert np.unique(rows).size > 2
