@@ -90,6 +90,10 @@ MODELS: dict[str, tuple[Ranges, dict[str, tuple[float, float]]]] = {
     "LeakyIAF": (IAF, {"I": (0.0, 8.0)}),
     "LeakyIAFAlphaConductance": (CONDUCTANCE, {"I": (0.0, 1000.0), "spike_state": SPIKES}),
     "LeakyIAFAlphaCurrent": (CURRENT, {"I": (0.0, 1000.0), "spike_state": SPIKES}),
+    "LeakyIAFAlphaCurrentDriven": (
+        {**CURRENT, "drive_rate": (5e3, 1e4), "drive_weight": 80.0},
+        {"I": (0.0, 500.0), "spike_state": SPIKES},
+    ),
     "LeakyIAFDelta": (DELTA, {"I": (0.0, 2.0), "spike_state": SPIKES}),
     "LeakyIAFDeltaDriven": (
         {**DELTA, "drive_rate": (5e3, 1e4), "drive_weight": 0.3},

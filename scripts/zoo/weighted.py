@@ -23,6 +23,7 @@ RECEPTORS: dict[str, dict[str, tuple[float, float]]] = {
     "IzhikevichNoisy": {"spike_state": (-2.0, 4.0)},
     "LeakyIAFAlphaConductance": {"exc": (0.0, 6.0), "inh": (0.0, 3.0)},
     "LeakyIAFAlphaCurrent": {"exc": (0.0, 200.0), "inh": (-200.0, 0.0)},
+    "LeakyIAFAlphaCurrentDriven": {"exc": (0.0, 200.0), "inh": (-200.0, 0.0)},
     "LeakyIAFDelta": {"spike_state": (-0.5, 1.0)},
     "LeakyIAFDeltaDriven": {"spike_state": (-0.5, 1.0)},
     "LeakyIAFExpConductance": {"exc": (0.0, 6.0), "inh": (0.0, 3.0)},

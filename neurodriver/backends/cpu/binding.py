@@ -55,14 +55,14 @@ class HostBinding:
         Those that differ from the program's: they have been set.
     initial : list of (library, Args)
         What computes constants and row 0 of each kernel.
-    learners : list of (function, Args, cuts)
+    learners : list of (BoundKernel, cuts)
         What brings weights that learn up to date.
     """
 
     def __init__(self, memory: MemoryManager, threads: int, arrays: ArrayTable) -> None:
         self.memory, self.program = memory, memory.program
         self._threads, self._arrays = threads, arrays
-        self.learners: list[tuple[Any, Args, NDArray[np.int64]]] = []
+        self.learners: list[tuple[BoundKernel, NDArray[np.int64]]] = []
         self.numbers: dict[Key, Any] = {THREADS: threads}
         self.initial: list[tuple[ct.CDLL, Args]] = []
         self._scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
@@ -102,7 +102,8 @@ class HostBinding:
         self.initial.append((library, args))
         deliver = ct.cast(library.nd_deliver, _ptr).value if kernel.delivers else None
         if kernel.learns:
-            self.learners.append((library.nd_catch_up, args, cuts))
+            catch_up = ct.cast(library.nd_catch_up, _ptr).value
+            self.learners.append((BoundKernel(catch_up, None, args, None), cuts))
         return BoundKernel(update, deliver, args, self._pointer(cuts))
 
     def number(self, key: Key) -> Any:

@@ -63,9 +63,10 @@ class HostLiveMemory:
 
     def catch_up(self, step: int) -> None:
         """Bring all synapses that learn up to date: with all that they saw before a step."""
-        for function, args, cuts in self.owner.binding.learners:
+        for kernel, cuts in self.owner.binding.learners:
             for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-                function(ct.byref(args), *map(ct.c_longlong, (step, begin, end)))
+                span = map(ct.c_longlong, (step, begin, end))
+                self.owner.runtime.nd_launch(ct.byref(kernel), *span)
 
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""
