@@ -173,9 +173,11 @@ def _cpu(program: Program, options: BackendOptions) -> Backend:
 def _cuda(program: Program, options: BackendOptions) -> Backend:
     from .cuda.backend import CUDABackend
 
-    if options.copies:
-        raise NeurodriverError("a batch runs on the CPU alone: backend='cpu'")
     number, executor = gpu_number(options.choice), options.choice.executor
+    if options.copies:
+        from .cuda.batch import CUDABatch
+
+        return CUDABatch(options.copies, number, executor, fuzz=settings.fuzz())
     return CUDABackend(program, number, executor, fuzz=settings.fuzz(), gates=options.gates)
 
 

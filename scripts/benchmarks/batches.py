@@ -10,6 +10,7 @@ from typing import Any
 
 import neurodriver as nd
 
+from .fly import NETWORK
 from .measure import median
 from .papers import example
 from .table import Row, Table
@@ -26,9 +27,55 @@ def run(rounds: int, python: str | None) -> Iterator[Row]:
 
 
 def table(table: Table) -> Iterator[Row]:
-    """Yield a row: a batch of copies of a network of Vogels and Abbott."""
+    """Yield the rows: copies of a network of Vogels and Abbott, and trials of the fly's brain."""
     if table.backend == "cpu":
         yield _batch(table)
+        return
+    yield _on_device(table)
+    yield _trials(table)
+
+
+def _step(table: Table, circuit: nd.Circuit, dt: float, inputs: Any, **options: Any) -> float:
+    """Return the wall clock of a step with all spikes recorded, in single precision."""
+    steps = 200 if table.small else 20_000
+    with table.lpu(circuit, dt, inputs, [_recorder()], dtype="float32", **options) as lpu:
+        lpu.run(steps)
+        return median([_seconds(lpu, steps) / steps for _ in range(table.rounds)])
+
+
+def _on_device(table: Table) -> Row:
+    copies = 8 if table.small else 128
+    circuit, inputs, dt = _network()
+    one = _step(table, circuit, dt, inputs)
+    all_ = _step(table, circuit, dt, inputs, batch=copies, seed=range(copies))
+    return {
+        "case": f"batches: {copies} copies of {NEURONS:,} neurons, a step of all",
+        "seconds": all_,
+        "peer": f"one of them: {1e6 * one:.2f} us",
+        "ratio": all_ / one,
+        "target": "<= 2 times",
+        "met": "yes" if all_ <= 2 * one else "no",
+    }
+
+
+def _trials(table: Table) -> Row:
+    """Return the row of trials of the fly's brain in one launch."""
+    trials, size = (2, {"neurons": 2_000, "kicked": 50}) if table.small else (30, NETWORK)
+    module = example("shiu_2024")
+    circuit, inputs, _ = module.network(**size)
+    with table.lpu(
+        circuit, module.DT, inputs, dtype="float32", batch=trials, seed=range(trials)
+    ) as lpu:
+        steps = 200 if table.small else 2_000
+        lpu.run(steps)
+        spent = median([_seconds(lpu, steps) for _ in range(table.rounds)])
+    second = spent / (steps * module.DT * trials)
+    return {
+        "case": f"batches: {trials} trials of the fly's brain, a trial and biological second",
+        "seconds": second,
+        "target": "<= 3 ms",
+        "met": "yes" if second <= 3e-3 else "no",
+    }
 
 
 def _network() -> tuple[nd.Circuit, Any, float]:

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_netwo
 
 from neurodriver import Circuit, Connections, NDComponent
 from neurodriver.backends.cuda import compiler, schedule
+from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import device
@@ -296,3 +298,23 @@ def test_idle_warps_have_several_components() -> None:
     plan = schedule.choose(units, 132, True, 8)
     assert [unit.idle for unit in units] == [own > 1 for own in plan.own] != [False] * len(units)
     assert plan.shape.threads <= device.ROOMY
+
+
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_copies_of_a_batch_have_tables_in_shared_memory(blocks: int) -> None:
+    """The text of a batch compiles; nothing of a copy is in constant memory."""
+    program = compile_circuit(spiking_network(200, 5, 1), 1e-4, target=CUDA)
+    generated = generate(program, {})
+    delivery = plan_delivery(program, False)
+    plan = schedule.choose(generated.tasks, blocks, False, 8, delivery.load)
+    shape = replace(plan.shape, window=delivery.window, copies=30)
+    known = SimpleNamespace(known=lambda kernel: (None,) * len(kernel.integers))
+    parts = parts_of(generated, plan, known)  # type: ignore[arg-type]
+    plan = schedule.finished(replace(plan, shape=shape), generated.tasks, 8)
+    text = device_text(parts, "float64", plan.shape)
+    assert "__shared__ nd_args nd_table_0;" in text
+    assert "__constant__ nd_args" not in text
+    for line in compiler.resources(built(text, "sm_90")):
+        assert "0 + 0 bytes spilled" in line
+    lone = device_text(parts, "float64", replace(plan.shape, copies=0))
+    assert "__constant__ nd_args" in lone and "__shared__ nd_args" not in lone

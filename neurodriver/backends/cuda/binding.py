@@ -12,7 +12,8 @@ from ...codegen.generate import Generated, Task
 from ...codegen.kernel import Kernel
 from ...codegen.simt.device import table_name
 from ...native.buffers import LANES
-from ...plan.arrays import SEED, Key, Kind, VariableOwner
+from ...plan.arrays import SEED, Array, Key, Kind, VariableOwner
+from ...plan.copies import is_shared
 from ...plan.program import Program
 from ..memory import MemoryManager
 from .device import INT, POINTER, Device, Loaded, Pool, launch
@@ -30,6 +31,9 @@ class Binding:
     ----------
     device : Device
     program : Program
+    like : Binding, optional
+        That of another copy of the program: rows that no step writes and that both programs have
+        are shared, until one of them is `own`.
 
     Attributes
     ----------
@@ -46,7 +50,11 @@ class Binding:
     pool: Pool
     tables: Pool
 
-    def __init__(self, device: Device, program: Program) -> None:
+    def __init__(self, device: Device, program: Program, like: Binding | None = None) -> None:
+        self._like, self._shares = like, like is not None
+        if like is not None:
+            like._shares = True
+        self._owned: dict[Key, Any] = {}
         self.device, self.program, self.dtype = device, program, program.dtype
         self.memory = MemoryManager(program, _HOST_MEMORY)
         self.values = LockedCopies(device)
@@ -66,11 +74,28 @@ class Binding:
         """
         wanted: dict[Any, int] = {f"ring:{v}": n for v, n in self.program.layout.nbytes().items()}
         wanted |= {f"active:{v}": a.nbytes for v, a in self.memory.active.items()}
-        rows = [row for row in self.program.arrays.values() if row.shape]
+        rows = [row for row in self.program.arrays.values() if row.shape and not self._shared(row)]
         self.pool = Pool(self.device, wanted | {row.key: row.nbytes for row in rows} | dict(more))
         for row in rows:
             if row.value is not None:
                 self.device.upload(self.pool.address[row.key], np.ascontiguousarray(row.initial()))
+
+    def _shared(self, row: Array) -> bool:
+        """Whether an array of the other copy is this one's, too."""
+        like = self._like
+        return like is not None and is_shared(row) and like.program.arrays[row.key] is row
+
+    def own(self, key: Key) -> int:
+        """Return the address of an array that no other copy shares from now on.
+
+        The tables of the kernels have the old address until the constants are computed again.
+        """
+        row = self.program.arrays[key]
+        if self._shares and is_shared(row) and key not in self._owned:
+            before, memory = self.address(key), self.device.cuda.mem_alloc(max(row.nbytes, 16))
+            self.device.duplicate(int(memory), before, row.nbytes)
+            self._owned[key], self._sent = memory, None
+        return self.address(key)
 
     def take(self, generated: Generated) -> None:
         """Make room for the arguments of all kernels."""
@@ -101,7 +126,12 @@ class Binding:
 
     def address(self, key: Key) -> int:
         """Return where an array lies."""
+        if key in self._owned:
+            return int(self._owned[key])
         if not isinstance(key.owner, VariableOwner):
+            here = self.pool.address.get(key)
+            if here is None and self._like is not None:
+                return self._like.pool.address[key]
             return self.pool.address[key]
         variable = key.owner.name
         ring = key.kind is not Kind.ACTIVITY
@@ -156,9 +186,15 @@ class Binding:
                 self.device.upload(self.tables.address[f"table {number}"], self._table(kernel))
             self._sent = dict(self.numbers)
         self._call_once(code, _CONSTANTS)
-        for number, kernel in enumerate(self._kernels):  # to constant memory, with the constants
-            begin, size = self.tables.address[f"table {number}"], 8 * sum(_sizes(kernel))
+        for number, kernel in enumerate(self._kernels) if not self._shares else ():
+            # to constant memory, with the constants; launches bring those of copies
+            begin, size = self.places[number], 8 * sum(_sizes(kernel))
             self.device.duplicate(code.address(table_name(number)), begin, size)
+
+    @property
+    def places(self) -> list[int]:
+        """Addresses of the tables of all kernels; those of copies are brought by each launch."""
+        return [self.tables.address[f"table {number}"] for number in range(len(self._kernels))]
 
     def compute_row_zero(self, code: Loaded) -> None:
         """Compute the outputs of the states into row 0, on the device."""
@@ -211,6 +247,8 @@ class Binding:
 
     def free(self) -> None:
         """Give the memory back."""
+        for memory in self._owned.values():
+            memory.free()
         self.pool.free()
         self.tables.free()
 

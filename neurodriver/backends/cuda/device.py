@@ -342,6 +342,7 @@ def launch(
     types: tuple[Any, ...],
     width: str = "alone",
     shared: int = 0,
+    copies: int = 1,
 ) -> None:
     """Start a kernel on the device's stream.
 
@@ -355,11 +356,14 @@ def launch(
         Scope of a barrier: its blocks are on the device all at once.
     shared : int
         Bytes of shared memory of a block.
+    copies : int
+        Groups of ``blocks`` blocks.
     """
-    key = int(function), blocks, threads, width, shared
+    key = int(function), blocks * copies, threads, width, shared
     config = device.configs.get(key)
     if config is None:
-        config = device.configs[key] = _config(device, function, blocks, threads, width, shared)
+        config = _config(device, function, blocks * copies, threads, width, shared)
+        device.configs[key] = config
     device.done(device.driver.cuLaunchKernelEx(config, function, (values, types), 0))
 
 

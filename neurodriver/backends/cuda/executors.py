@@ -113,7 +113,7 @@ class Launches:
     exports : bool
         Whether rows go to other processes.
     arrivals : int
-        Arrivals at the barrier of the grid so far, gates included.
+        Arrivals at the barrier of the grid, or of a copy's blocks, so far, gates included.
     """
 
     def __init__(
@@ -205,4 +205,5 @@ class Launches:
     def _start(self, blocks: int, values: tuple[Any, ...], width: str) -> None:
         """Queue the kernel on the device."""
         threads = self.plan.shape.threads
-        launch(self.device, self._function, blocks, threads, values, _TYPES, width, self._shared)
+        groups = width, self._shared, max(self.plan.shape.copies, 1)
+        launch(self.device, self._function, blocks, threads, values, _TYPES, *groups)

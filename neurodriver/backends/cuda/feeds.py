@@ -191,15 +191,20 @@ class ProbeStage:
         As the host fills it for each chunk.
     exported : bool
         Whether the rows are those that the steps write, one each step.
+    width : int
+        Columns of a row of all copies; 0: there are none but its own.
     """
 
-    def __init__(self, owner: CUDABackend, probe: Probe, exported: bool = False) -> None:
+    def __init__(
+        self, owner: CUDABackend, probe: Probe, exported: bool = False, width: int = 0
+    ) -> None:
         self._owner, self._probe, self._exported = owner, probe, exported
         ring = list(owner.program.layout.rings.values())[probe.ring]
         self._elements = _Elements(owner, probe)
-        self.row_bytes = probe.count * owner.dtype.itemsize
+        width = width or probe.count
+        self.row_bytes = width * owner.dtype.itemsize
         self._head = owner.ring_address(ring.variable), self._elements.list
-        self._tail = ring.width, ring.depth, self._elements.start, probe.count
+        self._tail = ring.width, ring.depth, self._elements.start, width
         self._twin, self._taken = 0, 0
 
     def expect(self, first: int, steps: int) -> int:

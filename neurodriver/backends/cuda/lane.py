@@ -22,6 +22,8 @@ class Lane:
     device : Device
     code : Loaded
         Of the circuit.
+    copies : int
+        Of a batch.
 
     Attributes
     ----------
@@ -30,16 +32,16 @@ class Lane:
         of events are in the memory of the host.
     rows : list of callable
         Functions that collect recorded rows.
-    fault : (8,) int64
+    fault : (copies * 8,) int64
         The record of the first value that is not finite (``plan.diagnostics``).
     """
 
-    def __init__(self, device: Device, code: Loaded) -> None:
+    def __init__(self, device: Device, code: Loaded, copies: int = 1) -> None:
         self._device = device
         self.records, self.events = ChunkRecords(device), EventLists(device, code)
         self.begin, self.end, self.here = (device.cuda.Event() for _ in range(3))
         self.rows: list[Callable[[], None]] = []
-        self.fault = device.pinned(8, np.int64)
+        self.fault = device.pinned(8 * copies, np.int64)
 
     def begin_receiving(self, beside: bool) -> None:
         """Begin to copy rows and numbers of events to the host.

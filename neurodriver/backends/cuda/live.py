@@ -53,7 +53,7 @@ class DeviceLiveMemory:
         """Set a number, or elements of an array of the program, from the next step on."""
         row = self.program.arrays[key]
         if row.shape:
-            self._write(self.binding.address(key), row.size, row.dtype, at, values)
+            self._write(self._own(key), row.size, row.dtype, at, values)
         else:
             self.binding.numbers[key] = float(values)
 
@@ -77,7 +77,16 @@ class DeviceLiveMemory:
     def share(self, key: Key, at: slice) -> SharedArray:
         """Return elements of an array without a copy."""
         row = self.program.arrays[key]
-        return self._shared(self.binding.address(key), row.size, row.dtype, at)
+        return self._shared(self._own(key), row.size, row.dtype, at)
+
+    def _own(self, key: Key) -> int:
+        """Return where an array of this program alone lies."""
+        before = self.binding.address(key)
+        with self.device.current():
+            address = self.binding.own(key)
+            if address != before:
+                self.binding.compute_constants(self.owner.code)
+        return address
 
     def share_row(self, variable: str, step: int, at: slice) -> SharedArray:
         """Return elements of the row of a step without a copy."""

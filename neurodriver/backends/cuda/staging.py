@@ -20,10 +20,10 @@ from .transfers import Tables
 if TYPE_CHECKING:
     from .backend import CUDABackend
 
-_CHUNK = 32 << 20
+CHUNK = 32 << 20
 """Bytes on the device, and page-locked on the host, for the rows that one call records."""
 
-_BITS = 64 << 20
+BITS = 64 << 20
 """Bytes on the device for the events of one call, as bits."""
 
 
@@ -76,8 +76,8 @@ class Staging:
         self._tables = Tables(owner.device, address, [len(tables) for _, tables in kinds])
         rows = sum(stage.row_bytes for stage in self._probes)
         bits = sum(4 * stage.words for stage in self._events)
-        most = [_CHUNK // rows] if rows else []
-        self.longest: int = max(1, min([*most, _BITS // bits if bits else 1 << 24]))
+        most = [CHUNK // rows] if rows else []
+        self.longest: int = max(1, min([*most, BITS // bits if bits else 1 << 24]))
 
     def most(self, steps: int) -> int:
         """Return how many of the steps whose inputs are there fit into one call."""

@@ -19,7 +19,12 @@ enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch;
        ND_LEARN = 8, ND_LEARN_PHASE = 4 };                  /* learning, ND_LEARN | phase << 4 */
 enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* warps that the barrier synchronises */
 
+#if ND_COPIES
+ND_FN unsigned *nd_arrivals() { return nd_copies.arrived + nd_copy_number(); }
+#else
 extern "C" { __device__ unsigned nd_arrived; }
+ND_FN unsigned *nd_arrivals() { return &nd_arrived; }
+#endif
 
 /* The upper half of `which` is the step of the window at which an item is done. */
 ND_FN int nd_table_of(const nd_item &item) { return item.which & 0xffff; }
@@ -216,11 +221,11 @@ struct nd_loop {
 #endif
         } else if (width == ND_GRID) {
             __syncthreads();
-            arrivals += gridDim.x;
+            arrivals += nd_own_blocks();
             if (threadIdx.x == 0) {
                 unsigned now;
-                asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(&nd_arrived) : "memory");
-                do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(&nd_arrived) : "memory");
+                asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(nd_arrivals()) : "memory");
+                do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(nd_arrivals()) : "memory");
                 while ((int)(now - arrivals) < 0);
             }
             __syncthreads();

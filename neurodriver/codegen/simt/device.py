@@ -196,6 +196,8 @@ class Shape:
     caches_dirty : bool
         Whether threads cache in registers which rows of a ring hold events of their components,
         instead of reading the dirty bitmap.
+    copies : int
+        Of a batch: groups of blocks, one for each copy, whose tables are in shared memory.
     """
 
     threads: int = 256
@@ -212,6 +214,7 @@ class Shape:
     every: bool = False
     waiting: int = 0
     caches_dirty: bool = False
+    copies: int = 0
 
     @property
     def team(self) -> int:
@@ -228,13 +231,13 @@ class Shape:
         """Whether that cache is shared memory: registers are few, or windows need them."""
         return self.threads > ROOMY or self.window > 1
 
-    def cached(self, outgoing: int) -> int:
+    def cached(self, outgoing: int, tables: int = 0) -> int:
         """Return how many ``nd_outgoing`` of a block shared memory caches, ``outgoing`` a thread.
 
-        0 where registers hold them, or where they do not fit.
+        0 where registers hold them, or where they do not fit beside ``tables`` bytes.
         """
         number = self.threads * outgoing
-        fits = number * OUTGOING_BYTES <= CACHE_BYTES
+        fits = number * OUTGOING_BYTES + tables <= CACHE_BYTES
         return number if self.keeps and self.in_shared_memory and fits else 0
 
     def barriers(self, first: int, last: int) -> int:
@@ -278,7 +281,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     record = max([shape.record, *[part.kernel.record for part in parts]])
     outgoing = (part.own * len(deliveries) for part in parts for deliveries in part.sends.values())
     asks = any(part.kernel.record for part in parts)  # for nearly all shared memory there is
-    cached = 0 if asks else shape.cached(max(outgoing, default=0))
+    cached = 0 if asks else shape.cached(max(outgoing, default=0), _table_bytes(parts, shape))
     word = 4 if dtype == "float32" else 8
     names = ", ".join(dict.fromkeys(part.kernel.name for part in parts))
     lines = [
@@ -295,6 +298,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         *_learning_words(shape, replace(shape, record=record).scratch(word) * asks),
         f"#define ND_MARKS {int(shape.marks)}",
         f"#define ND_GATES {int(shape.gates)}",
+        f"#define ND_COPIES {shape.copies}",
         f"#define ND_CACHES_DIRTY {int(shape.caches_dirty)}",
         f"#define ND_KEEPS {int(cached > 0 or (shape.keeps and not shape.in_shared_memory))}",
         f"#define ND_CACHED {cached}",
@@ -311,7 +315,8 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     learning = [number for number, part in enumerate(parts) if part.learning]
     lines += _headers(parts)
     for number in [*deliveries, *learning, *numbers]:
-        lines += _unit(number, parts[number])
+        lines += _unit(number, parts[number], shape.copies > 0)
+    lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines += _learn(learning)
     lines.append(header("codegen/simt/device.cuh"))
@@ -387,18 +392,43 @@ def _learn(learning: list[int]) -> list[str]:
     return block(head, [call.format(n) for n in learning])
 
 
-def _unit(number: int, part: Part) -> list[str]:
+def _sizes(kernel: Kernel) -> list[int]:
+    return [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+
+
+def _table_bytes(parts: Sequence[Part], shape: Shape) -> int:
+    """Return the bytes of shared memory of a block for the tables of a copy."""
+    tables = sum(8 * sum(_sizes(part.kernel)) for part in parts)
+    return 1024 + tables if shape.copies else 0
+
+
+def _bring_copy(parts: int, delivers: bool, copies: int) -> list[str]:
+    """Return the function that brings the tables of a copy into shared memory."""
+    if not copies:
+        return []
+    lines = ["nd_bring(&nd_chunk, nd_copies.chunks + copy, sizeof nd_chunk);"]
+    for i in range(parts):
+        table = f"nd_part_{i}::{table_name(i)}"
+        lines.append(f"nd_bring(&{table}, nd_copies.tables[copy * {parts} + {i}], sizeof {table});")
+    if delivers:
+        place = "nd_copies.lists + 3 * copy"
+        lines.append(f"nd_bring(&nd_spike_list, {place}, sizeof nd_spike_list);")
+    return block("ND_FN void nd_bring_copy(int copy)", [*lines, "__syncthreads();"])
+
+
+def _unit(number: int, part: Part, copies: bool) -> list[str]:
     """Return a kernel in a namespace of its own, with its table of arguments."""
     kernel = part.kernel
     sends = sorted(set(re.findall(r"\bnd_send_(\w+)<", kernel.text)))
-    sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+    sizes, name = _sizes(kernel), table_name(number)
+    table = f'extern "C" {{ __constant__ nd_args {name}; }}'
     inside = [
         f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",
         f"static const bool {KEEPS} = ND_HOLDS && ND_OWN <= {MOST_DRAWING};",
         f"struct nd_args {{ void *p[{sizes[0]}];",
         f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
-        f'extern "C" {{ __constant__ nd_args {table_name(number)}; }}',
-        f"#define nd_steady (&{table_name(number)})",
+        f"__shared__ nd_args {name};" if copies else table,
+        f"#define nd_steady (&{name})",
         f"enum {{ ND_DELIVERY = {number} }};",
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],

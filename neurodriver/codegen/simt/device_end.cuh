@@ -3,7 +3,7 @@
 ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long long last,
                  long long end, int parts, int width, unsigned &arrivals)
 {
-    const int warp = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
+    const int warp = nd_own_block() * (int)(blockDim.x / 32) + (int)(threadIdx.x / 32);
     const int begin = offsets[warp];
     nd_loop loop = {items + begin, offsets[warp + 1] - begin, width, first, last, end, arrivals};
     nd_none none;
@@ -48,7 +48,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
         }
 #endif
 #if ND_LISTS && ND_WINDOW
-        if (blockIdx.x + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
+        if (nd_own_block() + threadIdx.x == 0 && last % ND_WINDOW)  /* the next launch goes on with it */
             __stcg(nd_spike_list.number + (nd_turn(last) & 3), 0u);
 #endif
     }
@@ -89,6 +89,9 @@ extern "C" __global__ void __launch_bounds__(ND_THREADS, ND_RESIDENT)
 nd_advance(const nd_item *items, const int *offsets, long long first, long long last, long long end,
            int parts, int width, unsigned arrivals)
 {
+#if ND_COPIES
+    nd_bring_copy(nd_copy_number());
+#endif
     nd_bring_tables();
 #if ND_LEARNS
     if (parts & ND_LEARN) {

@@ -65,7 +65,11 @@ struct nd_spike_lists {
     long long capacity;
 };
 
+#if ND_COPIES
+__shared__ nd_spike_lists nd_spike_list;
+#else
 extern "C" { __constant__ nd_spike_lists nd_spike_list; }
+#endif
 
 /* ND_FOURS: connections of a piece that a warp loads in vectors of four, whatever the alignment.
  * ND_ROUNDS: loads of 32 single connections that are in flight together.

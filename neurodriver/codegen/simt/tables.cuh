@@ -42,7 +42,35 @@ struct nd_run {
     nd_events recorded[4];  /* events that are recorded by the warps that compute them */
 };
 
+#if ND_COPIES
+/* Copies of a circuit: the blocks of a launch form groups of `blocks`, one for each copy. What
+ * constant memory holds of a lone circuit, each block brings into shared memory for its copy. */
+struct nd_places_of_copies {
+    const void *const *tables;      /* (copies, parts) arguments of each part */
+    const nd_run *chunks;           /* (copies,) */
+    const long long *lists;         /* (copies, 3) lists of pieces */
+    unsigned *arrived;              /* (copies,) arrivals at the barrier of a copy's blocks */
+    long long blocks;
+};
+
+extern "C" { __constant__ nd_places_of_copies nd_copies; }
+__shared__ nd_run nd_chunk;
+
+ND_FN int nd_copy_number() { return (int)blockIdx.x / (int)nd_copies.blocks; }
+ND_FN int nd_own_block() { return (int)blockIdx.x % (int)nd_copies.blocks; }
+ND_FN unsigned nd_own_blocks() { return (unsigned)nd_copies.blocks; }
+
+/* Copies words into shared memory; called by all threads of a block. */
+ND_FN void nd_bring(void *to, const void *from, int bytes)
+{
+    for (int i = threadIdx.x; i < bytes / 8; i += ND_THREADS)
+        ((long long *)to)[i] = ((const long long *)from)[i];
+}
+#else
 extern "C" { __constant__ nd_run nd_chunk; }
+ND_FN int nd_own_block() { return (int)blockIdx.x; }
+ND_FN unsigned nd_own_blocks() { return gridDim.x; }
+#endif
 
 /* Spikes of the threads of a warp, N components a thread. */
 template <int N, class Outgoing> struct nd_sent {
