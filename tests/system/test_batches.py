@@ -220,6 +220,23 @@ def test_inputs_of_copies() -> None:
         assert_equal(lone, recording[copy])
 
 
+def test_synapses_of_each_copy_learn() -> None:
+    """Each copy has weights of its own, and the bits of its lone run."""
+    source = nd.Population(MODELS["PoissonSource"], 30, name="source", rate=400.0)
+    cells = nd.Population(MODELS["LeakyIAFExpCurrent"], COUNT, name="cells", initV=-60.0, **CELL)
+    rule = nd.PairSTDP(w_max=1500.0)
+    learning = nd.Projection(source, cells, nd.FixedInDegree(10), receptor="exc", weight=900.0,
+                             delay=5e-4, plasticity=rule, name="learning")  # fmt: skip
+    circuit = nd.Circuit([source, cells], [learning], seed=1)
+    with batched(circuit, 3, [], seed=[1, 2, 3]) as lpu:
+        lpu.run(100)
+        recording: Any = lpu.run(STEPS - 100).recording
+    for copy in range(3):
+        assert_equal(alone(circuit, copy + 1, []), recording[copy])
+    with pytest.raises(nd.NeurodriverError, match="they learn within bounds of their own"):
+        nd.LPU(circuit, DT, batch=nd.Batch(2, weight_scale=[1.0, 2.0]))
+
+
 def test_a_user_input_is_asked_once_for_all_copies() -> None:
     class Counted(nd.UserInput):
         calls = 0
