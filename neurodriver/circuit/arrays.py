@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
+from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
 from .builders import builds
 from .circuit import Circuit, Connections, Group
@@ -174,7 +175,7 @@ def _connections(given: object, circuit: Circuit, faults: Faults) -> Connections
             faults.add(f"{where}, '{key}': must be finite (got nan{at})")
     delay = numbers.pop("delay")
     rule, name = given.plasticity, given.name
-    if rule is not None:
+    if isinstance(rule, Plasticity):  # anything else is told of with the other faults
         rule = with_uids(rule, given.variable, circuit, faults)
         name = name or f"{given.variable} -> {given.access}"
     learning = rule, name

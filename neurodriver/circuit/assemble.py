@@ -10,12 +10,14 @@ import numpy as np
 from ..errors import Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
+from ..model.library import rules as known_rules
 from . import forms
 from .circuit import Circuit, Column, Group, Port
 from .links import REVERSAL_NAMES, make_connections
 from .node_columns import column_of, storable
 from .numbers import column, real
 from .records import Records, plain_name
+from .rule_nodes import without_rules
 from .validate import LONGEST_SELECTOR, check, node_name, unfit_uid
 
 PORT_LABELS = {"selector": LONGEST_SELECTOR, "port_type": 60, "port_io": 60}
@@ -35,13 +37,14 @@ def assemble(
     faults = records.faults
     if not records.nodes and not faults.count:
         faults.add("the circuit is empty: no nodes")
+    records, rules = without_rules(records, known_rules(models), faults)
     members = _members(records, {**known_models(models), "Port": Port}, faults)
     names = _names(records.uids, faults)
     groups = tuple(_group(model, rows, records, names, faults) for model, rows in members.items())
     number = np.full(len(records.nodes), -1, dtype=np.int64)
     rows = [row for rows in members.values() for row in rows]
     number[rows] = np.arange(len(rows))
-    connections = make_connections(records, groups, number, faults, lenient)
+    connections = make_connections(records, groups, number, faults, lenient, rules)
     circuit = Circuit.from_columns(records.source, groups, connections, source=records.source)
     check(circuit, faults)
     faults.finish(strict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import repeat
@@ -15,33 +16,37 @@ from ..model.component import NDComponent
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Connections, Group
 from .numbers import column, real
+from .plastic import INITIAL
 from .records import Records
+from .rule_nodes import Rules, by_rule, complete, unknown_rules
 from .validate import edge_name, node_name
-from .wiring import INSERTED, resolve
+from .wiring import INSERTED, Wire, resolve
 
 REVERSAL_NAMES = ("reverse", "Vr", "VR", "reverse_potential")
 """Attributes that give a reversal potential, in the order in which they are looked up."""
 
-_LABELS = frozenset({"id", "networkx_key", "label", "variable", "receptor", "tag"})
-_MEANT = ("delay", "variable", "weight", "receptor", *REVERSAL_NAMES)
+_LABELS = frozenset({"id", "networkx_key", "label", "variable", "receptor", "plasticity", "tag"})
+_LEARNING = ("dendritic", "back", "largest")
+_MEANT = ("delay", "variable", "weight", "receptor", "plasticity", *_LEARNING, *REVERSAL_NAMES)
 
 Rows = NDArray[np.int64]
 
 
 def make_connections(
-    records: Records, groups: tuple[Group, ...], number: Rows, faults: Faults, lenient: bool
+    records: Records,
+    groups: tuple[Group, ...],
+    number: Rows,
+    faults: Faults,
+    lenient: bool,
+    rules: Rules,
 ) -> tuple[Connections, ...]:
-    """Return the edges as connections, one set for each variable and access.
+    """Return the edges as connections, one set for each variable, access and rule of plasticity.
 
     ``number``, (nodes,), is the component of each node, -1 where a fault of its own is told
     already. If ``lenient``, edges between models without a common variable are only warned of.
     """
     index = dict(zip(records.uids, number.tolist(), strict=True))
-    lost = repeat(-2)
-    source = np.fromiter(map(index.get, records.sources, lost), np.int64, len(records.edges))
-    target = np.fromiter(map(index.get, records.targets, lost), np.int64, len(records.edges))
-    dangling = np.flatnonzero((source == -2) | (target == -2))
-    faults.add_for(dangling, lambda i: _dangling(records, index, i))
+    source, target = _ends(records, index, faults)
     kept = np.flatnonzero((source >= 0) & (target >= 0))
     edges = records.edges if len(kept) == len(source) else [records.edges[i] for i in kept]
     source, target = source[kept], target[kept]
@@ -49,46 +54,82 @@ def make_connections(
     present: set[str] = set().union(*edges)
     used = {key for g in groups for a in g.model.accesses for key in a.connection}
     _warn_unused(edges, present.difference(_LABELS, _MEANT, used), faults)
-    counts = [g.count for g in groups]
-    of = np.repeat(np.arange(len(groups)), counts)
-    within = np.concatenate([np.arange(n) for n in counts] or [of])
+    of = np.repeat(np.arange(len(groups)), [g.count for g in groups])
+    within = np.concatenate([np.arange(g.count) for g in groups] or [of])
     kinds = CircuitKinds([group.model for group in groups])
-    sets: dict[tuple[str, str], list[Rows]] = {}
+    if "plasticity" in present:
+        for row, text in unknown_rules(edges, rules, index):
+            faults.add(f"{names[row]}, {text}")
+    sets: dict[tuple[str, str, str], list[Rows]] = {}
     for a, b, variable, receptor, rows in _kinds(of[source], of[target], edges, present):
-        wire = resolve(groups[a].model, groups[b].model, variable, receptor)
-        if wire.unmatched and lenient:
-            between = f"{groups[a].name} -> {groups[b].name}"
-            faults.warn(f"edges {between} have no variable in common and are ignored", len(rows))
+        wire = _wire(groups[a], groups[b], variable, receptor, names.of(rows), faults, lenient)
+        if wire is None:
             continue
-        if wire.fault:
-            faults.add_each((f"{names[r]} {wire.fault}" for r in rows.tolist()), len(rows))
-            continue
-        if wire.warning:
-            faults.warn(wire.warning, len(rows))
         if groups[b].is_port:
             ports = {
                 name: column[within[target[rows]]] for name, column in groups[b].labels.items()
             }
             _warn_ports(ports, groups[a].model, wire.variable, bool(variable), faults)
-        sets.setdefault((wire.variable, wire.access), []).append(rows)
+        for rule, mine in by_rule(edges, rows) if rules else [("", rows)]:
+            sets.setdefault((wire.variable, wire.access, rule), []).append(mine)
     reversals = None
     out = []
-    for (variable, access), parts in sets.items():
+    several = Counter(rule for *_, rule in sets)
+    for (variable, access, rule), parts in sets.items():
         rows = np.sort(np.concatenate(parts))  # the order of the file
         links = [edges[r] for r in rows.tolist()] if len(rows) < len(edges) else edges
         meant = {*_MEANT, *used}
         kind = kinds.of(variable)
         if kind in INSERTED and variable != access:
             meant.update(INSERTED[kind].rules())
+        learns = rules.get(rule)
+        if learns is not None:
+            meant.update(f"{INITIAL}{name}" for name in learns.synapse)
         data = _edge_numbers(links, names.of(rows), faults, meant, _units(groups, access))
+        data = data if learns is None else complete(data, learns)
         delay = data.pop("delay", np.zeros(()))
         ends = source[rows].astype(np.int32), target[rows].astype(np.int32)
         if kind is VariableKind.CONDUCTANCE:
             if reversals is None:
                 reversals = _node_reversals(records, groups, number, faults)
             data["reverse"] = _reversal(data, reversals[ends[0]], faults)
-        out.append(Connections(variable, access, *ends, delay, data))
+        name = rule if several[rule] == 1 else f"{rule}, {variable} -> {access}"
+        learning = () if learns is None else (learns, name)
+        out.append(Connections(variable, access, *ends, delay, data, *learning))
     return tuple(out)
+
+
+def _ends(records: Records, index: dict[str, int], faults: Faults) -> tuple[Rows, Rows]:
+    """Return the components at the ends of all edges; negative where there are none."""
+    lost = repeat(-2)
+    source = np.fromiter(map(index.get, records.sources, lost), np.int64, len(records.edges))
+    target = np.fromiter(map(index.get, records.targets, lost), np.int64, len(records.edges))
+    dangling = np.flatnonzero((source == -2) | (target == -2))
+    faults.add_for(dangling, lambda i: _dangling(records, index, i))
+    return source, target
+
+
+def _wire(
+    source: Group,
+    target: Group,
+    variable: str,
+    receptor: str,
+    names: _Names,
+    faults: Faults,
+    lenient: bool,
+) -> Wire | None:
+    """Return what some edges carry; None after noting why they carry nothing."""
+    wire, count = resolve(source.model, target.model, variable, receptor), len(names.rows)
+    if wire.unmatched and lenient:
+        between = f"{source.name} -> {target.name}"
+        faults.warn(f"edges {between} have no variable in common and are ignored", count)
+        return None
+    if wire.fault:
+        faults.add_each((f"{names[r]} {wire.fault}" for r in range(count)), count)
+        return None
+    if wire.warning:
+        faults.warn(wire.warning, count)
+    return wire
 
 
 def _warn_ports(
@@ -171,7 +212,8 @@ def _warn_unused(edges: list[dict[str, Any]], unused: Iterable[str], faults: Fau
 
 def _units(groups: tuple[Group, ...], access: str) -> dict[str, str | None]:
     """Return the units of the numbers of edges into an access; None where models disagree."""
-    out: dict[str, str | None] = {"delay": "s", **dict.fromkeys(REVERSAL_NAMES, "mV")}
+    out: dict[str, str | None] = dict.fromkeys(("delay", "dendritic", "back"), "s")
+    out |= dict.fromkeys(REVERSAL_NAMES, "mV")
     for one in (a for g in groups for a in g.model.accesses if a.name == access):
         for key, rule in one.connection.items():
             out[key] = rule.unit if out.get(key, rule.unit) == rule.unit else None

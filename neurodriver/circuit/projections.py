@@ -350,7 +350,7 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
     for text in found.rule.faults(both):
         faults.add(f"{type(found.rule).__name__}: {text}")
     _wiring(found, both, circuit, faults, not faults.count)
-    if found.plasticity is not None and not faults.count:
+    if isinstance(found.plasticity, Plasticity) and not faults.count:
         rule = with_uids(found.plasticity, str(found.variable), circuit, faults)
         found = copy(found)
         vars(found)["plasticity"] = rule

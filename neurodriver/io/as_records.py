@@ -34,18 +34,35 @@ def as_records(circuit: Circuit) -> Records:
         columns = {**further, **group.params, **group.labels}
         records.nodes += _rows(columns, group.count, {"class": group.name})
     for links in circuit.connections:
-        _add(records, circuit, links)
+        rule = "" if links.plasticity is None else _add_rule(records, links)
+        _add(records, circuit, links.expanded(), rule)
     return records
 
 
-def _add(records: Records, circuit: Circuit, links: Connections) -> None:
-    uids = records.uids
+def _add_rule(records: Records, links: Connections) -> str:
+    """Add the node of a rule, and the edges that feed its modulators; return its id."""
+    rule, name = links.plasticity, links.name
+    assert rule is not None
+    while name in records.uids:
+        name += "_"
+    records.uids.append(name)
+    records.nodes.append({"class": type(rule).__name__, **rule.values})
+    for modulator, uids in rule.released_by.items():
+        records.sources += [str(uid) for uid in uids]
+        records.targets += [name] * len(uids)
+        records.edges += [{"receptor": modulator} for _ in uids]
+    return name
+
+
+def _add(records: Records, circuit: Circuit, links: Connections, rule: str) -> None:
+    uids = circuit.uids.tolist()
     records.sources += [uids[i] for i in links.source.tolist()]
     records.targets += [uids[i] for i in links.target.tolist()]
     columns = dict(links.data)
     if links.delay.ndim or links.delay:
         columns["delay"] = links.delay
-    rows = _rows(columns, len(links), {"variable": links.variable})
+    common = {"variable": links.variable, **({"plasticity": rule} if rule else {})}
+    rows = _rows(columns, len(links), common)
     receptors = {
         g: a.receptor
         for g, group in enumerate(circuit.groups)

@@ -16,6 +16,7 @@ from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
+from ..model.plasticity import Plasticity
 from ..quantities import magnitude, seconds
 from .arrow import Table, arrow
 
@@ -38,6 +39,9 @@ def read_tables(
     receptor: str | tuple[str, str] | Mapping[str, str] = "",
     receptor_column: str | None = None,
     variable: str = "",
+    plasticity: Plasticity | None = None,
+    dendritic: str | Number = 0.0,
+    back: str | Number | None = None,
     index: bool = False,
     id: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -78,6 +82,11 @@ def read_tables(
         Column of the edges with names of receptors, or what ``receptor`` translates into them.
     variable : str
         What flows, where the model leaves a choice.
+    plasticity : Plasticity, optional
+        Rule by which all edges learn.
+    dendritic, back : str or number
+        Where the synapses are on their way, as of a `Projection`: columns of the edges, or one
+        number for all; times ``delay_scale`` they are in seconds.
     index : bool
         Whether ``source`` and ``target`` are numbers of rows of the nodes, from 0.
     id : str, optional
@@ -104,9 +113,11 @@ def read_tables(
     chosen = _model(model, models)
     weight, weight_scale = magnitude((weight, weight_scale), "", "weight and weight_scale")
     delay, delay_scale = seconds((delay, delay_scale), "delay and delay_scale")
+    times = {"dendritic": dendritic, **({} if back is None else {"back": back})}
     plan = _Edges(
-        source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column
-    )
+        source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column,
+        plasticity, times if plasticity else {},
+    )  # fmt: skip
     plan.wire(chosen, variable, faults)
     table = Table(edges, faults)
     table.need(plan.columns)
@@ -270,6 +281,9 @@ class _Edges:
     delay_scale: Number
     receptor: str | tuple[str, str] | Mapping[str, str]
     receptor_column: str | None
+    plasticity: Plasticity | None
+    times: Mapping[str, str | Number]
+    """Where the synapses are on their way, of edges that learn."""
     accesses: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Receptor -> variable and access."""
 
@@ -279,6 +293,7 @@ class _Edges:
         self.scales = float(first), float(second)
         self.ends = {"source": self.source, "target": self.target}
         given = (self.source, self.target, self.weight, self.sign, self.delay, self.receptor_column)
+        given = (*given, *self.times.values())  # type: ignore[assignment]
         self.columns = [name for name in given if isinstance(name, str)]
         self.by_sign = isinstance(self.receptor, tuple)
         said = self.weight is not None or self.sign is not None
@@ -331,6 +346,9 @@ class _Edges:
             out["delay"] = raw * self.delay_scale
             say = "must not be negative"
             table.note(self.delay, out["delay"] < 0, raw, lambda v: f"{say} (got {v:g})")
+        for key, value in self.times.items():
+            raw = table.numbers(value) if isinstance(value, str) else np.array(float(value))
+            out[key] = raw * self.delay_scale
         if self.receptor_column is not None:
             out["receptor"] = self._receptors(self.receptor_column, table)
         return out
@@ -364,8 +382,8 @@ class _Edges:
             rows = slice(None) if which is None else which == number
             part = {k: c[rows] if c.ndim else c for k, c in taken.items()}
             if len(part["source"]) or which is None:
-                data = {"weight": part["weight"]} if "weight" in part else {}
-                ends = part["source"], part["target"]
-                out.append(Connections(*self.accesses[name], *ends, part["delay"], data))
+                data = {key: part[key] for key in ("weight", *self.times) if key in part}
+                ends = part["source"], part["target"], part["delay"]
+                out.append(Connections(*self.accesses[name], *ends, data, self.plasticity))
         taken.clear()
         return out
