@@ -24,6 +24,7 @@ from ..plan.edges import element_of
 from ..plan.passes.draft import Recorded
 from ..plan.passes.join import Relay
 from ..plan.program import Program
+from ..plan.spikes.learning import check_steps
 from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
 from ..recorders.base import Recorder
@@ -100,6 +101,10 @@ class Border(Protocol):
     def open(self, backend: Backend) -> OpenExchange:
         """Return buffers and requests for what a backend runs."""
         ...
+
+
+Progress = Callable[[int], None] | None
+"""What gets the number of steps that each call has done."""
 
 
 class Simulation:
@@ -230,16 +235,15 @@ class Simulation:
             self._writer = Writer([feed.recorder for _, feed in self.feeds], profile=self.profile)
         self.started = True
 
-    def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
+    def advance(self, steps: int, progress: Progress = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
+        check_steps(self.program.gathers.values(), self.step + steps, self.program.dt)
         if not self.started:
             self.start()
         with StepBoundary() as boundary:
             self._advance_to(self.step + steps, progress, boundary)
 
-    def _advance_to(
-        self, end: int, progress: Callable[[int], None] | None, boundary: StepBoundary
-    ) -> None:
+    def _advance_to(self, end: int, progress: Progress, boundary: StepBoundary) -> None:
         while self.step < end and not boundary.asked:
             limit = self.length.steps(self.step, end - self.step)
             if self.exchange is not None:

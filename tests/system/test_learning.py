@@ -328,3 +328,20 @@ def test_sums_over_the_synapses_of_a_target(threads: int, monkeypatch: pytest.Mo
     sums = np.bincount(target, one)
     assert np.allclose(sums[np.bincount(target) > 0], 3.0, atol=1e-6)
     assert not np.allclose(simulated(quiet)[1], simulated(case)[1])
+
+
+def test_too_many_steps() -> None:
+    """Rows of spikes are counted in 4 bytes: longer runs are refused before they begin."""
+    sources = nd.Population("PoissonSource", 2, rate=10.0)
+    listener = nd.Population(Listener, 1)
+    learned = {"receptor": "learned", "plasticity": Pairs(), "weight": 0.5}
+    circuit = nd.Circuit(
+        [sources, listener], [nd.Projection(sources, listener, nd.AllToAll(), **learned)]
+    )
+    with nd.LPU(circuit, DT, backend="cpu") as lpu:
+        with pytest.raises(
+            nd.CircuitError, match="at most 1,073,741,824 steps, which are 1,073,742 s"
+        ):
+            lpu.advance(2**30 + 1)
+        lpu.advance(3)
+        assert lpu.simulation.step == 3

@@ -13,6 +13,7 @@ all synapses are brought up to date. Both ways do the same operations in the sam
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +35,10 @@ from .fanout import PIECE, ThreadRanges, per_slice
 from .learning_rows import rows_of
 from .weights import BITS, Bounds, Units, powers
 
-NEVER = -(1 << 30)
+MOST_STEPS = 1 << 30
+"""Steps of a simulation with synapses that learn: rows of spikes take 4 bytes."""
+
+NEVER = -MOST_STEPS
 """Stands for the step of an event that has not been."""
 
 LEAST_HISTORY = 16
@@ -297,3 +301,13 @@ def _elements(layout: Layout, variable: str, uids: Any, links: Connections) -> N
             f"keep what learns and what releases its modulators in one LPU"
         )
     return element_of(layout, found, variable).astype(np.int32)
+
+
+def check_steps(plans: Iterable[Gather], steps: int, dt: float) -> None:
+    """Raise CircuitError where synapses that learn would not know the step any more."""
+    if steps > MOST_STEPS and any(isinstance(plan, LearningPlan) for plan in plans):
+        raise CircuitError(
+            f"synapses that learn count at most {MOST_STEPS:,} steps, which are "
+            f"{MOST_STEPS * dt:,.0f} s here (got {steps:,}); use a larger dt, or save the "
+            f"weights and begin anew with them"
+        )
