@@ -37,8 +37,8 @@ PACKAGE = ROOT / "neurodriver"
 FREE = ("model/kinds.py", "components/", "compat/")
 """Modules and folders that may use the names: the table, the shipped models, the old library."""
 NAMES = {"spike_state", "g", "Aggregator"}
-HELP: dict[str, set[str]] = {}
-"""Modules whose help texts name a variable -> the names; none does now."""
+HELP: dict[str, set[str]] = {"model/units.py": {"g"}}
+"""Modules whose texts hold such a word and mean something else: the gram."""
 
 NEURON: dict[str, Any] = {
     "accesses": ("I", nd.Weighted("spike_state", receptor="kick")),

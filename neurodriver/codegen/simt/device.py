@@ -72,10 +72,12 @@ ND_FN int nd_largest(int x) { return __reduce_max_sync(0xffffffffu, x); }
 /* Shared memory: slots for values that are requested, ND_AHEAD of each thread, and ND_TEAM bytes a
  * thread for what the threads of a warp share. */
 extern __shared__ __align__(16) unsigned char nd_scratch[];
+#if ND_LEARNS
 ND_FN void *nd_waiting_room()
 {
     return nd_scratch + ND_WAITING_AT + threadIdx.x / 32 * ND_WAITING_BYTES;
 }
+#endif
 template <class T> ND_FN T *nd_slot(int i)
 {
     return (T *)nd_scratch + i * ND_THREADS + threadIdx.x;
