@@ -101,8 +101,8 @@ class LearningOnCPU:
         self.library = build([(self._text(), ())])[0]
         kernel = self.kernel
         pointers = [self.array(key).ctypes.data for key in kernel.pointers]
-        integers = [int(program.arrays[key].value) for key in kernel.integers]  # type: ignore
-        numbers = [float(program.arrays[key].value) for key in kernel.scalars]  # type: ignore
+        integers = [int(program.arrays[key].initial()) for key in kernel.integers]
+        numbers = [float(program.arrays[key].initial()) for key in kernel.scalars]
         self.library.bind(
             (ct.c_void_p * len(pointers))(*pointers),
             (ct.c_longlong * len(integers))(*integers),

@@ -171,9 +171,8 @@ class _Pieces:
         clamped = self.system.clamped
 
         def one(node: tree.Node) -> tree.Node:
-            changes = isinstance(node, tree.Assignment | tree.Increment)
-            if changes and node.target.name in clamped:  # type: ignore[attr-defined]
-                return tree.If(tree.Name(FREE), tree.Body((node,)))  # type: ignore[arg-type]
+            if isinstance(node, tree.Assignment | tree.Increment) and node.target.name in clamped:
+                return tree.If(tree.Name(FREE), tree.Body((node,)))
             return node
 
         body = tree.rewritten(self.system.inlined(self.reading.arrivals, self.system.moving), one)

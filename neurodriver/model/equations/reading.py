@@ -183,9 +183,10 @@ class Reading:
         measures = Measures(dimensions(symbols, self.inferred), self.source, self.where, True)
         unit, wanted = measures.of(one.value), dimension(one.unit)
         self.faults += measures.faults
-        assert wanted is not None
+        per_ms = dimension("1/ms")
+        assert wanted is not None and per_ms is not None
         if one.kind == "state":
-            wanted = wanted * dimension("1/ms")  # type: ignore[operator]
+            wanted = wanted * per_ms
             if unit is not None and not unit.same(wanted):
                 hint = ""
                 if unit.alike(wanted):

@@ -7,13 +7,13 @@ Example: with a dendritic delay of 1.5 ms and steps of 0.1 ms, a = 0, f = 14 and
 
 A synapse learns when a spike of its source arrives. It applies all spikes of its target that it
 has seen since the arrival before, each with the traces of its own step. Until then these spikes
-stay in the *history* of the target, a ring of ``depth`` entries. Where a history would overflow,
-all synapses are brought up to date. Both ways do the same operations in the same order.
+stay in the *history* of the target, which holds its last ``depth`` spikes. Where a history would
+overflow, all synapses are brought up to date. Both ways do the same operations in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,7 +116,7 @@ class LearningPlan(Gather):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
 
-    def rows(self, owner: Owner, real: DTypeLike) -> list[Array]:  # type: ignore[override]
+    def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
         """Return the rows of the array table that this plan needs."""
         rule, kept = self.rule, self.width * self.depth
         sources = 2 * self.rows_of_sources
@@ -151,7 +151,7 @@ class LearningPlan(Gather):
         for name, value in rule.values.items():
             out.append(row(Key(owner, Kind.PARAMETER, name), float(value), Role.CONSTANT, real))
         out.append(row(Key(owner, Kind.PARAMETER, "largest sent"), self.largest))
-        return out
+        yield from out
 
     @property
     def threads(self) -> bool:

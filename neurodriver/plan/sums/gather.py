@@ -21,6 +21,9 @@ all forms give the same bits. `plan` chooses the form.
     after the other; no index is stored where they read consecutive elements.
 ``fanout``
     Weighted spikes, stored by source: see `plan.spikes.fanout`.
+``learning``
+    Weighted spikes whose weights learn: see `plan.spikes.learning`. They are added to the slots of
+    a plan of the form ``fanout``.
 """
 
 from __future__ import annotations
