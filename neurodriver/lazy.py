@@ -16,6 +16,7 @@ RULES = (
 """Rules of plasticity that are shipped."""
 
 LATER = {
+    "Axis": "circuit",
     "BatchRecording": "results",
     "Doses": "model.plasticity",
     "Manager": "parallel.manager",
@@ -38,7 +39,7 @@ LATER = {
 
 if TYPE_CHECKING:
     from .adapters import *  # noqa: F403
-    from .circuit import PopulationView
+    from .circuit import Axis, PopulationView
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .model.page import describe
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from .results import BatchRecording
     from .sweeps import open_sweep, sweep
 
-    __all__ = ["BatchRecording", "Doses", "Manager", "Movie", "Pattern", "Plasticity"]
+    __all__ = ["Axis", "BatchRecording", "Doses", "Manager", "Movie", "Pattern", "Plasticity"]
     __all__ += [
         "PopulationView",
         "Profile",

@@ -1,6 +1,7 @@
 """Circuits: from a file, a graph or arrays to checked columns."""
 
 from .arrays import from_arrays as from_arrays
+from .axis import Axis as Axis
 from .batch import Batch as Batch
 from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
@@ -11,7 +12,7 @@ from .distributions import LogNormal as LogNormal
 from .distributions import Normal as Normal
 from .distributions import Uniform as Uniform
 from .population import Population as Population
-from .population import PopulationView as PopulationView
+from .population_view import PopulationView as PopulationView
 from .projections import Projection as Projection
 from .rules import AllToAll as AllToAll
 from .rules import FixedInDegree as FixedInDegree

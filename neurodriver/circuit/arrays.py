@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .ends import with_uids
 from .node_columns import given_columns
 from .numbers import plain, whole
 from .projections import Drawn, Projection, bind
+from .space import Space
 from .validate import checked, groups_of
 from .wiring import misfits, numbers_of
 
@@ -84,13 +86,17 @@ def connected(
     seed: int,
     strict: bool,
     faults: Faults,
+    spaces: Mapping[str, Space] = MappingProxyType({}),
 ) -> Circuit:
-    """Return the checked circuit of groups and what connects them, named as the faults are."""
+    """Return the checked circuit of groups and what connects them, named as the faults are.
+
+    ``spaces`` are those of populations by name.
+    """
     name = faults.source
     if not whole(seed):
         faults.add(f"seed must be a whole number (got {seed!r:.60})")
     given = list(connections)
-    circuit = Circuit.from_columns(name, groups, (), source=name)
+    circuit = Circuit.from_columns(name, groups, (), source=name, spaces=dict(spaces))
     drawn = iter(bind([one for one in given if isinstance(one, Projection)], circuit, seed, faults))
     links = [
         next(drawn, None) if isinstance(one, Projection) else _connections(one, circuit, faults)

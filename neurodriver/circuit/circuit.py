@@ -28,6 +28,7 @@ from .summary import circuit_html, circuit_text
 if TYPE_CHECKING:
     from .population import Population
     from .projections import Projection
+    from .space import Space
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -66,6 +67,8 @@ class Circuit(CircuitReaders):
     """Variable, input ports, and the components that hold what each has (joined circuits)."""
     order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """Components of each circuit joined here, in its own order."""
+    spaces: Mapping[str, Space] = field(default_factory=dict)
+    """Where the cells of populations are, by name of the population."""
     random_namespace: str | None = None
     """Namespace of the random numbers; None: that of the LPU which runs the circuit."""
 
@@ -87,7 +90,7 @@ class Circuit(CircuitReaders):
     ) -> Circuit:
         """Return a circuit of columns that are known to be right; ``more`` are further fields."""
         made = cls.__new__(cls)
-        vars(made).update({f.name: f.default for f in fields(cls)}, order={})
+        vars(made).update({f.name: f.default for f in fields(cls)}, order={}, spaces={})
         parts = {"groups": tuple(groups), "connections": tuple(connections)}
         vars(made).update({"name": name, **parts, **more})
         return made
@@ -253,6 +256,10 @@ def _digest(circuit: Circuit) -> str:
             state.update("\0".join(group.given_uids.tolist()).encode())
         for name, column in sorted({**group.params, **group.labels}.items()):
             state.update(told(name, column))
+    for name, space in sorted(circuit.spaces.items()):
+        state.update(f"space {name!r};".encode())
+        for part in space.told():
+            state.update(part)
     for links in circuit.connections:
         for part in links.told():
             state.update(part)

@@ -116,8 +116,14 @@ def rows_of(index: object, count: int, name: str) -> Rows:
 
 def index_text(index: object) -> str:
     """Return how messages write an index."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return f"[{', '.join(map(_part_text, parts))}]"
+
+
+def _part_text(index: object) -> str:
     if isinstance(index, slice):
         parts = ["" if end is None else str(end) for end in (index.start, index.stop)]
         step = "" if index.step is None else f":{index.step}"
-        return f"[{':'.join(parts)}{step}]"
-    return f"[{index}]" if np.ndim(index) == 0 else "[...]"  # type: ignore[arg-type]
+        return f"{':'.join(parts)}{step}"
+    plain = index is not Ellipsis and np.ndim(index) == 0  # type: ignore[arg-type]
+    return f"{index}" if plain else "..."

@@ -15,6 +15,7 @@ from ..errors import CircuitError, Faults, UnitError, near, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.library import shipped
 from .arrays import check_arguments, connected, floats, unit_of
+from .axis import Axis, AxisRun
 from .bounds import out_of_bounds
 from .builders import builds
 from .circuit import Circuit
@@ -23,8 +24,10 @@ from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, given_columns, joined_columns, storable
+from .population_view import PopulationView
 from .projections import Projection, key_of
 from .rules import Ends, OneToOne
+from .space import AxisGrid, Space, grid_of, points_of, runs_near, runs_within
 from .validate import check_group
 
 LONGEST_NAME = 200
@@ -41,8 +44,8 @@ class Population(Members):
     ----------
     model : NDComponent subclass or str
         The model, or the name of a shipped one.
-    count : int
-        Number of components.
+    count : int, optional
+        Number of components, where neither axes nor positions say it.
     name : str
         Default: the key in the mapping that is given to `Circuit`, or else the name of the model
         with a number.
@@ -50,27 +53,41 @@ class Population(Members):
         Names of the components; default ``<name>/<number>``.
     columns : mapping, optional
         Further attributes to select by: column -> one value or (count,) text, numbers or booleans.
+    axes : mapping of str to Axis or int, optional
+        Axes on which the components are, the last one fastest in memory. A number is an `Axis`
+        without positions. They are attributes of the population, too: ``image.y``.
+    mask : array of bool, optional
+        At which points of the axes components are, in the shape of the axes; default: at all.
+    positions : (count, d) array, or mapping of str to (count,) array, optional
+        Places of components that are not on axes, and names of the coordinates.
+    period : float, or mapping of str to float, optional
+        Of positions: the length after which a closed space begins again.
     **params
         Parameters and ``init...`` values in the units that the model declares: a number, (count,)
-        numbers, or a distribution (`Normal`, `Uniform`, ...). What is drawn depends on the seed of
-        the circuit, the name of the population and that of the parameter, and on nothing else.
+        numbers or numbers in the population's shape, or a distribution (`Normal`, `Uniform`, ...).
+        What is drawn depends on the seed of the circuit, the name of the population and that of
+        the parameter, and on nothing else.
 
     Raises
     ------
     CircuitError
         With all faults: unknown or missing parameters, wrong lengths, numbers that the model
-        refuses.
+        refuses; or axes, a mask or positions that do not fit.
     """
 
     def __init__(
         self,
         model: type[NDComponent] | str,
-        count: int,
+        count: int | None = None,
         /,
         *,
         name: str = "",
         uids: ArrayLike | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
+        axes: Mapping[str, Axis | int] | None = None,
+        mask: ArrayLike | None = None,
+        positions: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        period: float | Mapping[str, float] | None = None,
         **params: Any,
     ) -> None:
         self._name = _checked_name(name)
@@ -82,7 +99,11 @@ class Population(Members):
         found = known[model] if isinstance(model, str) else model
         label = getattr(found, "__name__", "")
         where = f"population {quoted(name)}" if name else f"population of {label}"
+        space = _space(found, count, axes, mask, positions, period, where)
+        count = count if space is None else space.count
         check_arguments(found, count, params, columns or {}, where)
+        assert count is not None
+        self.space = space
         faults = Faults(where)
         self._laws: dict[str, Distribution] = {}
         numbers = {}
@@ -94,7 +115,8 @@ class Population(Members):
                 stand_ins[key] = _stand_in(found, key, self._laws[key], faults)
             else:
                 before = faults.count
-                numbers[key] = floats(value, at, faults, unit)
+                column = floats(value, at, faults, unit)
+                numbers[key] = column if space is None else space.column(column)
                 if faults.count > before:  # it is told of once
                     numbers[key] = np.array(_rule(found, key).harmless)
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
@@ -139,8 +161,61 @@ class Population(Members):
             return self._group.given_uids
         return np.strings.add(f"{self.name}/", np.arange(self.count).astype("U"))
 
+    @property
+    def axes(self) -> Mapping[str, Axis]:
+        """Axes by name, in their order; none where the components are not on axes."""
+        return dict(self.space.axes) if isinstance(self.space, AxisGrid) else {}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a value of each component: that of the axes, (count,) under a mask."""
+        return (self.count,) if self.space is None else self.space.shape
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Place of each component, (count, axes); NaN along an axis without positions.
+
+        Raises
+        ------
+        CircuitError
+            Where the population has neither axes nor positions.
+        """
+        if self.space is None:
+            fix = "give it axes= or positions="
+            raise CircuitError(f"{self!r} has no positions; {fix}")
+        return self.space.positions
+
+    def __getattr__(self, name: str) -> Axis:
+        space = vars(self).get("space")
+        axes = space.axes if isinstance(space, AxisGrid) else {}
+        if name in axes:
+            return axes[name]
+        raise AttributeError(f"a population has no attribute or axis {name!r}{near(name, axes)}")
+
+    def uid(self, *index: int) -> str:
+        """Return the name of one component, by its index along each axis or by its number."""
+        one = self[index[0] if len(index) == 1 else index]
+        if one.count != 1:
+            raise CircuitError(f"{one.name}: {one.count} components; give the indices of one")
+        return str(one.uids[0])
+
+    def near(self, place: Mapping[str, float], n: int) -> dict[str, AxisRun]:
+        """Return the ``n`` cells nearest to a place, along each axis that it names."""
+        return runs_near(self.axes, place, n, repr(self))
+
+    def within(self, place: Mapping[str, float], r: float) -> dict[str, AxisRun]:
+        """Return the cells at most ``r`` from a place, along each axis that it names."""
+        return runs_within(self.axes, place, r, repr(self))
+
     def __getitem__(self, index: Any) -> PopulationView:
-        return PopulationView(self, index)
+        rows, shape = (
+            self._rows(index) if self.space is None else self.space.rows(index, repr(self))
+        )
+        return PopulationView(self, rows, index_text(index), shape)
+
+    def _rows(self, index: Any) -> tuple[Rows, tuple[int, ...]]:
+        rows = rows_of(index, self.count, repr(self))
+        return rows, rows.shape
 
     def numbers_in(self, circuit: Circuit) -> Rows:
         found = circuit.populations.get(self.name)
@@ -184,62 +259,6 @@ class Population(Members):
         return out
 
 
-class PopulationView(Members):
-    """Some components of a population; it holds their numbers and nothing else.
-
-    Parameters
-    ----------
-    parent : Population
-    index : int, slice, mask or array of int
-        Which of its components; all others are refused, also one that is named twice.
-
-    Attributes
-    ----------
-    parent : Population
-    index : (n,) int64
-        Numbers within the population.
-    """
-
-    def __init__(self, parent: Population, index: Any) -> None:
-        self.parent = parent
-        self.index = rows_of(index, parent.count, repr(parent))
-        self._text = index_text(index)
-
-    def __repr__(self) -> str:
-        return f"<PopulationView {self.parent!r}{self._text}: {self.count:,}>"
-
-    @property
-    def name(self) -> str:
-        """Name of the population, with the index."""
-        return f"{self.parent.name}{self._text}"
-
-    @property
-    def model(self) -> type[NDComponent]:
-        """Model of the components."""
-        return self.parent.model
-
-    @property
-    def count(self) -> int:
-        """Number of components."""
-        return len(self.index)
-
-    @property
-    def uids(self) -> NDArray[np.str_]:
-        """Names of the components, (n,) str."""
-        return self.parent.uids[self.index]
-
-    def __getitem__(self, index: Any) -> PopulationView:
-        rows = rows_of(index, self.count, repr(self))
-        part = PopulationView(self.parent, self.index[rows])
-        part._text = f"{self._text}{index_text(index)}"
-        return part
-
-    def numbers_in(self, circuit: Circuit) -> Rows:
-        found = circuit.populations.get(self.parent.name)
-        whole = found is not None and found.count == self.parent.count
-        return self.parent.numbers_in(circuit)[self.index] if whole else super().numbers_in(circuit)
-
-
 @builds("from_populations")
 def from_populations(
     populations: Mapping[str, Population] | Iterable[Population],
@@ -258,7 +277,8 @@ def from_populations(
         raise CircuitError(f"{name}: give the projections as a list, got one of them")
     key = seed if isinstance(seed, int | np.integer) else 0  # what it is instead is told later
     groups = [_group([one.group(int(key)) for one in parts]) for parts in members.values()]
-    return connected(groups, projections, seed, strict, faults)
+    spaces = {one.name: one.space for one in given if one.space is not None}
+    return connected(groups, projections, seed, strict, faults, spaces)
 
 
 def _group(parts: list[Group]) -> Group:
@@ -326,6 +346,36 @@ def _in_unit(
         return Uniform(rule.harmless, rule.harmless)
     assert isinstance(converted, Distribution)
     return converted
+
+
+def _space(
+    model: type[NDComponent],
+    count: object,
+    axes: object,
+    mask: ArrayLike | None,
+    positions: object,
+    period: object,
+    where: str,
+) -> Space | None:
+    """Return where components are, None where that is not said."""
+    given = {"a count": count, "axes": axes, "positions": positions}
+    said = [name for name, value in given.items() if value is not None]
+    if len(said) != 1:
+        got = " and ".join(said) or "none of them"
+        want = "give a count, axes or positions, and one of them alone"
+        raise CircuitError(f"{where}: {want} (got {got})")
+    for name, value, of in (("mask", mask, "axes"), ("period", period, "positions")):
+        if value is not None and said != [of]:
+            raise CircuitError(f"{where}: '{name}' belongs to {of}=, which is not given")
+    declared = tuple(getattr(model, "axes", ()))
+    if axes is not None:
+        return grid_of(axes, mask, declared, where)
+    if positions is not None:
+        return points_of(positions, period, declared, where)
+    if declared:
+        want = f"give axes={{...}} with {', '.join(declared)}, which the model declares"
+        raise CircuitError(f"{where}: {want} (got a count)")
+    return None
 
 
 def _rule(model: type[NDComponent], name: str) -> Parameter:

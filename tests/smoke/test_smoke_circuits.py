@@ -132,3 +132,11 @@ def test_arrays_and_a_cut() -> None:
     parts = cut(circuit, [0, 1], ["left", "right"])
     assert [c.count for c in parts.circuits.values()] == [2, 2]
     assert list(parts.patterns()) == [("left", "right")]
+
+
+def test_axes() -> None:
+    """A population is on axes; a look-up finds cells by position."""
+    y = nd.Axis.span(4, 0, 1)
+    cells = nd.Population("LeakyIAFDelta", axes={"y": y, "x": 3}, name="cells", **DELTA)
+    assert cells.shape == nd.Circuit([cells]).spaces["cells"].shape == (4, 3)
+    assert cells.y.near(0.4, 2).valid == range(1, 3)
