@@ -87,18 +87,13 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
             if (b.count == ND_BATCH) this->template advance<why>(n);
             const long long room = ND_BATCH - b.count, left = part[1] - p;
             const int m = (int)(left < room ? left : room);
-            const int from_row = s.from - s.back;
-            for (int l = b.count, e = b.count + m; l < e; ++l) {
-                b.of[l] = b.sources;
-                b.from[l] = from_row;
-                b.back[l] = s.back;
-                b.place[l] = code[p - b.count + l];
-                b.slot[l] = s.slots + (unsigned)b.place[l];
-            }
-            b.source[b.sources] = s;
-            b.at[b.sources] = p;
-            b.first[b.sources++] = b.count;
-            b.first[b.sources] = b.count += m;
+            for (int i = 0; i < m; i += ND_BATCH_ROUND)
+                for (int k = 0; k < ND_BATCH_ROUND; ++k) {
+                    b.of[b.count + i + k] = b.sources;
+                    b.synapse[b.count + i + k] = p + i + k;
+                }
+            b.source[b.sources++] = s;
+            b.count += m;
             p += m;
         }
     }

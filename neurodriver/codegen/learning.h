@@ -9,6 +9,7 @@
  * together. */
 #define ND_BATCH 256        /* synapses that are advanced together, */
 #define ND_TARGETS_AHEAD 16 /* those whose targets are prefetched meanwhile */
+#define ND_BATCH_ROUND 8    /* written together at the end of a batch: no short loop */
 #define ND_BATCH_LANES 16   /* events that a vector loop advances together */
 
 /* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
@@ -55,9 +56,8 @@ template <int PRE> struct nd_source {
 template <int PRE, int OWN> struct nd_synapse_batch {
     int count = 0, sources = 0, waiting;
     nd_source<PRE> source[ND_BATCH];
-    long long at[ND_BATCH];     /* of each source: its first synapse here */
-    int first[ND_BATCH + 1];    /* and the lane of this one */
-    int of[ND_BATCH], place[ND_BATCH], from[ND_BATCH], back[ND_BATCH];
+    long long synapse[ND_BATCH + ND_BATCH_ROUND];
+    int of[ND_BATCH + ND_BATCH_ROUND], place[ND_BATCH], from[ND_BATCH], back[ND_BATCH];
     int next[ND_BATCH], past[ND_BATCH], lane[ND_BATCH + 1];
     unsigned slot[ND_BATCH];
     real own[OWN][ND_BATCH];
@@ -97,17 +97,13 @@ struct nd_learning : nd_histories<Rule, depth> {
     {
         find(n + (why == ND_ARRIVAL && Rule::SPIKE_FIRST ? 1 : 0));
         if (why != ND_SWEEP || b.waiting) {
-            for (int r = 0; r < b.sources; ++r)
-                for (int v = 0; v < OWN; ++v)
-                    for (int l = b.first[r]; l < b.first[r + 1]; ++l)
-                        b.own[v][l] = own[v][b.at[r] + l - b.first[r]];
+            for (int v = 0; v < OWN; ++v)
+                for (int l = 0; l < b.count; ++l) b.own[v][l] = own[v][b.synapse[l]];
             while (learns && b.waiting) apply();
             real sent[ND_BATCH];
             if (why != ND_SWEEP && learns) take<why>(n, sent);
-            for (int r = 0; learns && r < b.sources; ++r)
-                for (int v = 0; v < OWN; ++v)
-                    for (int l = b.first[r]; l < b.first[r + 1]; ++l)
-                        own[v][b.at[r] + l - b.first[r]] = b.own[v][l];
+            for (int v = 0; learns && v < OWN; ++v)
+                for (int l = 0; l < b.count; ++l) own[v][b.synapse[l]] = b.own[v][l];
             if (why == ND_ARRIVAL) send(learns ? sent : b.own[0]);
         }
         b.count = b.sources = 0;
@@ -117,6 +113,13 @@ struct nd_learning : nd_histories<Rule, depth> {
     void find(int to)
     {
         b.waiting = 0;
+        for (int l = 0; l < b.count; ++l) {
+            const Source &s = b.source[b.of[l]];
+            b.from[l] = s.from - s.back;
+            b.back[l] = s.back;
+            b.place[l] = code[b.synapse[l]];
+            b.slot[l] = s.slots + (unsigned)b.place[l];
+        }
         for (int l = 0; l < b.count; ++l) {
             const int soon = b.place[l + ND_TARGETS_AHEAD < b.count ? l + ND_TARGETS_AHEAD : l];
             __builtin_prefetch(spikes + (long long)soon * depth);

@@ -15,7 +15,7 @@ from launch import start_in_foreground
 
 ROOT = Path(__file__).parents[2]
 CIRCUIT = ROOT / "data" / "circuits" / "one_neuron.gexf"
-KILLS = 10
+KILLS = 5
 
 
 def test_killed_run_leaves_a_readable_file(tmp_path: Path) -> None:
