@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from . import adapters
 
 RULES = (
-    "CentredSTDP", "DiehlCookSTDP", "InhibitorySTDP", "IntervalRewardedSTDP", "NearestSTDP",
-    "NearestTripletSTDP", "NormalisedSTDP", "PairSTDP", "PowerLawSTDP", "RestrictedSTDP",
-    "RewardedSTDP", "ShortTerm", "TripletSTDP", "WeightedSTDP",
+    "BCMRule", "CentredSTDP", "CovarianceRule", "DiehlCookSTDP", "HebbRule", "InhibitorySTDP",
+    "IntervalRewardedSTDP", "NearestSTDP", "NearestTripletSTDP", "NormalisedSTDP", "OjaRule",
+    "PairSTDP", "PowerLawSTDP", "RestrictedSTDP", "RewardedSTDP", "ShortTerm", "TripletSTDP",
+    "WeightedSTDP",
 )  # fmt: skip
 """Rules of plasticity that are shipped."""
 

@@ -84,7 +84,7 @@ def check_learning(circuit: Circuit, faults: Faults, edge_name: EdgeName) -> Non
         if links.name in names:
             faults.add(f"{said}: others that learn have this name, too; names must be unique")
         names.add(links.name)
-        for text in _unfit_targets(circuit, links):
+        for text in (*_unfit_targets(circuit, links), *_unknown_values(circuit, links)):
             faults.add(f"{said}: {text}")
         if isinstance(links, Drawn):
             for text in _unfit_projection(links):
@@ -117,13 +117,14 @@ def _unfit_targets(circuit: Circuit, links: Connections) -> Iterator[str]:
             continue  # what is connected there is told of by the rules of all connections
         into = f"the access {quoted(access.name)} of {model.__name__}"
         event = model.kind_of(access.variable) is VariableKind.EVENT
-        if not (event and access.weighted):
+        if not access.weighted:
             want = f"Weighted('{access.variable}', ...) is needed"
-            what = "takes no weights" if event else "takes no spikes"
-            yield f"{into} {what}, so nothing can be learned by {rule}; {want}"
+            yield f"{into} takes no weights, so nothing can be learned by {rule}; {want}"
         elif access.each != f"weight * {access.variable}" or [*access.connection] != ["weight"]:
             want = f"a plain Weighted('{access.variable}', ...) is needed"
             yield f"{into} does more than to sum weights; {want}"
+        elif not event:
+            yield from (f"{into} {text}" for text in _unfit_graded(links, model))
         if links.plasticity.on_spike and not events_of(model, links.variable):
             without = "use a rule without 'on_spike', or targets that spike"
             yield (
@@ -132,12 +133,63 @@ def _unfit_targets(circuit: Circuit, links: Connections) -> Iterator[str]:
             )
 
 
+def _unfit_graded(links: Connections, model: Model) -> Iterator[str]:
+    """Yield why graded connections into an access of a model cannot learn by their rule."""
+    assert links.plasticity is not None
+    rule = type(links.plasticity)
+    if not rule.on_step:
+        what = f"nothing can be learned by {rule.__name__}"
+        yield f"takes no spikes, so {what}; use a rule with 'on_step'"
+    parts = ("pre", "post", "on_spike", "between", "modulators", "every")
+    given = [name for name in parts if getattr(rule, name)]
+    if rule.on_arrival != Plasticity.on_arrival:
+        given.append("on_arrival")
+    if given:
+        has = ", ".join(map(repr, given))
+        yield f"takes no spikes, but {rule.__name__} has {has}; values learn by 'on_step' alone"
+    if model.runtime.kernel or model.sub_units is not None:
+        yield f"cannot learn: {model.__name__} has a kernel or sub-units of its own"
+    for name in _TIMES:
+        times = links.learning if isinstance(links, Drawn) else links.data
+        if np.any(np.asarray(times.get(name, 0.0)) != 0):
+            yield f"takes values, which have no '{name}' part of the delay; leave it out"
+
+
+def _unknown_values(circuit: Circuit, links: Connections) -> Iterator[str]:
+    """Yield which values of neurons a rule reads that these do not publish."""
+    assert links.plasticity is not None
+    rule = type(links.plasticity)
+    for value in rule.values_read("on_step"):
+        variable = value.variable(links.variable)
+        models = _sources(circuit, links) if value.side == "pre" else _targets(circuit, links)
+        for model in models:
+            published = [links.variable] if model.is_port else [*model.updates]
+            if variable not in published:
+                known = ", ".join(published) or "nothing"
+                hint = near(variable, published)
+                yield (
+                    f"{rule.__name__}.on_step reads {value}, but {model.__name__} does not update "
+                    f"'{variable}'{hint}; it updates {known}"
+                )
+
+
+def _sources(circuit: Circuit, links: Connections) -> list[Model]:
+    if isinstance(links, Drawn):
+        return models_of(circuit, links.ends.source)
+    return _models_at(circuit, links.source)
+
+
 def _targets(circuit: Circuit, links: Connections) -> list[Model]:
     if isinstance(links, Drawn):
         return models_of(circuit, links.ends.target)
-    if not len(links) or links.target.min() < 0 or links.target.max() >= circuit.count:
+    return _models_at(circuit, links.target)
+
+
+def _models_at(circuit: Circuit, ends: NDArray[np.int32]) -> list[Model]:
+    """Return the models of the components at the ends of connections, where these are there."""
+    if not len(ends) or ends.min() < 0 or ends.max() >= circuit.count:
         return []
-    seen = np.unique(np.searchsorted(circuit.starts, links.target, side="right") - 1)
+    seen = np.unique(np.searchsorted(circuit.starts, ends, side="right") - 1)
     return [circuit.groups[number].model for number in seen.tolist()]
 
 

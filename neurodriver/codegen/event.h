@@ -1,4 +1,5 @@
 /* An event at a synapse that learns. One text for C++ and CUDA C++. */
+#ifndef ND_NEVER
 #define ND_NEVER (-(1 << 30))       /* step of an event that has not been */
 
 /* What a text of a rule knows of the events before: traces as they were after them, and the steps
@@ -8,3 +9,9 @@ template <int PRE, int POST, int MODULATORS> struct nd_before {
     real x[PRE + 1], y[POST + 1], level[MODULATORS + 1];
     int arrival, spike, elapsed, dosed[MODULATORS + 1];
 };
+
+/* Values of the neurons at both ends of a synapse, in one step. */
+template <int PRE, int POST> struct nd_values {
+    real pre[PRE + 1], post[POST + 1];
+};
+#endif

@@ -91,8 +91,9 @@ def _learning(units: Iterable[Unit]) -> Iterator[Kernel]:
     """Yield the texts of connections that learn."""
     for spec in (spec for unit in units for spec in unit.specs):
         for access in spec.model.accesses:
-            for number in range(len(spec.gathers[access.name].learning)):
-                yield learning_kernel(spec, access.name, number)
+            for number, plan in enumerate(spec.gathers[access.name].learning):
+                if plan.form == "learning":
+                    yield learning_kernel(spec, access.name, number)
 
 
 def _kernel(unit: Unit, threads: bool, templates: Templates) -> Kernel:

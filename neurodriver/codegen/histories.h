@@ -3,7 +3,6 @@
  * A synapse applies a spike of its target later than it sees it (`learning.h`). Until then the spike
  * stays in the history of the target, with the traces after it. */
 #define ND_RECENT 8         /* spikes of a target that are looked at together */
-#define ND_METHOD inline __attribute__((always_inline))
 #include "event.h"
 
 template <class Rule, int depth> struct nd_histories {

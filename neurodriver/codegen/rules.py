@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 
 from ..model.language import used
 from ..model.plasticity import Doses, Plasticity, Trace
+from ..model.rule_values import Value
 from ..model.text import block, indent
 from ..model.texts import named
 from ..plan.arrays import Key, Kind, Owner
@@ -65,6 +66,9 @@ class RuleText:
             f"{head} void between(real *nd_s, const Before &nd_b) const", self._between()
         )
         lines += self._dosed()
+        head = "template <class Values> ND_METHOD"
+        given = "real *nd_s, const Values &nd_v"
+        lines += block(f"{head} void on_step({given}) const", self._step())
         head = "template <int nd_which> ND_METHOD"
         given = "real *nd_s, const real *nd_level, const real *nd_sums"
         lines += block(f"{head} void every({given}) const", self._every())
@@ -179,6 +183,20 @@ class RuleText:
         load = [f"real {n} = nd_s[{self.own.index(n)}];" for n in mine]
         store = [f"nd_s[{self.own.index(n)}] = {n};" for n in mine]
         return [*load, *self.translator.lines_of(checked), *store]
+
+    def _step(self) -> list[str]:
+        """Return the body of the text of each step; values of neurons are counted by side."""
+        if not self.rule.on_step:
+            return ["(void)nd_s, (void)nd_v;"]
+        lines = [
+            f"const real {one.symbol} = nd_v.{one.side}[{self.values(one.side).index(one)}];"
+            for one in self.rule.values_read("on_step")
+        ]
+        return [*lines, *self._changing("on_step"), "(void)nd_v;"]
+
+    def values(self, side: str) -> list[Value]:
+        """Return the values that texts read of one end, ``pre`` or ``post``."""
+        return [one for one in self.rule.values_read("on_step") if one.side == side]
 
     def _every(self) -> list[str]:
         lines = []

@@ -57,6 +57,8 @@ class Dialect:
 
 
 _CPU_WORDS = """
+#define ND_METHOD inline __attribute__((always_inline))
+
 /* Remainder of two numbers that are not negative; a division of 64 bits takes three times as long
  * as one of 32. */
 ND_FN long long nd_rest(long long k, long long depth)
@@ -212,6 +214,8 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         head.append(header("codegen/cpu/tile_events.h"))
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))
+    if "nd_values<" in kernel.text:
+        head.append(header("codegen/event.h"))
     if kernel.learns:
         names = ("histories", "learning", "arrivals", "all_synapses")
         head += [header(f"codegen/{name}.h") for name in names]

@@ -35,6 +35,7 @@ from .language import (
     used,
 )
 from .rule_declarations import check_declarations, mapping
+from .rule_values import VALUE_TEXTS, Value, values_of, with_symbols
 
 GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
 """Names that the texts of events may read: ms since the events before, and the step in ms."""
@@ -122,6 +123,9 @@ class Plasticity:
         with what the spike carries to the target.
     on_spike : str
         Text that runs when the synapse sees a spike of its target.
+    on_step : str
+        Text that runs at each synapse in each step, after its events. It reads values of the
+        neurons at both ends, ``pre.r`` and ``post.V``. For graded neurons it is the only text.
     between : str
         Text that runs at a synapse before each of its events: a change since the event before,
         ``since_event`` ms ago. It reads modulators as they were then. Doses are events, too.
@@ -151,6 +155,7 @@ class Plasticity:
     bounds: ClassVar[tuple[str | float, str | float] | None] = None
     on_arrival: ClassVar[str] = "send(weight);"
     on_spike: ClassVar[str] = ""
+    on_step: ClassVar[str] = ""
     between: ClassVar[str] = ""
     modulators: ClassVar[Mapping[str, Doses]] = {}
     every: ClassVar[Mapping[str, str]] = {}
@@ -221,8 +226,15 @@ class Plasticity:
             yield "on_spike", cls.on_spike
         if cls.between:
             yield "between", cls.between
+        if cls.on_step:
+            yield "on_step", with_symbols(cls.on_step)
         for name, text in cls.every.items():
             yield f"every['{name}']", sums_of(text)[1]
+
+    @classmethod
+    def values_read(cls, where: str) -> list[Value]:
+        """Return the values of neurons that a text reads."""
+        return values_of(getattr(cls, where))
 
     @classmethod
     def known(cls, where: str) -> dict[str, Symbol]:
@@ -246,6 +258,8 @@ class Plasticity:
         if where in ("on_arrival", "on_spike"):
             found.update({n: fixed("trace") for n in (*cls.pre, *cls.post)})
             found.update({n: fixed("time in ms") for n in GIVEN_TO_EVENTS})
+        if where in VALUE_TEXTS:
+            found.update({v.symbol: fixed("value of a neuron") for v in cls.values_read(where)})
         if where == "on_arrival":
             found["count"] = fixed("number of spikes")
         return found

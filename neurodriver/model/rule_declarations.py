@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import Faults, ModelError, near, shown
 from .component import Parameter
 from .language.words import RESERVED
+from .rule_values import VALUE_TEXTS, values_of
 
 CHOICES = {"first": ("arrival", "spike"), "same_step": ("apart", "pair")}
 """Attribute -> what it may be."""
@@ -39,13 +40,14 @@ def check_declarations(cls: Any, base: Any, kinds: Mapping[str, type], own: Iter
             if not isinstance(given, kind):
                 wanted = "a text" if kind is str else f"nd.{kind.__name__}(...)"
                 faults.add(f"{attribute}[{name!r}]: must be {wanted} (got {shown(given)})")
-    for attribute in ("on_arrival", "on_spike", "between"):
+    for attribute in ("on_arrival", "on_spike", "on_step", "between"):
         if not isinstance(getattr(cls, attribute, ""), str):
             got = shown(getattr(cls, attribute))
             faults.add(f"{attribute}: must be a text (got {got})")
     if not faults.count:
         _check_names(cls, kinds, set(own), faults)
         _check_references(cls, faults)
+        _check_values(cls, faults)
     for attribute, allowed in CHOICES.items():
         given = getattr(cls, attribute)
         if given not in allowed:
@@ -137,6 +139,23 @@ def _check_time(cls: Any, name: Any, where: str, faults: Faults) -> None:
     given = cls.params.get(name) if isinstance(name, str) else None
     if isinstance(given, Parameter) and given.unit != "ms":
         faults.add(f"{where}: '{name}' must be in ms (its unit is '{given.unit}')")
+
+
+def _check_values(cls: Any, faults: Faults) -> None:
+    """Note values of neurons in texts that do not know them, and names that look like them."""
+    every = {f"every[{name!r}]": text for name, text in cls.every.items()}
+    texts = {name: getattr(cls, name) for name in ("on_arrival", "on_spike", "between", "on_step")}
+    declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
+    for where, text in {**texts, **every}.items():
+        for value in values_of(text):
+            if where not in VALUE_TEXTS:
+                faults.add(f"{where} reads {value}, which only {_listed(VALUE_TEXTS)} may read")
+            elif value.symbol in declared:
+                faults.add(f"{where} reads {value}: give '{value.symbol}' another name")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(map(repr, names))
 
 
 def _check_bounds(cls: Any, faults: Faults) -> None:

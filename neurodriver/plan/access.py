@@ -27,6 +27,7 @@ from .spikes.weights import (
 from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
+from .sums.learned import learned_sum
 
 
 class AccessPlanner:
@@ -91,6 +92,8 @@ class AccessPlanner:
     ) -> Gather:
         """Plan an access that connections reach that learn; they deliver by source always."""
         layout, variable = self.layout, access.variable
+        if not layout.circuit.kinds.is_event(variable):
+            return self._graded(number, access, plastic, count)
         if layout.target.threads:
             _check_for_gpu(layout.circuit.name, plastic)
         learns = [learn_by_source(layout, number, variable, links, count) for links in plastic]
@@ -111,6 +114,18 @@ class AccessPlanner:
             one.in_units(units, layout.dt)
         made.learning = tuple(learns)
         made.cost = made.cost + sum(one.cost for one in learns)
+        return made
+
+    def _graded(
+        self, number: int, access: Access, plastic: list[Connections], count: int
+    ) -> Gather:
+        """Plan an access of graded values whose weights learn in each step."""
+        layout, threads = self.layout, self.plans and self.layout.target.threads
+        edges = edges_of(layout, number, access.name, access.variable)
+        zero = layout.rings[access.variable].zero if len(edges.target) else 0
+        made = plan(edges, count, zero, lattice=self.plans, threads=threads)
+        made.learning = tuple(learned_sum(layout, number, access, one, count) for one in plastic)
+        made.cost = made.cost + sum(one.cost for one in made.learning)
         return made
 
     def _delivered(

@@ -16,7 +16,7 @@ from ..model.kinds import VariableKind
 from ..profiling.phases import phased
 from . import passes
 from .build import ProgramBuilder
-from .delays import longest
+from .delays import longest, read_by_rules
 from .diagnostics import OFF, Diagnostics
 from .fusion import find_fusions
 from .instances import needs_instance
@@ -79,6 +79,9 @@ def compile_circuit(
     drawn_accesses = draw_by_source(full, spread, slots, dt, dtype, target.threads)
     drawn_depths = looked_back(full, drawn_accesses)
     depths = longest(full, dt, spread, drawn_depths, outsiders(full, target))
+    read = read_by_rules(full, dt)
+    recorded |= read.keys()
+    depths |= {v: max(depths.get(v, 1), rows) for v, rows in read.items()}
     steps = (
         window(full, dt, spread, drawn_accesses, drawn_depths, target)
         if not slots.count and not depth

@@ -85,6 +85,21 @@ def longest(
     return out
 
 
+def read_by_rules(circuit: Circuit, dt: float) -> dict[str, int]:
+    """Return for each variable on how many steps rules of plasticity look back.
+
+    A synapse that the source reaches in L steps sees row n + 1 - L of it in step n.
+    """
+    out: dict[str, int] = {}
+    for links in circuit.connections:
+        values = () if links.plasticity is None else links.plasticity.values_read("on_step")
+        for value in values:
+            rows = int(np.max(axonal_of(links, dt))) + 1 if value.side == "pre" else 1
+            variable = value.variable(links.variable)
+            out[variable] = max(out.get(variable, 1), rows)
+    return out
+
+
 def times_of(links: Connections, name: str) -> NDArray[np.float64]:
     """Return a time of connections that learn, in seconds, () or (m,).
 

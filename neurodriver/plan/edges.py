@@ -15,12 +15,17 @@ from .sums.gather import Edges
 
 
 def edges_of(
-    layout: Layout, number: int, access: str, variable: str, everything: bool = False
+    layout: Layout,
+    number: int,
+    access: str,
+    variable: str,
+    everything: bool = False,
+    only: Connections | None = None,
 ) -> Edges:
     """Collect the connections of one access, those of the circuit before those of inputs.
 
     With the numbers that the access declares, or ``everything`` that the connections carry.
-    Connections that learn are left out.
+    Connections that learn are left out, unless ``only`` some connections are asked for.
     """
     circuit = layout.circuit
     start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
@@ -30,6 +35,8 @@ def edges_of(
     parts = []
     sources = [(links, "") for links in circuit.connections if links.plasticity is None]
     sources += [(links, "inputs") for links in layout.slots.connections]
+    if only is not None:
+        sources = [(only, "")]
     if everything:
         carried = [c.data for c, _ in sources if c.access == access and c.variable == variable]
         names = sorted({*names, *(name for data in carried for name in data)})

@@ -27,7 +27,7 @@ from .arrays import (
     ring,
 )
 from .diagnostics import OFF, Diagnostics
-from .sums.gather import Gather, outside
+from .sums.gather import Gather, learning_part, outside
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,20 @@ class KernelSpec:
 
     @property
     def accesses(self) -> list[Access]:
-        """The accesses of the model; one that is summed in two parts comes twice, sums first."""
+        """The accesses of the model; those of the parts of a sum come before it."""
         out = []
         for access in self.model.accesses:
             if outside(access.name) in self.gathers:
                 out.append(replace(access, receptor=outside(access.name)))
+            learned = self.learned_parts(access.name)
+            out += [replace(access, receptor=part, each="") for part in learned]
             out.append(access)
         return out
+
+    def learned_parts(self, access: str) -> list[str]:
+        """Return the names of the plans that sum graded values with weights that learn."""
+        plans = enumerate(self.gathers[access].learning)
+        return [learning_part(access, i) for i, plan in plans if plan.form == "learned"]
 
     @property
     def apart(self) -> bool:

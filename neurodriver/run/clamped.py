@@ -43,7 +43,7 @@ def _said(synapses: Synapses, count: int) -> str:
     links, circuit = synapses.links, synapses.backend.program.circuit
     weight = synapses.read("weight")
     largest = int(np.argmax(np.abs(weight)))
-    limit = max(part.plan.largest for part in synapses.parts)
+    limit = max(getattr(part.plan, "largest", 0.0) for part in synapses.parts)
     why = "which bounds and first weights give"
     if synapses.rule.limits is None:
         why = f"{MARGIN:g} times the largest first weight"

@@ -19,7 +19,7 @@ from ..circuit.projections import Drawn
 from ..errors import Faults, StateError, quoted
 from ..plan.delays import axonal_of, forward_of, times_of
 from ..plan.program import Program
-from ..plan.spikes.learning import MODULATORS, NEVER
+from ..plan.spikes.learning import MODULATORS, NEVER, LearningPlan
 from .snapshot import LearnedState, Snapshot
 from .synapses import Synapses, SynapsesOfGroup
 
@@ -46,8 +46,11 @@ def _learning(program: Program) -> Iterator[Connections]:
 
 
 def _taken(synapses: Synapses) -> LearnedState:
-    sources = [_SourceRows(synapses, part) for part in synapses.parts]
-    targets = [_Targets(synapses, part) for part in synapses.parts]
+    parts = [part for part in synapses.parts if part.of_events]
+    if not parts:
+        return _of_graded(synapses)
+    sources = [_SourceRows(synapses, part) for part in parts]
+    targets = [_Targets(synapses, part) for part in parts]
     example = _joined([one.example for one in sources])
     _, known = np.unique(_identity(synapses, example), axis=0, return_index=True)
     source = {name: _joined([one.read(name) for one in sources])[known] for name in _pre(synapses)}
@@ -65,6 +68,17 @@ def _taken(synapses: Synapses) -> LearnedState:
         target,
         *_modulators(synapses),
     )
+
+
+def _of_graded(synapses: Synapses) -> LearnedState:
+    """Return what synapses of graded neurons have learned: nobody keeps a history there."""
+    none = np.zeros(0, np.int64)
+    own = {name: synapses.read(name) for name in synapses.names}
+    empty = np.zeros((0, 0), np.int64)
+    level = np.zeros(0, synapses.backend.program.dtype)
+    return LearnedState(
+        synapses.learns, 0, own, none, none, {}, none, empty, {}, level, none
+    )  # fmt: skip
 
 
 def check_learned(program: Program, snapshot: Snapshot, faults: Faults) -> None:
@@ -98,6 +112,8 @@ def put_learned(backend: Backend, snapshot: Snapshot) -> None:
         known = _identity(synapses, state.source)
         for number, part in enumerate(synapses.parts):
             backend.live.write(part.key("learning"), int(state.learns))
+            if not part.of_events:
+                continue
             _SourceRows(synapses, part).write(state, known)
             waiting = _Targets(synapses, part).write(state, snapshot.step)
             swept = np.zeros(8, np.int64)
@@ -170,14 +186,15 @@ class _SourceRows:
 
     def __init__(self, synapses: Synapses, part: SynapsesOfGroup) -> None:
         self.synapses, self.part, self.backend = synapses, part, synapses.backend
-        first = part.first
+        assert isinstance(part.plan, LearningPlan)
+        self.plan, first = part.plan, part.first
         self.rows = np.flatnonzero(np.diff(first))
         self.example: Numbers = part.plan.order[first[self.rows]].astype(np.int64)
 
     def _stored(self, name: str) -> NDArray[Any]:
         """Return what the threads have stored, (threads, rows, 2)."""
         stored = self.backend.array(self.part.key(name))
-        return stored.reshape(-1, self.part.plan.rows_of_sources, 2)
+        return stored.reshape(-1, self.plan.rows_of_sources, 2)
 
     def read(self, name: str) -> NDArray[Any]:
         """Return the last arrival, or a trace after it, (r,), of a thread that has seen it."""
@@ -214,7 +231,8 @@ class _Targets:
     """The targets that a plan has connections to, and the histories of their spikes."""
 
     def __init__(self, synapses: Synapses, part: SynapsesOfGroup) -> None:
-        self.part, self.backend = part, synapses.backend
+        assert isinstance(part.plan, LearningPlan)
+        self.part, self.plan, self.backend = part, part.plan, synapses.backend
         self.depth = part.plan.depth
         example = np.full(part.plan.width, -1, np.int64)
         example[part.plan.arrays["code"]] = part.plan.order
@@ -245,7 +263,7 @@ class _Targets:
         place = np.full(self._count, -1, np.int32)
         place[self.part.plan.order] = self.part.plan.arrays["code"]
         known = place[state.target]
-        which = np.full(self.part.plan.width, -1, np.int64)
+        which = np.full(self.plan.width, -1, np.int64)
         which[known[known >= 0]] = np.flatnonzero(known >= 0)
         which = which[self.places]
         for name, values in {"spikes": state.spikes, **state.post}.items():

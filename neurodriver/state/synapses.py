@@ -13,6 +13,7 @@ from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Connections
 from ..plan.arrays import Key, ReceptorOwner
 from ..plan.spikes.learning import LearningPlan
+from ..plan.sums.learned import LearnedSum
 
 Numbers = NDArray[np.int64]
 
@@ -24,11 +25,16 @@ class SynapsesOfGroup:
     Attributes
     ----------
     owner : ReceptorOwner
-    plan : LearningPlan
+    plan : LearningPlan or LearnedSum
     """
 
     owner: ReceptorOwner
-    plan: LearningPlan
+    plan: LearningPlan | LearnedSum
+
+    @property
+    def of_events(self) -> bool:
+        """Whether they learn from spikes, of which their ends keep a history."""
+        return isinstance(self.plan, LearningPlan)
 
     def key(self, name: str) -> Key:
         """Return the key of an array of the plan."""
@@ -37,6 +43,7 @@ class SynapsesOfGroup:
     @property
     def first(self) -> Numbers:
         """Where the stored connections of each row of sources begin, and the last ones end."""
+        assert isinstance(self.plan, LearningPlan)
         parts = self.plan.parts
         first = self.plan.arrays["begin"] if parts is None else parts.first
         return np.asarray(first, np.int64)
@@ -59,7 +66,7 @@ class Synapses:
         self.parts = [
             SynapsesOfGroup(ReceptorOwner(number, access), plan)
             for (number, access), plan in backend.program.gathers.items()
-            if isinstance(plan, LearningPlan) and plan.name == links.name
+            if isinstance(plan, LearningPlan | LearnedSum) and plan.name == links.name
         ]
 
     def __len__(self) -> int:
@@ -74,13 +81,15 @@ class Synapses:
         """Return a number of each synapse, (m,), as it was stored last."""
         out: NDArray[np.floating] = np.empty(len(self), self.backend.program.dtype)
         for part in self.parts:
-            out[part.plan.order] = self.backend.array(part.key(name))
+            out[part.plan.order] = self.backend.array(part.key(name))[part.plan.places]
         return out
 
     def write(self, name: str, values: NDArray[Any]) -> None:
         """Store a number of each synapse, (m,)."""
         for part in self.parts:
-            self.backend.live.write(part.key(name), values[part.plan.order])
+            whole = self.backend.array(part.key(name)).copy()
+            whole[part.plan.places] = values[part.plan.order]
+            self.backend.live.write(part.key(name), whole)
 
     @property
     def learns(self) -> bool:
@@ -98,7 +107,8 @@ class Synapses:
 
     def clamped(self) -> int:
         """Return how many values were too large to be sent."""
-        return sum(int(self.backend.array(part.key("clamped")).sum()) for part in self.parts)
+        parts = [part for part in self.parts if part.of_events]
+        return sum(int(self.backend.array(part.key("clamped")).sum()) for part in parts)
 
 
 class ChosenSynapses:
@@ -116,7 +126,7 @@ class ChosenSynapses:
         self._places: list[tuple[SynapsesOfGroup, Numbers, Numbers]] = []
         for part in synapses.parts:
             place = np.full(len(synapses), -1, np.int64)
-            place[part.plan.order] = np.arange(part.plan.edges)
+            place[part.plan.order] = part.plan.places
             mine = np.flatnonzero(place[which] >= 0)
             if len(mine):
                 self._places.append((part, place[which[mine]], mine))

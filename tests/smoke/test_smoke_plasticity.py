@@ -37,6 +37,18 @@ def test_a_rule_changes_what_spikes_carry(rule: type[nd.Plasticity]) -> None:
     assert changed.all() == (rule is not nd.ShortTerm)
 
 
+@pytest.mark.parametrize("rule", [nd.BCMRule, nd.CovarianceRule, nd.HebbRule, nd.OjaRule])
+def test_a_rule_of_rates_changes_weights(rule: type[nd.Plasticity]) -> None:
+    """Two graded neurons, the first of which is active and drives the second one."""
+    cells = nd.Population("GradedNeuron", 2, time_constant=5.0, bias=[1.0, 0.2])
+    learning = nd.Projection(
+        cells[:1], cells[1:], nd.AllToAll(), weight=0.5, plasticity=rule(), name="learning"
+    )
+    with nd.LPU(nd.Circuit([cells], [learning]), 1e-3) as lpu:
+        lpu.run(steps=100)
+        assert lpu["learning"].get("weight")[0] != 0.5
+
+
 def test_weights_are_recorded() -> None:
     """A recorder of synapses has a row at each interval."""
     sources = nd.Population("PoissonSource", 5, rate=100.0)

@@ -176,7 +176,7 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
         ("inputs.md", slice(None), r"-\d+\.\d+\n\[-\d+\.\d+\]\n"),
         ("results.md", slice(-1, None), r"(\d\.\d{3} s: -\d+\.\d mV\n)+"),
         ("living.md", slice(None), r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n"),
-        ("plasticity.md", slice(None), r"\(100,\) True\n(True\n){3}"),
+        ("plasticity.md", slice(None), r"\(100,\) True\n(True\n){4}"),
         ("sweeps.md", slice(None), r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n"),
     ],
 )

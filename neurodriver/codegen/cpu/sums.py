@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...model.component import Access
 from ...model.text import block
@@ -31,6 +31,7 @@ class SumText:
         self.symbol = component.inputs.get(access.name, "")
         self.varied = [n for n in access.connection if n in self.gather.arrays]
         self.asked = [] if self.gather.integer else component.texts.each(access)
+        self.parts: Sequence[SumText] = ()  # what is added to the sum
         self.silent = False  # set while the text for a silent row is written
 
     @property
@@ -148,6 +149,11 @@ class SumText:
 
     def direct(self, component: str, lane: str) -> str:
         """Return the expression of the finished sum inside the loop over components."""
+        parts = (f"nd_sum_{part.access.name}[{lane}]" for part in self.parts)
+        return " + ".join([self._alone(component, lane), *parts])
+
+    def _alone(self, component: str, lane: str) -> str:
+        """Return the expression of the sum without its parts."""
         form, name = self.gather.form, self.access.name
         if form == "none" or (self.silent and not self.loops):
             return "0"
@@ -226,8 +232,7 @@ class SumText:
                 declared,
                 *block("", [f"typedef {kind} nd_sum_t;", f"if (nd_silent_{name}) {clear}", *rest]),
             ]
-        used_type = [f"typedef {kind} nd_sum_t;"]
-        return [declared, *block("", [*used_type, *block(head, body)])]
+        return [declared, *block("", [f"typedef {kind} nd_sum_t;", *block(head, body)])]
 
     def slice_loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop over the stored connections of one slice."""
@@ -291,6 +296,6 @@ def tile_sums(sums: list[SumText]) -> list[str]:
     """Return the loops of all accesses that need one, in the order of declaration."""
     lines = [line for one in sums for line in one.tile()]
     for i, one in enumerate(sums):
-        if one.loops:
-            lines += one.loop(sums[:i])
+        for part in [*one.parts, *([one] if one.loops else [])]:
+            lines += part.loop(sums[:i])
     return lines

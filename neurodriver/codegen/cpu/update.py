@@ -10,6 +10,7 @@ from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..finite import RangeFinite, finding
 from ..kernel import Arguments, Kernel
+from ..learned_sums import learned_parts
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
@@ -40,7 +41,12 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     arguments = Arguments()
     component = ComponentText(spec, arguments)
     sums = [sum_text(component, a) for a in spec.model.accesses]
-    head = component.head() + [line for s in sums for line in s.head()] + component.waiting()
+    learned = [learned_parts(component, one.access) for one in sums]
+    for one, parts in zip(sums, learned, strict=True):
+        one.parts = parts
+    parts = [part for some in learned for part in some]
+    head = component.head() + [line for s in [*sums, *parts] for line in s.head()]
+    head += component.waiting()
     head += [line for s in sums for line in s.waiting()]
     tile = [TILE, *tile_sums(sums)]
     if spec.substeps == 1 and spec.model.draws_random():
@@ -59,6 +65,8 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     learning = [part for s in sums if isinstance(s, FanoutText) for part in learning_texts(s)]
     deliver = [*delivery_lines(sums), *(line for one in learning for line in one.step())]
     made = finish(spec.model.__name__, arguments, once, body, deliver, find)
+    rules = [line for part in parts for line in [*part.structure(), ""]]
+    made = replace(made, text="\n".join([*rules, made.text]))
     return with_learning(made, arguments, learning) if learning else made
 
 

@@ -26,6 +26,7 @@ DEVICE = Dialect(
     store="*(volatile long long *)(active + nd_row_index(k, depth)) = k",
     words="""
 #define ND_MEMBER __device__ __forceinline__
+#define ND_METHOD ND_MEMBER
 #define ND_UNROLL _Pragma("unroll")
 #define ND_WARP 32
 #define ND_APART static __device__ __noinline__
@@ -372,7 +373,10 @@ def _headers(parts: Sequence[Part]) -> list[str]:
         names.append("thread_draws")
     if any(part.learning for part in parts):
         names.append("learning")
-    return [header(f"codegen/simt/{name}.cuh") for name in names]
+    texts = [header(f"codegen/simt/{name}.cuh") for name in names]
+    if any("nd_values<" in part.kernel.text for part in parts):
+        texts.append(header("codegen/event.h"))
+    return texts
 
 
 def _learning_words(shape: Shape, taken: int) -> list[str]:

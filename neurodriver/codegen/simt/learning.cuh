@@ -16,7 +16,6 @@
  *
  * All pieces of a source need to know its arrivals before. So `arrive` writes what is known after
  * them elsewhere (`next_arrivals`, `next_pre`), and the next scan takes it over. */
-#define ND_METHOD ND_MEMBER
 #include "synapse.cuh"
 
 enum { ND_SYNAPSES = ND_PIECE / ND_WARP };      /* of a thread, which it advances side by side */

@@ -55,6 +55,13 @@ def inside(gather: Gather, count: int) -> NDArray[Any]:
     return np.minimum(gather.arrays["degree"], np.repeat(depth, LANES))[:count].astype(np.int64)
 
 
+def total(one: SumText) -> str:
+    """Return the expression of a whole sum of component ``nd_i``."""
+    name = one.access.name
+    parts = [name, *one.component.spec.learned_parts(name)]
+    return " + ".join(f"nd_x_{part}[nd_i]" for part in parts)
+
+
 class ThreadSum:
     """Writes how a thread sums one access of its component ``nd_i``.
 
@@ -264,7 +271,7 @@ class ThreadSum:
         """Name earlier sums, and parameters, where ``each`` asks for them."""
         asked = self.s.asked
         lines = [
-            f"const real {s.symbol} = nd_x_{s.access.name}[nd_i];"
+            f"const real {s.symbol} = {total(s)};"
             for s in self.earlier
             if s.symbol and named([s.symbol], asked)
         ]

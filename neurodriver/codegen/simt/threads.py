@@ -19,15 +19,20 @@ from ..cpu.sums import SumText
 from ..cpu.update import finish_with
 from ..finite import ThreadFinite
 from ..kernel import Arguments, Kernel
+from ..learned_sums import LearnedSumText
+from .learned_sums import LearnedThreadSum
 from .spike_delivery import SlotText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
-from .thread_sums import ThreadSum
+from .thread_sums import ThreadSum, total
 
 DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
 
-THREAD_SUMS: dict[str, type[ThreadSum]] = {}
+_SUMS: dict[str, type[SumText]] = {"fanout": SlotText, "learned": LearnedSumText}
+"""Form of a plan -> what writes where its arrays are; all others have ``SumText``."""
+
+THREAD_SUMS: dict[str, type[ThreadSum]] = {"learned": LearnedThreadSum}
 """Form of a plan -> what writes its sum; all others are written by ``ThreadSum``."""
 
 
@@ -60,8 +65,7 @@ class ThreadText:
         self.component.place, self.component.live = "nd_at", "nd_live[nd_i]"
         self.model = spec.model
         self.sums = [
-            (SlotText if spec.gathers[a.name].form == "fanout" else SumText)(self.component, a)
-            for a in spec.accesses
+            _SUMS.get(spec.gathers[a.name].form, SumText)(self.component, a) for a in spec.accesses
         ]
         self.varied = [n for n in self.component.numbers if n not in spec.uniform]
         self.reads = [
@@ -91,7 +95,9 @@ class ThreadText:
             table = "const nd_args *nd_a = nd_steady;"
             flags = ["(void)nd_last;"] if "nd_last" in head else []
             members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
-        return [*block("struct unit", members), ";"]
+        rules = [s.structure() for s in self.sums if isinstance(s, LearnedSumText)]
+        structures = [line for one in rules for line in one]
+        return [*structures, *block("struct unit", members), ";"]
 
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
@@ -211,11 +217,8 @@ class ThreadText:
 
     def inputs(self) -> list[str]:
         """Give the finished sums of a component their names."""
-        return [
-            f"const real {s.symbol} = nd_x_{s.access.name}[nd_i]; (void){s.symbol};"
-            for s in self.sums
-            if s.symbol
-        ]
+        own = [s for s in self.sums if s.symbol]
+        return [f"const real {s.symbol} = {total(s)}; (void){s.symbol};" for s in own]
 
     def _where(self, name: str) -> str:
         return f"nd_v_{name}[nd_i]" if name in self.model.states else f"nd_f_{name}[nd_i]"

@@ -89,6 +89,11 @@ class LearningPlan(Gather):
     dt_ms: float = 0.0
 
     @property
+    def places(self) -> NDArray[np.int64]:
+        """Where each of the connections is stored, (m,)."""
+        return np.arange(self.edges)
+
+    @property
     def order(self) -> NDArray[np.int64]:
         """Number of each stored connection among those of its set, (m,)."""
         return np.arange(self.edges) if self.rank is None else self.rank

@@ -24,6 +24,9 @@ all forms give the same bits. `plan` chooses the form.
 ``learning``
     Weighted spikes whose weights learn: see `plan.spikes.learning`. They are added to the slots of
     a plan of the form ``fanout``.
+``learned``
+    Graded values whose weights learn, stored as ``sliced``: see `plan.sums.learned`. Their sum is
+    added to that of the other connections.
 """
 
 from __future__ import annotations
@@ -118,7 +121,7 @@ class Gather:
         Connections of sources whose kernels do not deliver, such as inputs and ports, with weights
         in the same units. On a GPU their sum is added to the form ``fanout``.
     learning : tuple of Gather
-        Connections that learn (`plan.spikes.learning`): they deliver into the same slots.
+        Connections that learn: `plan.spikes.learning` into the same slots, or `plan.sums.learned`.
     claim : str
         What needs the memory of ``blanks``, in words for error messages.
     """

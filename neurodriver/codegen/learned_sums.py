@@ -1,0 +1,152 @@
+"""Sums of graded values whose weights learn, as text: each connection is added, then it learns.
+
+The same lines serve the lanes of a slice on a CPU and a thread of a GPU: each synapse belongs to
+one target, and so to one of them.
+"""
+
+from __future__ import annotations
+
+from ..model.component import Access
+from ..model.rule_values import Value
+from ..plan.arrays import Key, Kind, ReceptorOwner, depth, width
+from ..plan.sums.learned import LearnedSum
+from .component import ComponentText
+from .cpu.sums import SumText
+from .rules import RuleText
+
+
+def learned_parts(component: ComponentText, access: Access) -> list[LearnedSumText]:
+    """Return what writes the parts of a sum whose weights learn."""
+    names = {*component.spec.learned_parts(access.name)}
+    every = component.spec.accesses
+    return [LearnedSumText(component, one) for one in every if one.name in names]
+
+
+class LearnedSumText(SumText):
+    """Writes how one set of connections is summed and changed.
+
+    Parameters
+    ----------
+    component : ComponentText
+        Of the targets.
+    access : Access
+        Named as the part of the sum.
+    """
+
+    def __init__(self, component: ComponentText, access: Access) -> None:
+        super().__init__(component, access)
+        plan = self.gather
+        assert isinstance(plan, LearnedSum)
+        self.plan, self.varied = plan, []
+        self.owner = ReceptorOwner(component.spec.number, access.name)
+        self.rule = RuleText(plan.rule, component.spec.dtype, f"nd_rule_of_{access.name}")
+        self.sources = [v for v in self.rule.values("pre") if not self._carried(v)]
+
+    def _carried(self, value: Value) -> bool:
+        return value.variable(self.plan.variable) == self.plan.variable
+
+    @property
+    def loops(self) -> bool:
+        """Whether the sum needs a loop of its own before the components are updated."""
+        return True
+
+    def structure(self) -> list[str]:
+        """Return the structure of the rule."""
+        return self.rule.structure()
+
+    def storage(self) -> list[str]:
+        """Declare how the connections are stored, the rule, and where its values are."""
+        a, name = self.component.arguments, self.access.name
+        lines = [self._array("start", "long long"), self._array("degree", "int")]
+        if self.gather.tail:
+            lines.append(self._array("tail", "long long"))
+        lines += [
+            f"real *const nd_{one}_{name} = {self._pointer(one, 'real')};" for one in self.plan.own
+        ]
+        learning = self._pointer("learning", "const long long")
+        lines.append(f"const bool nd_learns_{name} = {learning}[0] != 0;")
+        step = a.scalar(Key(self.owner, Kind.STEP, "dt_ms"))
+        lines += self.rule.filled(a, self.owner, step, f"nd_rule_{name}")
+        for value in self.sources:
+            lines.append(self._array(value.symbol, "int"))
+            lines += self._source_rows(value)
+        for value in self.rule.values("post"):
+            lines.append(self._target_row(value))
+        return lines
+
+    def _ring(self, variable: str) -> tuple[str, str, str]:
+        """Return the expressions of a ring, the number of its rows and their width."""
+        a = self.component.arguments
+        rows = a.pointer(self.component.spec.ring(variable), "real")
+        return rows, a.integer(depth(variable)), a.integer(width(variable))
+
+    def _source_rows(self, value: Value) -> list[str]:
+        """Declare the row, or the ring, of a variable of the sources."""
+        at = f"{value.symbol}_{self.access.name}"
+        rows, number, length = self._ring(value.name)
+        if self.gather.back is not None:
+            row = f"nd_row({rows}, nd_k - {self.size('back')}, {number}, {length})"
+            return [f"const real *const nd_row_{at} = {row};"]
+        return [
+            f"const real *const nd_row_{at} = {rows};",
+            f"const long long nd_depth_{at} = {number}, nd_width_{at} = {length};",
+            f"const long long nd_now_{at} = nd_row_index(nd_k, nd_depth_{at});",
+        ]
+
+    def _target_row(self, value: Value) -> str:
+        """Declare the row of a variable of the targets, from their first one on."""
+        variable = value.variable(self.plan.variable)
+        rows, number, length = self._ring(variable)
+        own = self.component.arguments.integer(self.component.spec.segment(variable, "start"))
+        row = f"nd_row({rows}, nd_k, {number}, {length}) + {own}"
+        return f"const real *const nd_row_{value.symbol}_{self.access.name} = {row};"
+
+    def source_value(self, value: Value, place: str) -> str:
+        """Return a value of the source of the connection at a place."""
+        at = f"{value.symbol}_{self.access.name}"
+        element = f"nd_{at}[{place}]"
+        if self.gather.back is not None:
+            return f"nd_row_{at}[{element}]"
+        row = f"nd_wrap(nd_now_{at} - nd_back_{self.access.name}[{place}], nd_depth_{at})"
+        return f"nd_row_{at}[{row} * nd_width_{at} + {element}]"
+
+    def each(self) -> str:
+        """Return what one connection adds."""
+        value = f"weight * {self.access.variable}"
+        return f"(nd_sum_t)({value})" if self.access.accumulate == "double" else f"({value})"
+
+    def numbers(self, place: str) -> list[str]:
+        """Load the numbers of the synapse at a place."""
+        own = self.stored(place)
+        return [
+            f"real nd_state[{len(own)}] = {{{', '.join(own)}}};",
+            "const real weight = nd_state[0];",
+        ]
+
+    def change(self, place: str, target: str) -> list[str]:
+        """Return the lines by which the synapse at a place learns; ``target``: its component."""
+        name, counts = self.access.name, [len(self.rule.values(s)) for s in ("pre", "post")]
+        lines = [f"nd_values<{counts[0]}, {counts[1]}> nd_v;"]
+        for i, value in enumerate(self.rule.values("pre")):
+            carried = self._carried(value)
+            given = self.access.variable if carried else self.source_value(value, place)
+            lines.append(f"nd_v.pre[{i}] = {given};")
+        for i, value in enumerate(self.rule.values("post")):
+            lines.append(f"nd_v.post[{i}] = nd_row_{value.symbol}_{name}[{target}];")
+        return [*lines, f"nd_rule_{name}.on_step(nd_state, nd_v);"]
+
+    def stored(self, place: str) -> list[str]:
+        """Return where the numbers of the synapse at a place are."""
+        return [f"nd_{one}_{self.access.name}[{place}]" for one in self.plan.own]
+
+    def add(self, value: str, place: str, live: str) -> list[str]:
+        """Return the lines that add the connection of lane ``nd_l`` where ``live`` holds."""
+        holds = f"{live} && nd_learns_{self.access.name}"
+        stored = enumerate(self.stored(place))
+        return [
+            f"const real {self.access.variable} = {value};",
+            *self.numbers(place),
+            f"nd_acc[nd_l] = {live} ? nd_acc[nd_l] + {self.each()} : nd_acc[nd_l];",
+            *self.change(place, "nd_t + nd_s + nd_l"),
+            *(f"{at} = {holds} ? nd_state[{i}] : {at};" for i, at in stored),
+        ]
