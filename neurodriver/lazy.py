@@ -20,8 +20,11 @@ LATER = {
     "Axis": "circuit",
     "BatchRecording": "results",
     "Doses": "model.plasticity",
+    "Formula": "circuit",
     "Manager": "parallel.manager",
     "Movie": "plot",
+    "Near": "circuit",
+    "Offsets": "circuit",
     "Pattern": "ports",
     "Plasticity": "model.plasticity",
     "PopulationView": "circuit",
@@ -29,6 +32,7 @@ LATER = {
     "Selector": "ports",
     "SynapseRecorder": "recorders",
     "Trace": "model.plasticity",
+    "Within": "circuit",
     "describe": "model.page",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
@@ -40,7 +44,7 @@ LATER = {
 
 if TYPE_CHECKING:
     from .adapters import *  # noqa: F403
-    from .circuit import Axis, PopulationView
+    from .circuit import Axis, Formula, Near, Offsets, PopulationView, Within
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .model.page import describe
@@ -53,7 +57,8 @@ if TYPE_CHECKING:
     from .results import BatchRecording
     from .sweeps import open_sweep, sweep
 
-    __all__ = ["Axis", "BatchRecording", "Doses", "Manager", "Movie", "Pattern", "Plasticity"]
+    __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
+    __all__ += ["Pattern", "Plasticity", "Within"]
     __all__ += [
         "PopulationView",
         "Profile",

@@ -11,6 +11,10 @@ from .distributions import Exponential as Exponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Normal as Normal
 from .distributions import Uniform as Uniform
+from .formula import Formula as Formula
+from .place_rules import Near as Near
+from .place_rules import Offsets as Offsets
+from .place_rules import Within as Within
 from .population import Population as Population
 from .population_view import PopulationView as PopulationView
 from .projections import Projection as Projection

@@ -17,10 +17,11 @@ from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
 from .builders import builds
 from .circuit import Circuit, Connections, Group
+from .drawn import Drawn
 from .ends import with_uids
 from .node_columns import given_columns
 from .numbers import plain, whole
-from .projections import Drawn, Projection, bind
+from .projections import Projection, bind
 from .space import Space
 from .validate import checked, groups_of
 from .wiring import misfits, numbers_of

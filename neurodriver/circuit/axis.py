@@ -123,6 +123,16 @@ class Axis:
         return cls._placed(places, float(step), period)
 
     @classmethod
+    def stored(cls, positions: Places, step: float, period: float | None) -> Axis:
+        """Return an axis as a file keeps it: an even one need not have the mean step exactly."""
+        _finite({"step": step})
+        if not step > 0:
+            raise CircuitError(f"axis: 'step' must be positive (got {step!r})")
+        places = cls.at(positions, period).positions
+        assert places is not None
+        return cls._placed(places.copy(), step, period)
+
+    @classmethod
     def _placed(cls, places: Places, step: float, period: float | None) -> Axis:
         bad = np.flatnonzero(~np.isfinite(places))
         if len(bad):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..quantities import is_quantity, magnitude
+from .formula import Formula
 from .numbers import real
 
 FARTHEST = 8.66
@@ -200,11 +201,13 @@ class Exponential(Distribution):
 
 DISTRIBUTIONS = {one.__name__: one for one in (Normal, Uniform, LogNormal, Exponential)}
 
-Value = float | Distribution
+Value = float | Distribution | Formula
 
 
 def holds_quantity(value: Value) -> bool:
     """Whether a number, or one of a distribution, carries a unit."""
+    if isinstance(value, Formula):
+        return False
     given = vars(value).values() if isinstance(value, Distribution) else [value]
     return any(map(is_quantity, given))
 
@@ -220,6 +223,8 @@ def in_unit(value: Value, unit: str | None, name: str) -> Value:
     UnitError
         A quantity has another dimension.
     """
+    if isinstance(value, Formula):
+        return value
     if not isinstance(value, Distribution):
         plain: float = magnitude(value, unit, name)
         return plain
@@ -229,7 +234,7 @@ def in_unit(value: Value, unit: str | None, name: str) -> Value:
     return replace(value, **numbers) if numbers else value  # type: ignore[type-var]
 
 
-def law_of(value: Value) -> Law:
+def law_of(value: float | Distribution) -> Law:
     """Return what a number or a distribution draws."""
     if isinstance(value, Distribution):
         return value.law()
@@ -237,7 +242,9 @@ def law_of(value: Value) -> Law:
 
 
 def faults_of(value: object) -> Iterator[str]:
-    """Yield what is wrong with a weight or a delay."""
+    """Yield what is wrong with a weight or a delay; formulas are looked at by their axes."""
+    if isinstance(value, Formula):
+        return
     if not isinstance(value, Distribution):
         if not math.isfinite(real(value)):
             yield f"must be a finite number or a distribution (got {value!r:.60})"

@@ -18,7 +18,8 @@ from ..native.compiler import build
 from ..native.headers import INLINE, header
 from ..profiling.phases import phased
 from .distributions import Law
-from .rules import Ends, Rule
+from .located import Located
+from .rules import Ends, Lattice, Rule
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,7 +45,7 @@ class _Rule(ct.Structure):
     _fields_ = [("key", ct.c_ulonglong)]
     _fields_ += _fields(_integer, "kind sources targets shift number autapses multapses")
     _fields_ += _fields(_real, "chance per_log")
-    _fields_ += [("weight", _Law), ("delay", _Law), ("lattice", _Lattice)]
+    _fields_ += [("weight", _Law), ("delay", _Law), ("lattice", _Lattice), ("space", _array)]
 
 
 class _RowsStruct(ct.Structure):
@@ -93,6 +94,8 @@ class Rows:
         Component numbers of the wanted targets; default: all.
     threads : int, optional
         Default: one for each core.
+    located : Located, optional
+        Of a rule of place: where the ends are.
 
     Attributes
     ----------
@@ -109,11 +112,20 @@ class Rows:
         delay: Law,
         window: range | None = None,
         threads: int | None = None,
+        located: Located | None = None,
     ) -> None:
         self.ends = ends
         self.threads = threads or len(os.sched_getaffinity(0))
         given: dict[str, Any] = {"number": 0, "multapses": 1, "chance": 0.0, **rule.fields}
-        lattice, self._kept = _lattice(rule)
+        self._kept: list[Any] = []
+        lattice = _Lattice()
+        if isinstance(rule, Lattice):
+            lattice, self._kept = _lattice(rule)
+        space = None
+        if located is not None:
+            placed = located.native(ends)
+            self._kept.append(placed)
+            given["kind"], space = located.kind, ct.addressof(placed.struct)
         sources, targets = len(ends.source), len(ends.target)
         self._rule = _Rule(
             key=key,
@@ -123,6 +135,7 @@ class Rows:
             weight=_Law(*vars(weight).values()),
             delay=_Law(*vars(delay).values()),
             lattice=lattice,
+            space=space,
             **given,
         )
         self._length, self.skip = (np.zeros(sources, dtype=np.int64) for _ in range(2))
@@ -162,6 +175,27 @@ class Rows:
     def values(self, of: str, out: Floats) -> None:
         """Write the weights or the delays (s) in the places of the connections."""
         self._on_rows("nd_values", {"weight": 1, "delay": 2}[of], out)
+
+    @phased("draw connections")
+    def extremes(self, of: str, floor: float) -> tuple[float, float, tuple[int, int, float] | None]:
+        """Return the least and the greatest weight or delay (s), of all connections.
+
+        Then source, target (component numbers) and value of the first connection whose value is not
+        finite or less than ``floor``, None where there is none.
+        """
+        size = self._rule.sources
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        target, value = np.full(size, -1, np.int32), np.zeros(size)
+        stream = {"weight": 1, "delay": 2}[of]
+        _call("nd_extremes", self._rule, self.threads, stream, floor, low, high, target, value)
+        bad = np.flatnonzero(target >= 0)
+        first = None
+        if len(bad):
+            at = int(bad[0])
+            ends = self.ends.source.start + at, self.ends.target.start + int(target[at])
+            first = *ends, float(value[at])
+        least, most = float(low.min(initial=np.inf)), float(high.max(initial=-np.inf))
+        return (least, most, first) if least <= most else (0.0, 0.0, first)
 
     @phased("draw connections")
     def span(self, dt: float) -> tuple[Integers, Integers]:
@@ -244,11 +278,9 @@ def near_first(
     _call("nd_near_first", *numbers, first, code, multiple, count)
 
 
-def _lattice(rule: Rule) -> tuple[_Lattice, list[NDArray[Any]]]:
+def _lattice(rule: Lattice) -> tuple[_Lattice, list[Any]]:
     """Return a filter with the cells of its targets in order, and what has to be kept for it."""
     columns = rule.columns
-    if not columns:
-        return _Lattice(), []
     cells = columns["target"]
     low = cells.min(axis=0)
     extent = cells.max(axis=0) - low + 1

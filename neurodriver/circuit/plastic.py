@@ -13,7 +13,8 @@ from ..model.component import NDComponent
 from ..model.kinds import VariableKind
 from ..model.plasticity import Plasticity
 from .circuit import Circuit, Connections
-from .projections import Drawn, models_of
+from .drawn import Drawn
+from .projections import models_of
 
 Model = type[NDComponent]
 Reals = NDArray[np.float64]

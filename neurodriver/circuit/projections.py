@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -15,13 +14,14 @@ from ..errors import Faults, UnitError, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.plasticity import Plasticity
 from .bounds import check_law
-from .circuit import Circuit, Column, Connections, told
-from .distributions import Distribution, Law, Value, faults_of, holds_quantity, in_unit, law_of
-from .drawing import Rows
+from .circuit import Circuit
+from .distributions import Value, faults_of, holds_quantity, in_unit
+from .drawn import Drawn, laws_of
 from .ends import Components, end_name, numbers_of_end, with_uids
+from .located import NO_LAWS, Laws, Located, located_of
 from .members import Members
 from .numbers import real
-from .rules import Ends, Lattice, Rule
+from .rules import Ends, Rule
 from .summary import projection_html
 from .wiring import misfits, no_route, numbers_of, routes
 
@@ -41,13 +41,15 @@ class Projection:
         their order. A name is that of a model or, where no model has it, of a population.
     rule : Rule
         Who is connected with whom: `AllToAll`, `FixedProbability`, `FixedInDegree`,
-        `FixedOutDegree`, `FixedTotal`, `OneToOne`, `Lattice`.
+        `FixedOutDegree`, `FixedTotal`, `OneToOne`, `Lattice`; or by place `Near`, `Within`,
+        `Offsets`.
     receptor : str, optional
         Receptor of the target, or the variable that it accesses. It may be left out where the
         target takes what the source gives in one place only.
-    weight : float or Distribution
-        Factor of each connection, for accesses that take one.
-    delay : float or Distribution
+    weight : float, Distribution or Formula
+        Factor of each connection, for accesses that take one. A `Formula` computes it from the
+        places of its ends, under a rule of place.
+    delay : float, Distribution or Formula
         Latency in seconds.
     variable : str, optional
         The variable that flows; found by default.
@@ -187,115 +189,6 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class Drawn(Connections):
-    """Connections of a projection; its columns are drawn when one of them is first looked at.
-
-    Sources ascend, and the targets of each. ``key`` is that of the random numbers, 64 bits.
-    """
-
-    projection: Projection
-    ends: Ends
-    key: int
-
-    def __init__(self, projection: Projection, ends: Ends, key: int) -> None:
-        given: dict[str, Any] = {"variable": projection.variable, "access": projection.access}
-        given |= {"plasticity": projection.plasticity, "name": projection.label}
-        vars(self).update(given, projection=projection, ends=ends, key=key)
-
-    def __len__(self) -> int:
-        known = self.projection.rule.edges(self.ends)
-        return self._drawn_length if known is None else known
-
-    def __repr__(self) -> str:
-        return f"Drawn({self.projection.label!r}, {self.projection.rule})"
-
-    def rows(self, window: range | None = None, threads: int | None = None) -> Rows:
-        """Return the rows by source, for targets in a window of component numbers."""
-        return Rows(
-            self.projection.rule, self.ends, self.key, self.weight, self.latency, window, threads
-        )
-
-    @property
-    def weight(self) -> Law:
-        """How weights are drawn."""
-        return law_of(self.projection.weight)
-
-    @property
-    def latency(self) -> Law:
-        """How delays are drawn."""
-        return law_of(self.projection.delay)
-
-    @property
-    def filtered(self) -> bool:
-        """Whether the rule itself brings weights."""
-        return isinstance(self.projection.rule, Lattice)
-
-    @cached_property
-    def _drawn_length(self) -> int:
-        return self.rows().edges
-
-    @cached_property
-    def _columns(self) -> Connections:
-        rows = self.rows()
-        first = self.ends.source.start
-        every = np.arange(first, first + len(rows.count), dtype=np.int32)
-        target = np.empty(rows.edges, dtype=np.int32)
-        rows.place(target)
-        columns: dict[str, Column] = {}
-        for name in ("weight", "delay"):
-            value = getattr(self.projection, name)
-            if isinstance(value, Distribution) or (name == "weight" and self.filtered):
-                columns[name] = np.empty(rows.edges)
-                rows.values(name, columns[name])
-            else:
-                columns[name] = np.asarray(value, dtype=np.float64)
-        delay = columns.pop("delay")
-        source = np.repeat(every, rows.count)
-        if self.plasticity is not None:
-            columns |= {name: np.asarray(value) for name, value in self.learning.items()}
-        learning = self.plasticity, self.name
-        return Connections(self.variable, self.access, source, target, delay, columns, *learning)
-
-    def equal_times(self) -> dict[str, float] | None:
-        """Return delay, dendritic part and time back, in seconds, where all connections share them.
-
-        Without drawing the connections.
-        """
-        law = self.latency
-        if law.least != law.most:
-            return None
-        dendritic = float(self.projection.dendritic)
-        times = {"delay": law.least, "dendritic": dendritic, "back": dendritic}
-        return times | self.learning
-
-    @property
-    def learning(self) -> dict[str, float]:
-        """Numbers of connections that learn: where they are on their way (s), what they send."""
-        given = {name: getattr(self.projection, name) for name in ("dendritic", "back", "largest")}
-        return {name: float(value) for name, value in given.items() if value is not None}
-
-    def expanded(self) -> Connections:
-        """Return the connections as columns."""
-        return self._columns
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("source", "target", "delay", "data"):
-            return getattr(self._columns, name)
-        raise AttributeError(f"connections have no attribute {name!r}")
-
-    def told(self) -> Iterator[bytes]:
-        """Yield what the digest takes in: the rule, not what it draws."""
-        given = self.projection
-        # float(): a number of numpy and one of Python are the same
-        fields = [(name, float(value)) for name, value in sorted(given.rule.fields.items())]
-        laws = [[float(x) for x in vars(law).values()] for law in (self.weight, self.latency)]
-        yield f"{self.variable}:{self.access};{self.key};{self.ends};{fields};{laws};".encode()
-        if self.plasticity is not None:
-            yield f"{self.plasticity.told()};{self.learning};".encode()
-        for name, column in sorted(given.rule.columns.items()):
-            yield told(name, column)
-
-
 def bind(
     given: Sequence[Projection],
     circuit: Circuit,
@@ -311,21 +204,26 @@ def bind(
     names: set[str] = set()
     for number, one in enumerate(given):
         here = Faults(circuit.name)
-        both, found = _bound(one, circuit, here)
+        both, found, located, laws = _bound(one, circuit, here)
         if found.label in names:
             advice = "its random numbers come from its name; give each a 'name' of its own"
             here.add(f"two projections have this name, but {advice}")
         names.add(found.label)
         if not here.count:
             key = key_of(seed, found.label) if keys is None else keys[number]
-            out.append(Drawn(found, both, key))
+            out.append(Drawn(found, both, key, laws, located))
         say = f"projection {quoted(found.label)}"
         faults.add_each((f"{say}: {text}" for text in here.messages), here.count)
     return out
 
 
-def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Projection]:
-    """Return the component numbers of the ends, and the projection with what flows; note faults."""
+def _bound(
+    one: Projection, circuit: Circuit, faults: Faults
+) -> tuple[Ends, Projection, Located | None, Laws]:
+    """Return the numbers of the ends, the projection with what flows, and what follows from places.
+
+    What does not fit is noted.
+    """
     ends = [numbers_of_end(getattr(one, end), end, circuit, faults) for end in ("source", "target")]
     both = Ends(ends[0], ends[1])
     texts: dict[str, object] = {"variable": one.variable, "receptor": one.access, "name": one.name}
@@ -346,15 +244,18 @@ def _bound(one: Projection, circuit: Circuit, faults: Faults) -> tuple[Ends, Pro
         if value is not default and not np.isfinite(real(value)):
             faults.add(f"'{name}' must be a finite number (got {value!r:.60})")
     if faults.count:
-        return both, found
+        return both, found, None, NO_LAWS
     for text in found.rule.faults(both):
         faults.add(f"{type(found.rule).__name__}: {text}")
-    _wiring(found, both, circuit, faults, not faults.count)
+    located = located_of(found, both, circuit, faults)
+    sound = not faults.count
+    laws = laws_of(found, both, located if sound else None, circuit, faults)
+    _wiring(found, both, circuit, faults, laws, sound)
     if isinstance(found.plasticity, Plasticity) and not faults.count:
         rule = with_uids(found.plasticity, str(found.variable), circuit, faults)
         found = copy(found)
         vars(found)["plasticity"] = rule
-    return both, found
+    return both, found, located, laws
 
 
 def _in_units(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:
@@ -405,13 +306,9 @@ def key_of(seed: int, name: str, what: str = "projection") -> int:
     return int.from_bytes(digest, "little")
 
 
-def warn_of_none(links: Drawn, faults: Faults) -> None:
-    """Warn of a rule that connects nothing, where that is known without drawing."""
-    if links.projection.rule.edges(links.ends) == 0:
-        faults.warn(f"projection {quoted(links.projection.label)} has no connections")
-
-
-def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound: bool) -> None:
+def _wiring(
+    one: Projection, ends: Ends, circuit: Circuit, faults: Faults, laws: Laws, sound: bool
+) -> None:
     """Note variables and accesses that models do not know, and numbers that an access refuses."""
     variable, access = str(one.variable), str(one.access)
     sources, targets = models_of(circuit, ends.source), models_of(circuit, ends.target)
@@ -422,11 +319,9 @@ def _wiring(one: Projection, ends: Ends, circuit: Circuit, faults: Faults, sound
         if key != "weight" and rule.default is None:
             what = f"every connection needs '{key}' [{rule.unit}]"
             faults.add(f"{what}, which no projection has; give Connections")
-    factors: Any = 1.0
-    if isinstance(one.rule, Lattice) and sound:
-        factors = one.rule.columns["weights"]
-    check_law("weight", law_of(one.weight), factors, rules.get("weight"), faults)
-    check_law("delay", law_of(one.delay), 1.0, Parameter("s", at_least=0.0), faults)
+    factors = one.rule.columns.get("weights", 1.0) if sound else 1.0
+    check_law("weight", laws[0], factors, rules.get("weight"), faults)
+    check_law("delay", laws[1], 1.0, Parameter("s", at_least=0.0), faults)
 
 
 def models_of(circuit: Circuit, numbers: range) -> list[type[NDComponent]]:

@@ -44,6 +44,11 @@ class Rule(ABC):
         """Arrays that the rule consists of."""
         return {}
 
+    @property
+    def text(self) -> str:
+        """What the digest of a circuit takes in beside numbers and arrays."""
+        return ""
+
     def edges(self, ends: Ends) -> int | None:
         """Return the number of connections, None where it has to be drawn or looked up."""
         return None

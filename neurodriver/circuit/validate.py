@@ -13,9 +13,9 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
+from .drawn import Drawn, warn_of_none
 from .node_columns import storable
 from .plastic import check_learning
-from .projections import Drawn, warn_of_none
 from .wiring import numbers_of
 
 LONGEST_UID = 256

@@ -12,6 +12,7 @@ text. Components and connections are numbered groups in the circuit's order:
   ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
   its rule as attributes instead (`stored_rules`).
 * ``plasticity/<i>``, where connections learn: the rules of plasticity (`stored_plasticity`).
+* ``spaces/<i>``, where populations are on axes or have positions (`stored_spaces`).
 * ``held/<i>``: attribute ``variable``; ``ports``, ``components``.
 
 Checksums of HDF5 cover structure and columns, so damage is told and never simulated.
@@ -19,7 +20,8 @@ Checksums of HDF5 cover structure and columns, so damage is told and never simul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,10 @@ import numpy as np
 from ..circuit.arrays import check_wiring
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Circuit, Column, Connections, Group, Port
+from ..circuit.drawn import Drawn
 from ..circuit.node_columns import POPULATION
-from ..circuit.projections import Drawn, Projection, bind
+from ..circuit.projections import Projection, bind
+from ..circuit.space import Space
 from ..circuit.validate import checked
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
 from ..model.component import NDComponent
@@ -39,6 +43,7 @@ from ..model.library import rules as known_rules
 from .columns import BROKEN, ColumnReader, open_hdf5, put, stored_name
 from .stored_plasticity import RulesReader, put_learning, put_rules
 from .stored_rules import put_rule, take_rule
+from .stored_spaces import put_spaces, take_spaces
 from .write import complete_or_none
 
 FORMAT = "neurodriver circuit"
@@ -95,6 +100,7 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
             for name in ("source", "target", "delay"):
                 put(at, name, getattr(links, name), compress)
             _put_all(at, "data", links.data, compress)
+    put_spaces(circuit, file, compress)
     held = file.create_group("held")
     for number, (variable, ports, components) in enumerate(circuit.held):
         at = held.create_group(str(number))
@@ -128,7 +134,8 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
     with open_circuit(path) as file:
         reader = _HDF5Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
-        circuit = Circuit.from_columns(str(path), groups, ())
+        spaces = reader.spaces(file, groups)
+        circuit = Circuit.from_columns(str(path), groups, (), spaces=spaces)
         rules = RulesReader(reader, file, known_rules(models))
         connections, replaced = (
             reader.bound(reader.connections(file, kind, rules), circuit)
@@ -137,7 +144,7 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
         held = tuple(reader.held(file))
         namespace = reader.namespace(file)
     faults.finish()
-    more = {"source": str(path), "replaced": replaced, "held": held}
+    more = {"source": str(path), "replaced": replaced, "held": held, "spaces": spaces}
     circuit = Circuit.from_columns(str(path), groups, connections, **more)
     circuit = circuit.in_random_namespace(namespace)
     check_wiring(circuit, faults)
@@ -262,6 +269,22 @@ class _HDF5Reader(ColumnReader):
             return None
         column = self.values(stored, "/random_namespace", "U", ())
         return None if column is None else str(column)
+
+    def spaces(self, file: Any, groups: Sequence[Group]) -> dict[str, Space]:
+        """Return where the cells of populations are, which must be among some groups."""
+        if "spaces" not in file:
+            return {}
+        spaces = take_spaces(self, self.numbered(file, "spaces"))
+        counts: Counter[str] = Counter()
+        for group in groups:
+            if POPULATION in group.columns:
+                names, times = np.unique(group.columns[POPULATION], return_counts=True)
+                counts.update(dict(zip(names.tolist(), times.tolist(), strict=True)))
+        for name, space in spaces.items():
+            if counts[name] != space.count:
+                say = f"{space.count:,} cells have places, but the population has {counts[name]:,}"
+                self.faults.add(f"/spaces, population {quoted(name)}: {say}")
+        return spaces
 
     def groups(self, file: Any) -> Iterator[Group]:
         """Yield the components, model by model."""

@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 from ..circuit.circuit import Circuit, Connections
-from ..circuit.projections import Drawn
+from ..circuit.drawn import Drawn
 from ..errors import ModelError, near, quoted
 from ..model.plasticity import Plasticity
 from .columns import ColumnReader, put, stored_name, told_name

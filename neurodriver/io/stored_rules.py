@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..circuit.distributions import DISTRIBUTIONS, Distribution
-from ..circuit.projections import Drawn, Projection
-from ..circuit.rules import RULES, Lattice, Rule
+from ..circuit.drawn import Drawn
+from ..circuit.formula import Formula
+from ..circuit.place_rules import PLACE_RULES
+from ..circuit.projections import Projection
+from ..circuit.rules import RULES, Rule
 from .columns import Column, ColumnReader, put
 
 
@@ -62,8 +65,11 @@ def take_rule(
 def _text(value: Any) -> str:
     """Return a rule, a law or a number as JSON."""
     said: Any = value
-    if isinstance(value, Rule | Distribution):
-        numbers = {} if isinstance(value, Lattice) else vars(value)
+    if isinstance(value, Formula):
+        said = {"type": "Formula", "text": value.text, "numbers": value.numbers}
+    elif isinstance(value, Rule | Distribution):
+        columns = value.columns if isinstance(value, Rule) else {}
+        numbers = {key: part for key, part in vars(value).items() if key not in columns}
         said = {"type": type(value).__name__, **numbers}
     return json.dumps(said, default=lambda number: number.item())
 
@@ -73,15 +79,18 @@ def _made(text: str, name: str, columns: dict[str, Column]) -> Any:
     said = json.loads(text)
     if name != "rule" and isinstance(said, int | float):
         return said
-    known: dict[str, Any] = dict(RULES if name == "rule" else DISTRIBUTIONS)
+    laws = {**DISTRIBUTIONS, "Formula": Formula}
+    known: dict[str, Any] = {**RULES, **PLACE_RULES} if name == "rule" else laws
     kind = said.pop("type", None) if isinstance(said, dict) else None
     if kind not in known:
         raise ValueError(f"one of {', '.join(known)} is expected, got {text!s:.60}")
-    given = columns if kind == "Lattice" else said
+    given = {**said, **columns} if name == "rule" else said
     names = [one.name for one in fields(known[kind])]
     if sorted(names) != sorted(given):
         got = ", ".join(map(str, given)) or "nothing"
         raise ValueError(f"{kind} consists of {', '.join(names)}; got {got}")
+    if kind == "Formula":
+        return Formula(given["text"], **given["numbers"])
     return known[kind](**given)
 
 

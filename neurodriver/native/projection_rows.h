@@ -61,7 +61,9 @@ static void nd_row(const nd_rule *r, integer s, integer length, nd_scratch &own)
 {
     const integer hole = nd_hole(r, s + r->shift, r->targets), n = r->targets - (hole < r->targets);
     own.target.clear();
-    if (r->kind == ND_ALL) {
+    if (r->kind >= ND_GRID) {
+        nd_space_row(r, s, own, nullptr);
+    } else if (r->kind == ND_ALL) {
         own.target.resize((size_t)n);
         for (integer i = 0; i < n; ++i) own.target[i] = (int)i;
     } else if (r->kind == ND_CHANCE) {

@@ -57,6 +57,7 @@ static void nd_values_of(const nd_rule *r, int stream, integer row, integer firs
         nd_filtered(r, row, own);
         for (integer i = 0; i < count; ++i) to[i] *= r->lattice.factor[own.filter[first + i]];
     }
+    if (r->kind >= ND_GRID) nd_space_values(r, stream, row, first, count, own, to);
 }
 
 ND_FN integer nd_steps(double delay, double dt)
@@ -72,6 +73,28 @@ extern "C" void nd_values(const nd_rule *r, const nd_rows *rows, integer stream,
         const integer skip = rows->skip[s], count = rows->count[s];
         nd_values_of(r, (int)stream, s, skip, count, own, own.real);
         std::copy(own.real.begin(), own.real.end(), out + rows->begin[s]);
+    });
+}
+
+/* Least and greatest value of each row, at first inf and -inf, of values that are finite and at
+ * least `floor`; and the first target whose value is not, or -1, with that value. */
+extern "C" void nd_extremes(const nd_rule *r, integer threads, integer stream, double floor,
+                            double *least, double *most, int *target, double *value)
+{
+    nd_each_row(threads, r->sources, [=](integer s, nd_scratch &own) {
+        nd_row(r, s, 0, own);
+        const std::vector<int> row = own.target;
+        nd_values_of(r, (int)stream, s, 0, (integer)row.size(), own, own.real);
+        for (size_t i = row.size(); i-- > 0;) {
+            const double x = own.real[i];
+            if (x - x == 0 && x >= floor) {
+                least[s] = nd_fmin(least[s], x);
+                most[s] = nd_fmax(most[s], x);
+            } else {
+                target[s] = row[i];
+                value[s] = x;
+            }
+        }
     });
 }
 
@@ -138,7 +161,9 @@ extern "C" void nd_remainders(const nd_rule *r, const nd_rows *rows, const int *
                               double *rest, double *most)
 {
     const auto asked = [=](int t) { return unit[t] == unit[t]; };
-    const integer piece = r->kind == ND_LATTICE ? ND_UNLIMITED : 64;    /* factors come by rows */
+    /* factors and formulas come by rows */
+    const bool by_row = r->kind == ND_LATTICE || r->kind >= ND_GRID;
+    const integer piece = by_row ? ND_UNLIMITED : 64;
     nd_each_weight(r, rows, target, first, last, piece, asked, [=](int t, double weight) {
         const double ratio = nd_fmin(nd_fabs(weight) / unit[t], 0x1p60);
         const double whole = __builtin_rint(ratio), apart = nd_fabs(ratio - whole);

@@ -40,6 +40,7 @@ struct nd_rule {
     double chance, per_log;   /* per_log is 1 / log(1 - chance) */
     nd_law weight, delay;
     nd_lattice lattice;
+    const struct nd_space *space;   /* rules of place */
 };
 
 /* What is asked for: connections `skip`, ... of each row, `count` of them, from `begin` on. */
@@ -77,5 +78,6 @@ template <typename Body> static void nd_each_row(integer threads, integer rows, 
 }
 
 #include "projection_draws.h"
+#include "projection_space.h"
 #include "projection_rows.h"
 #include "projection_values.h"

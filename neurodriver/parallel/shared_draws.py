@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..circuit.circuit import Circuit
-from ..circuit.projections import Drawn
+from ..circuit.drawn import Drawn
 from ..circuit.random_keys import component_keys
 from ..errors import Faults, quoted
 from ..inputs.base import Input

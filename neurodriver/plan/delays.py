@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Connections
-from ..circuit.projections import Drawn
+from ..circuit.drawn import Drawn
 from ..circuit.seconds import warn_of_delay
 from ..circuit.validate import edge_name
 from ..errors import CircuitError, Faults, quoted

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..circuit.projections import Drawn
+from ..circuit.drawn import Drawn
 from ..model.component import NDComponent
 from ..native.buffers import LANES
 from .sums.gather import NEAR, in_rows

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..circuit.circuit import Circuit, Connections
-from ..circuit.projections import Drawn
+from ..circuit.drawn import Drawn
 from ..errors import NeurodriverError, near
 
 Now = Callable[[], Circuit]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..circuit.circuit import Connections
+from ..circuit.drawn import Drawn
 from ..circuit.plastic import learning_connections
-from ..circuit.projections import Drawn
 from ..errors import Faults, StateError, quoted
 from ..plan.delays import axonal_of, forward_of, times_of
 from ..plan.program import Program

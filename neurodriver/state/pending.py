@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.base import Backend
-from ..circuit.projections import Drawn
+from ..circuit.drawn import Drawn
 from ..codegen.cpu.fanout import PAGE
 from ..errors import StateError
 from ..model.component import Access

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 from neurodriver.model.library import shipped
 
 from .measure import HERE

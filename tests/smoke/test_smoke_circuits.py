@@ -140,3 +140,15 @@ def test_axes() -> None:
     cells = nd.Population("LeakyIAFDelta", axes={"y": y, "x": 3}, name="cells", **DELTA)
     assert cells.shape == nd.Circuit([cells]).spaces["cells"].shape == (4, 3)
     assert cells.y.near(0.4, 2).valid == range(1, 3)
+
+
+def test_rules_of_place() -> None:
+    """Cells are connected by place, with weights by distance."""
+    y = nd.Axis.span(4, 0, 4)
+    cells = nd.Population("LeakyIAFDelta", axes={"y": y}, name="cells", **DELTA)
+    weight = nd.Formula("exp(-d2)")
+    rules = [nd.Near(y=3), nd.Within(1.0, autapses=False), nd.Offsets([[1.0], [2.0]])]
+    ways = [nd.Projection(cells, cells, rule, weight=weight if i < 2 else 1.0, name=f"way {i}")
+            for i, rule in enumerate(rules)]  # fmt: skip
+    circuit = nd.Circuit([cells], ways)
+    assert [len(links) for links in circuit.connections] == [10, 6, 5]

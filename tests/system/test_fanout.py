@@ -33,7 +33,7 @@ from neurodriver import (
     Weighted,
     host_array,
 )
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 from neurodriver.errors import CircuitError, CircuitWarning, InputError
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.program import Program

@@ -28,7 +28,7 @@ from neurodriver import (
     StepInput,
 )
 from neurodriver.circuit.cut import cut
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 from neurodriver.errors import CircuitWarning
 
 NEURON = {"resting_potential": -65.0, "threshold": -50.0, "reset_potential": -65.0,

@@ -39,7 +39,7 @@ from neurodriver import (
 )
 from neurodriver.__main__ import main
 from neurodriver.circuit.distributions import Value
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 from neurodriver.circuit.rules import Rule
 from neurodriver.errors import NeurodriverError
 from neurodriver.io.columns import stored_name, told_name

@@ -12,7 +12,7 @@ from support import IAF, build, node
 
 import neurodriver as nd
 from neurodriver import html
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 from neurodriver.recorders import HDF5Recorder
 
 EVIL = "<script>alert('x')</script>&"

@@ -21,7 +21,7 @@ from neurodriver import (
     Projection,
     Uniform,
 )
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 
 DT = 1e-4
 COUNT, WINDOW, ORIGIN, WIDTH = 900, range(300, 777), 250, 640

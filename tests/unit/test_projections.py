@@ -29,7 +29,7 @@ from neurodriver import (
     Uniform,
 )
 from neurodriver.circuit.distributions import Distribution
-from neurodriver.circuit.projections import Drawn
+from neurodriver.circuit.drawn import Drawn
 
 sys.path.append(str(Path(__file__).parents[1] / "reference"))
 import projections as reference

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...circuit.circuit import Circuit, Connections
 from ...circuit.distributions import Law
 from ...circuit.drawing import near_first
-from ...circuit.projections import Drawn
+from ...circuit.drawn import Drawn
 from ...native.buffers import aligned, padded
 from ..delays import check_longest, steps_of
 from ..injection import Slots

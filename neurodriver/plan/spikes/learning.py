@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...circuit.circuit import Circuit, Connections
+from ...circuit.drawn import Drawn
 from ...circuit.plastic import INITIAL, events_of, given_largest
 from ...circuit.plastic import largest_sent as largest_sent
-from ...circuit.projections import Drawn
 from ...errors import CircuitError, quoted
 from ...model.plasticity import Plasticity, sums_of
 from ...native.buffers import aligned, as_aligned, padded

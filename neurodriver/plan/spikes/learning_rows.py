@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Connections
-from ...circuit.projections import Drawn
+from ...circuit.drawn import Drawn
 from ...native.buffers import aligned
 from ..delays import axonal_of, forward_of, times_of
 from ..edges import element_of

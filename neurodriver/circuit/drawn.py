@@ -1,0 +1,165 @@
+"""Connections of a projection: drawn, or found by place, when they are first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import Faults, quoted
+from .circuit import Circuit, Column, Connections, told
+from .distributions import Distribution, Law, law_of
+from .drawing import Rows
+from .formula import KIND, Formula
+from .located import NO_LAWS, Laws, Located
+from .rules import Ends
+
+if TYPE_CHECKING:
+    from .projections import Projection
+
+
+class Drawn(Connections):
+    """Connections of a projection; its columns are drawn when one of them is first looked at.
+
+    Sources ascend, and the targets of each. ``key`` is that of the random numbers, 64 bits.
+    """
+
+    projection: Projection
+    ends: Ends
+    key: int
+    weight: Law
+    latency: Law
+    located: Located | None
+
+    def __init__(
+        self,
+        projection: Projection,
+        ends: Ends,
+        key: int,
+        laws: Laws,
+        located: Located | None = None,
+    ) -> None:
+        given: dict[str, Any] = {"variable": projection.variable, "access": projection.access}
+        given |= {"plasticity": projection.plasticity, "name": projection.label}
+        vars(self).update(given, projection=projection, ends=ends, key=key)
+        vars(self).update(weight=laws[0], latency=laws[1], located=located)
+
+    def __len__(self) -> int:
+        known = self.projection.rule.edges(self.ends)
+        return self._drawn_length if known is None else known
+
+    def __repr__(self) -> str:
+        return f"Drawn({self.projection.label!r}, {self.projection.rule})"
+
+    def rows(self, window: range | None = None, threads: int | None = None) -> Rows:
+        """Return the rows by source, for targets in a window of component numbers."""
+        laws = self.weight, self.latency
+        return Rows(self.projection.rule, self.ends, self.key, *laws, window, threads, self.located)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the rule itself brings weights."""
+        return "weights" in self.projection.rule.columns
+
+    @cached_property
+    def _drawn_length(self) -> int:
+        return self.rows().edges
+
+    @cached_property
+    def _columns(self) -> Connections:
+        rows = self.rows()
+        first = self.ends.source.start
+        every = np.arange(first, first + len(rows.count), dtype=np.int32)
+        target = np.empty(rows.edges, dtype=np.int32)
+        rows.place(target)
+        columns: dict[str, Column] = {}
+        for name in ("weight", "delay"):
+            value = getattr(self.projection, name)
+            if isinstance(value, Distribution | Formula) or (name == "weight" and self.filtered):
+                columns[name] = np.empty(rows.edges)
+                rows.values(name, columns[name])
+            else:
+                columns[name] = np.asarray(value, dtype=np.float64)
+        delay = columns.pop("delay")
+        source = np.repeat(every, rows.count)
+        if self.plasticity is not None:
+            columns |= {name: np.asarray(value) for name, value in self.learning.items()}
+        learning = self.plasticity, self.name
+        return Connections(self.variable, self.access, source, target, delay, columns, *learning)
+
+    def equal_times(self) -> dict[str, float] | None:
+        """Return delay, dendritic part and time back, in seconds, where all connections share them.
+
+        Without drawing the connections.
+        """
+        law = self.latency
+        if law.least != law.most:
+            return None
+        dendritic = float(self.projection.dendritic)
+        times = {"delay": law.least, "dendritic": dendritic, "back": dendritic}
+        return times | self.learning
+
+    @property
+    def learning(self) -> dict[str, float]:
+        """Numbers of connections that learn: where they are on their way (s), what they send."""
+        given = {name: getattr(self.projection, name) for name in ("dendritic", "back", "largest")}
+        return {name: float(value) for name, value in given.items() if value is not None}
+
+    def expanded(self) -> Connections:
+        """Return the connections as columns."""
+        return self._columns
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("source", "target", "delay", "data"):
+            return getattr(self._columns, name)
+        raise AttributeError(f"connections have no attribute {name!r}")
+
+    def told(self) -> Iterator[bytes]:
+        """Yield what the digest takes in: the rule, not what it draws."""
+        given = self.projection
+        # float(): a number of numpy and one of Python are the same
+        fields = [(name, float(value)) for name, value in sorted(given.rule.fields.items())]
+        laws = [[float(x) for x in vars(law).values()] for law in (self.weight, self.latency)]
+        yield f"{self.variable}:{self.access};{self.key};{self.ends};{fields};{laws};".encode()
+        if self.plasticity is not None:
+            yield f"{self.plasticity.told()};{self.learning};".encode()
+        for said in (given.rule.text, given.weight, given.delay):
+            if isinstance(said, Formula) or (isinstance(said, str) and said):
+                yield f"{said};".encode()
+        for name, column in sorted(given.rule.columns.items()):
+            yield told(name, column)
+
+
+def warn_of_none(links: Drawn, faults: Faults) -> None:
+    """Warn of a rule that connects nothing, where that is known without drawing."""
+    if links.projection.rule.edges(links.ends) == 0:
+        faults.warn(f"projection {quoted(links.projection.label)} has no connections")
+
+
+def laws_of(
+    one: Projection, ends: Ends, located: Located | None, circuit: Circuit, faults: Faults
+) -> Laws:
+    """Return the laws of weight and delay; a formula is computed for all connections.
+
+    A value that is not finite and a negative delay are noted.
+    """
+    laws = []
+    for name, floor in (("weight", -np.inf), ("delay", 0.0)):
+        value = getattr(one, name)
+        if not isinstance(value, Formula):
+            laws.append(law_of(value))
+            continue
+        if located is None:  # it is told of already
+            laws.append(NO_LAWS[len(laws)])
+            continue
+        any_law = Law(KIND, True, 0.0, 0.0, -np.inf, np.inf, 1.0)
+        rows = Rows(one.rule, ends, 0, any_law, any_law, located=located)
+        least, most, bad = rows.extremes(name, floor)
+        if bad is not None:
+            pair = " -> ".join(f"'{circuit.uids[number]}'" for number in bad[:2])
+            want = "must be finite" + (" and not negative" if name == "delay" else "")
+            faults.add(f"'{name}': {value} {want} ({pair}: {bad[2]:g})")
+        laws.append(Law(KIND, True, least, 0.0, least, most, 1.0))
+    return laws[0], laws[1]

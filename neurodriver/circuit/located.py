@@ -1,0 +1,112 @@
+"""The ends of a projection in space, for rules of place; and the laws of its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import CircuitError, Faults
+from .circuit import Circuit
+from .distributions import Law, law_of
+from .formula import Formula
+from .native_relation import NativeRelation
+from .place_rules import PlaceRule
+from .relation import KINDS, Relation, relation_of
+from .rules import Ends
+from .space import Space
+
+if TYPE_CHECKING:
+    from .projections import Projection
+
+Laws = tuple[Law, Law]
+"""Of weights and of delays."""
+
+NO_LAWS = law_of(1.0), law_of(0.0)
+"""Where there are faults."""
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """A rule of place between two populations of a circuit.
+
+    Attributes
+    ----------
+    relation : Relation
+    firsts : (int, int)
+        Component numbers of the first cells of both populations.
+    autapses : bool
+    formulas : (Formula or None, Formula or None)
+        Of weights and of delays.
+    """
+
+    relation: Relation
+    firsts: tuple[int, int]
+    autapses: bool
+    formulas: tuple[Formula | None, Formula | None]
+
+    @property
+    def kind(self) -> int:
+        """How compiled code calls the form of the relation."""
+        return KINDS[self.relation.form]
+
+    def native(self, ends: Ends) -> NativeRelation:
+        """Return what compiled code takes, for parts of the two populations."""
+        offsets = ends.source.start - self.firsts[0], ends.target.start - self.firsts[1]
+        return NativeRelation(self.relation, offsets, self.autapses, self.formulas)
+
+
+def located_of(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Located | None:
+    """Return where the ends of a projection are, None for a rule that does not ask.
+
+    What does not fit is noted.
+    """
+    rule = one.rule
+    given = {"weight": one.weight, "delay": one.delay}
+    formulas = {name: v if isinstance(v, Formula) else None for name, v in given.items()}
+    if not isinstance(rule, PlaceRule):
+        for name, formula in formulas.items():
+            if formula is not None:
+                want = "a formula of places needs a rule of place, such as Within(r)"
+                faults.add(f"'{name}': {want} (got {type(rule).__name__})")
+        return None
+    found = {end: _space_at(circuit, numbers) for end, numbers in vars(ends).items()}
+    spaces: list[Space] = []
+    for end, at in found.items():
+        if at is None:
+            fix = "give a population with axes= or positions=, or a part of one"
+            faults.add(f"'{end}' has no places, which {type(rule).__name__} asks for; {fix}")
+        else:
+            spaces.append(at[1])
+    if faults.count:
+        return None
+    head = type(rule).__name__
+    source, target = spaces
+    wrong = list(rule.misfits(source, target))
+    for text in wrong:
+        faults.add(f"{head}: {text}")
+    if wrong:
+        return None
+    try:
+        relation = relation_of(rule, source, target)
+    except CircuitError as error:
+        faults.add(f"{head}: {error}")
+        return None
+    for name, formula in formulas.items():
+        for text in () if formula is None else formula.faults(relation.names):
+            faults.add(f"'{name}': {text}")
+    firsts = tuple(at[0] for at in found.values() if at is not None)
+    made = formulas["weight"], formulas["delay"]
+    return Located(relation, (firsts[0], firsts[1]), bool(rule.autapses), made)
+
+
+def _space_at(circuit: Circuit, numbers: range) -> tuple[int, Space] | None:
+    """Return the first component of the population that holds a range, and its space."""
+    for name, space in circuit.spaces.items():
+        held = circuit.populations.get(name)
+        if held is None or not held.count:
+            continue
+        first = int(held.numbers[0])
+        neighbours = int(held.numbers[-1]) - first == held.count - 1 == space.count - 1
+        if neighbours and first <= numbers.start and numbers.stop <= first + held.count:
+            return first, space
+    return None

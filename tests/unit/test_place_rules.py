@@ -1,0 +1,290 @@
+"""Rules of place connect whom a plain search connects: on all kinds of axes, masks and points."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.errors import CircuitError
+
+SHEETS = Path(__file__).parents[3] / "shared" / "data" / "layers" / "sheet.json"
+CELL = {"bias": 0.0, "time_constant": 50.0}
+Pairs = dict[tuple[int, int], Any]
+
+
+def population(name: str, space: dict[str, Any]) -> nd.Population:
+    return nd.Population("GradedNeuron", name=name, **space, **CELL)
+
+
+def found(source: nd.Population, target: nd.Population, rule: Any, **more: Any) -> Pairs:
+    """Return (source, target) -> weight as the engine has it, checked for the order."""
+    both = [source] if source is target else [source, target]
+    circuit = nd.Circuit(both, [nd.Projection(source, target, rule, name="p", **more)])
+    columns = circuit.connections[0].expanded()
+    first = 0 if source is target else source.count
+    weight = np.broadcast_to(columns.data["weight"], (len(columns),))
+    pairs = list(zip(columns.source.tolist(), (columns.target - first).tolist(), strict=True))
+    assert len(pairs) == circuit.edges and pairs == sorted(pairs)
+    out = dict(zip(pairs, weight.tolist(), strict=True))
+    assert len(out) == len(pairs)
+    return out
+
+
+def distance(a: float, b: float, period: float | None) -> float:
+    way = abs(b - a)
+    return way if period is None else min(way % period, period - way % period)
+
+
+def axes_of(rng: np.random.Generator, count: int, kind: int) -> nd.Axis:
+    places = np.sort(rng.choice(400, count, replace=False)) / 100.0
+    return [
+        lambda: nd.Axis.span(count, 0, 4),
+        lambda: nd.Axis.at(places),
+        lambda: nd.Axis.span(count, 0, 4, period=4),
+        lambda: nd.Axis.at(places, period=4.0),
+    ][kind]()
+
+
+def cells_of(one: nd.Population) -> list[tuple[int, ...]]:
+    """Return the index of each cell, by plain counting."""
+    mask = one.space.mask
+    points = itertools.product(*(range(axis.count) for axis in one.axes.values()))
+    return [p for p in points if mask is None or mask[p]]
+
+
+def by_runs(source: nd.Population, target: nd.Population, how: dict[str, Any], what: str) -> Pairs:
+    """Connect by one look-up for each target and axis."""
+    out: Pairs = {}
+    for t, at in enumerate(cells_of(target)):
+        index = dict(zip(target.axes, at, strict=True))
+        allowed = {}
+        for name, axis in source.axes.items():
+            reach = how.get(name)
+            if reach == "same":
+                allowed[name] = {index[name]}
+            elif reach is not None:
+                run = getattr(axis, what)(target.axes[name].positions[index[name]], reach)
+                allowed[name] = {i % axis.count for i in run.valid}
+            else:
+                allowed[name] = set(range(axis.count))
+        for s, where in enumerate(cells_of(source)):
+            if all(i in allowed[n] for n, i in zip(source.axes, where, strict=True)):
+                out[s, t] = 1.0
+    return out
+
+
+@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("what", ["near", "within"])
+def test_runs_along_axes(kind: int, what: str) -> None:
+    for trial in range(3):
+        rng = np.random.default_rng(10 * kind + trial)
+        y, x = axes_of(rng, 5, kind), axes_of(rng, 1 + 3 * trial, (kind + trial) % 4)
+        mask = rng.random((2, 5, x.count)) < 0.7 if trial else None
+        a = population("a", {"axes": {"theta": 2, "y": y, "x": x}, "mask": mask})
+        b = population("b", {"axes": {"y": axes_of(rng, 4, trial), "theta": 2, "x": x}})
+        how: dict[str, Any] = {"theta": "same", "y": 2 if what == "near" else 0.8}
+        if trial == 1:
+            how["x"] = 3 if what == "near" else 5.0
+        rule = (nd.Near if what == "near" else nd.Within)(**how)
+        assert found(a, b, rule) == by_runs(a, b, how, what)
+        assert found(b, a, rule) == by_runs(b, a, how, what)
+
+
+def by_distance(source: nd.Population, target: nd.Population, r: float, period: list[Any]) -> Pairs:
+    out: Pairs = {}
+    for t, here in enumerate(target.positions):
+        for s, there in enumerate(source.positions):
+            ways = [distance(*ends) for ends in zip(there, here, period, strict=True)]
+            d2 = ways[0] * ways[0] + ways[1] * ways[1]
+            if d2 <= r * r:
+                out[s, t] = d2
+    return out
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_within_a_distance(kind: int) -> None:
+    rng = np.random.default_rng(kind)
+    y, x = axes_of(rng, 9, kind), axes_of(rng, 7, (kind + 1) % 4)
+    a = population("a", {"axes": {"y": y, "x": x}, "mask": rng.random((9, 7)) < 0.8})
+    b = population("b", {"axes": {"y": axes_of(rng, 6, 1), "x": axes_of(rng, 4, 1)}})
+    for r in (0.3, 1.1, 9.0):
+        periods = [y.period, x.period]
+        got = found(a, b, nd.Within(r), weight=nd.Formula("d2"))
+        want = by_distance(a, b, r, periods)
+        assert got == pytest.approx(want, rel=1e-12) and [*got] == sorted(want)
+        mine = found(a, a, nd.Within(r, autapses=False))
+        assert {*mine} == {pair for pair in by_distance(a, a, r, periods) if pair[0] != pair[1]}
+
+
+@pytest.mark.parametrize("period", [None, 4.0])
+def test_points(period: float | None) -> None:
+    rng = np.random.default_rng(5)
+    places = [dict(zip("yx", rng.random((2, n)) * 4, strict=True)) for n in (70, 50)]
+    a, b = (population(n, {"positions": p, "period": period})
+            for n, p in zip("ab", places, strict=True))  # fmt: skip
+    for r in (0.05, 0.7, 1.9, 7.0):
+        want = by_distance(a, b, r, [period] * 2)
+        got = found(a, b, nd.Within(r), weight=nd.Formula("d2"))
+        assert got == pytest.approx(want, rel=1e-12) and [*got] == sorted(want)
+    grid = population("c", {"axes": {"y": nd.Axis.span(5, 0, 4), "x": nd.Axis.span(6, 0, 4)}})
+    for pair in ((a, grid), (grid, a)):
+        periods = [period] * 2 if pair[0] is a else [None] * 2
+        assert {*found(*pair, nd.Within(0.9))} == {*by_distance(*pair, 0.9, periods)}
+    near = found(a, b, nd.Near(3))
+    for t in range(50):
+        d2 = {s: by for (s, at), by in by_distance(a, b, 99.0, [period] * 2).items() if at == t}
+        assert {s for s, at in near if at == t} == {*sorted(d2, key=lambda s: (d2[s], s))[:3]}
+
+
+def test_offsets_are_filters() -> None:
+    rng = np.random.default_rng(3)
+    u = nd.Axis.regular(7, start=-3, step=1)
+    coarse = nd.Axis.regular(4, start=-3, step=2)
+    a = population("a", {"axes": {"u": u, "v": u}, "mask": rng.random((7, 7)) < 0.8})
+    b = population("b", {"axes": {"u": coarse, "v": u}, "mask": rng.random((4, 7)) < 0.8})
+    offsets = np.array([[0, 0], [1, -1], [-2, 0], [9, 9], [1, 2]])
+    weights = np.arange(1.0, 6.0)
+    at = {tuple(p): i for i, p in enumerate(b.positions.astype(int).tolist())}
+    want = {
+        (s, at[moved]): 2 * w
+        for s, p in enumerate(a.positions.astype(int))
+        for offset, w in zip(offsets, weights, strict=True)
+        if (moved := tuple((p + offset).tolist())) in at
+    }
+    assert found(a, b, nd.Offsets(offsets, weights), weight=2.0) == want
+    named = nd.Offsets({"v": offsets[:, 1], "u": offsets[:, 0]}, weights)
+    assert found(a, b, named, weight=2.0) == want
+    ring = population("r", {"axes": {"u": nd.Axis.span(5, 0, 5, period=5)}})
+    assert {*found(ring, ring, nd.Offsets([[1.0], [-7.0]]))} == {
+        (s, (s + o) % 5) for s in range(5) for o in (1, -7)
+    }
+
+
+def test_parts_of_populations() -> None:
+    y = nd.Axis.span(6, 0, 6)
+    a = population("a", {"axes": {"y": y, "x": 3}})
+    whole = found(a, a, nd.Near(y=3, x="same"))
+    circuit = nd.Circuit(
+        [population("other", {"axes": {"y": 4}}), a],
+        [nd.Projection(a[1:4], a[2:], nd.Near(y=3, x="same"), name="part")],
+    )
+    part = circuit.connections[0].expanded()
+    pairs = {*zip((part.source - 4).tolist(), (part.target - 4).tolist(), strict=True)}
+    assert pairs == {(s, t) for s, t in whole if 3 <= s < 12 and t >= 6}
+
+
+def test_formulas_know_the_way() -> None:
+    y, x = nd.Axis.at([0.0, 1.0, 3.5], period=5.0), nd.Axis.span(3, 0, 3)
+    a = population("a", {"axes": {"y": y, "x": x}})
+    got = found(a, a, nd.Within(9.0), weight=nd.Formula("a * dx + dy * (d > 1 ? 1 : 0)", a=10.0))
+    for (s, t), value in got.items():
+        way = y.positions[t // 3] - y.positions[s // 3]
+        dy = way if abs(way) <= 2.5 else way - 5 * np.sign(way)
+        dx = x.positions[t % 3] - x.positions[s % 3]
+        assert value == pytest.approx(10 * dx + (dy if np.hypot(dx, dy) > 1 else 0))
+
+
+@pytest.mark.skipif(not SHEETS.exists(), reason="needs ../shared")
+@pytest.mark.parametrize("torus", [True, False])
+@pytest.mark.parametrize("kind", ["uneven", "scattered"])
+def test_sheets_are_those_of_the_reference(kind: str, torus: bool) -> None:
+    period = 100.0 if torus else None
+    if kind == "uneven":
+        i = np.arange(100)
+        y, x = (nd.Axis.at(i + 0.3 * np.sin(f * i), period=period) for f in (2.3, 1.7))
+        space: dict[str, Any] = {"axes": {"y": y, "x": x}}
+    else:
+        a, i = 1 / 1.324717957244746, np.arange(10_000)
+        places = {"y": 100 * ((0.5 + i * a) % 1.0), "x": 100 * ((0.5 + i * (a * a)) % 1.0)}
+        space = {"positions": places, "period": period}
+    sheet = population("sheet", space)
+    weight = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50)")
+    delay = nd.Formula("5e-4 + 1e-4 * d")
+    rule = nd.Within(12.0, autapses=False)
+    dog = nd.Projection(sheet, sheet, rule, name="dog", weight=weight, delay=delay)
+    circuit = nd.Circuit([sheet], [dog])
+    want = json.loads(SHEETS.read_text())[f"{kind}, {'torus' if torus else 'open'}"]
+    columns = circuit.connections[0].expanded()
+    degree = np.bincount(columns.target, minlength=sheet.count)
+    assert circuit.edges == len(columns) == want["edges"]
+    assert [degree.min(), degree.max()] == want["degree"]
+    assert columns.data["weight"].sum() == pytest.approx(want["weights"], rel=1e-12)
+    assert columns.delay.max() * 1e3 == pytest.approx(want["longest_delay_ms"], rel=1e-12)
+    for cell, (count, total) in want["cells"].items():
+        mine = columns.target == int(cell)
+        assert mine.sum() == count
+        assert columns.data["weight"][mine].sum() == pytest.approx(total, rel=1e-12)
+
+
+def test_files_keep_rules_and_places(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y, x = nd.Axis.span(5, 0, 1), nd.Axis.at([0.0, 0.2, 0.7], period=1.0)
+    mask = rng.random((2, 5, 3)) < 0.7
+    a = population("a", {"axes": {"theta": 2, "y": y, "x": x}, "mask": mask})
+    points = population("p", {"positions": rng.random((8, 2)), "period": {"y": 2.0}})
+    ways = [
+        nd.Projection(a, a[1:], nd.Near(theta="same", y=2, x=2, autapses=False), name="near",
+                      weight=nd.Formula("s * dx", s=2.0), delay=nd.Formula("1e-3 * d")),
+        nd.Projection(a, a, nd.Within(0.3, theta="same"), name="within"),
+        nd.Projection(a, a, nd.Offsets({"y": [0.0, 0.2], "theta": [0, 1], "x": [0, 0]}, [1.0, 2.0]),
+                      name="offsets"),
+        nd.Projection(points, points, nd.Near(3), name="near points"),
+    ]  # fmt: skip
+    circuit = nd.Circuit([a, points], ways)
+    circuit.save(tmp_path / "c.h5")
+    again = nd.Circuit.from_file(tmp_path / "c.h5")
+    assert again.digest == circuit.digest
+    assert again.spaces["a"].axes == a.axes and (again.spaces["a"].mask == mask).all()
+    assert again.spaces["p"].period == (None, 2.0)
+    for one, other in zip(circuit.connections, again.connections, strict=True):
+        assert len(one) and "source" not in vars(other)  # the rule, and no columns
+        for name in ("source", "target", "delay"):
+            assert (getattr(one, name) == getattr(other, name)).all()
+        assert (one.data["weight"] == other.data["weight"]).all()
+
+
+Y = nd.Axis.span(6, 0, 6)
+GRID = {"axes": {"theta": 2, "y": Y}}
+POINTS = {"positions": np.arange(8.0).reshape(4, 2)}
+REFUSED = [
+    (GRID, nd.Near(z=3), {}, "source has no axis 'z'.*it has theta, y"),
+    (GRID, nd.Near(y=0), {}, "axis 'y': a number of cells must be whole, at least 1"),
+    (GRID, nd.Near(theta=2), {}, "axis 'theta' has no positions at both ends"),
+    (GRID, nd.Near(), {}, r"say how far it reaches, such as Near\(y=3, x=3\)"),
+    (GRID, nd.Near(4), {}, r"for axes write Near\(y=3, x=3\)"),
+    (GRID, nd.Within(-1.0), {}, "a distance must be a number, at least 0"),
+    (GRID, nd.Within(y=np.inf), {}, "axis 'y': a distance must be a number"),
+    ({"axes": {"theta": 2}}, nd.Within(1.0), {}, "no axis with positions at both ends"),
+    ({"axes": {"y": nd.Axis.span(3, 0, 3, period=3)}}, nd.Near(y=4), {}, "more than the 3 cells"),
+    (POINTS, nd.Near(5), {}, "n = 5 is more than the 4 sources"),
+    (POINTS, nd.Within(x=1.0), {}, r"found by distance; write Within\(r\)"),
+    (POINTS, nd.Offsets([[1, 1]]), {}, "offsets need populations on axes"),
+    (GRID, nd.Offsets([[1]]), {}, "a column for each of the axes theta, y"),
+    (GRID, nd.Offsets({"y": [1]}), {}, "say nothing of the axis 'theta'"),
+    (GRID, nd.Offsets({"theta": 0, "y": [1, 2]}, [1.0]), {}, "a finite number or 2 of them"),
+    ({"count": 4}, nd.Within(1.0), {}, "'source' has no places.*give a population with axes="),
+    (GRID, nd.AllToAll(), {"weight": nd.Formula("d")}, "needs a rule of place.*got AllToAll"),
+    (GRID, nd.Within(3.0), {"weight": nd.Formula("q + d")}, "unknown name 'q'.*there are d, d2"),
+    (GRID, nd.Within(3.0), {"weight": nd.Formula("d +")}, "Formula"),
+    (GRID, nd.Within(3.0), {"weight": nd.Formula("exp(d, 2)")}, "exp"),
+    (GRID, nd.Within(3.0), {"weight": nd.Formula("a", a=np.nan)}, "'a' must be a finite number"),
+    (GRID, nd.Within(3.0), {"weight": nd.Formula("1 / dy")}, r"must be finite \('c/0' -> 'c/0': "),
+    (GRID, nd.Within(3.0), {"delay": nd.Formula("dy")}, r"not negative \('c/1' -> 'c/0': -1\)"),
+]
+
+
+@pytest.mark.parametrize(("space", "rule", "more", "text"), REFUSED)
+def test_what_does_not_fit_is_refused(
+    space: dict[str, Any], rule: Any, more: dict[str, Any], text: str
+) -> None:
+    given = dict(space)
+    count = [given.pop("count")] if "count" in given else []
+    cells = nd.Population("GradedNeuron", *count, name="c", **given, **CELL)
+    with pytest.raises(CircuitError, match=text):
+        nd.Circuit([cells], [nd.Projection(cells, cells, rule, name="p", **more)])
