@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 from ..errors import ModelError
 from .declarations import check_declarations
 from .equations.expand import expand, written_as_equations
+from .fields import Field, Source, merged, merged_axes
 from .kinds import Kinds, VariableKind, agreed_unit, declared, usual_unit
 from .language import draws, parse
 from .linear import Linear
+from .parts import fill_texts, merged_numbers, merged_parts, open_parts, written_by
 from .prints import Print, printing
 from .runtime import (
     Runtime,
@@ -236,8 +238,28 @@ class NDComponent:
     equations : str
         Differential equations in place of texts; ``threshold``, ``reset``, ``refractory``,
         ``arrivals`` and ``method`` go with them (`neurodriver.model.equations`).
-    functions : str
-        Functions that the texts may call: ``real twice(real x) { return 2 * x; }``.
+    functions : str, or mapping of str to str
+        Functions that the texts may call: ``real twice(real x) { return 2 * x; }``, or
+        ``{"twice(x)": "2 * x"}``.
+    parts : mapping of str to str
+        Texts that stand for ``$name`` in the other texts and in parts.
+    numbers : mapping of str to int or float
+        Numbers that the texts use by name; ``default(tau)`` is the default of a parameter.
+    axes : sequence of str
+        Names of the axes of its populations, the last one fastest in memory.
+    fields : mapping of str to Field
+        Numbers and arrays that each population has once.
+    shared : mapping of str to Field
+        Numbers and arrays that the circuit has once.
+    sources : mapping of str to Source
+        Populations whose cells the texts read.
+    pools : mapping of str to Reduce
+        Statistics of the population, which texts read.
+    abstract : bool
+        Whether the class is a base that no population has. It is not inherited.
+    held : tuple of str
+        Of a class without mathematics: the updated variables, which keep their values until they
+        are set or injected.
     printing : tuple of Print
         What ``PRINT`` and ``ERROR`` in ``update`` say.
 
@@ -265,7 +287,16 @@ class NDComponent:
     backends: ClassVar[tuple[str, ...]] = ()
     needs_code: ClassVar[bool] = False
     runtime: ClassVar[Runtime] = Runtime()
-    functions: ClassVar[str] = ""
+    functions: ClassVar[str | Mapping[str, str]] = ""
+    parts: ClassVar[Mapping[str, str]] = {}
+    numbers: ClassVar[Mapping[str, int | float]] = {}
+    axes: ClassVar[Any] = ()
+    fields: ClassVar[Mapping[str, Field]] = {}
+    shared: ClassVar[Mapping[str, Field]] = {}
+    sources: ClassVar[Mapping[str, Source]] = {}
+    pools: ClassVar[Mapping[str, Any]] = {}
+    abstract: ClassVar[bool] = False
+    held: ClassVar[tuple[str, ...]] = ()
     equations: ClassVar[str] = ""
     threshold: ClassVar[str] = ""
     reset: ClassVar[str] = ""
@@ -274,6 +305,7 @@ class NDComponent:
     method: ClassVar[str] = ""
     printing: ClassVar[tuple[Print, ...]] = ()
     _brings: ClassVar[frozenset[str] | None] = frozenset()
+    _texts_given: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -289,9 +321,15 @@ class NDComponent:
         cls.states = cls._merged("states", State)
         for name in ("constants", "terms", "outputs"):
             setattr(cls, name, cls._merged_texts(name))
+        cls.abstract = bool(own.get("abstract", False))
+        cls.parts, cls.numbers = merged_parts(cls), merged_numbers(cls)
+        cls.axes, cls.sources = merged_axes(cls), merged(cls, "sources", Source)
+        cls.fields, cls.shared = (merged(cls, scope, Field) for scope in ("fields", "shared"))
+        fill_texts(cls)
         cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
         cls.updates = Listed(cls.updates)
+        cls._hold()
         if written_as_equations(cls):
             expand(cls, State, Parameter)
         cls.accesses = Listed(
@@ -314,9 +352,9 @@ class NDComponent:
             cls.runtime = replace(cls.runtime, states=starts)
         if cls.runtime.opaque:
             check_names(cls)
-        else:
+        elif not (cls.abstract and open_parts(cls)):
             check_declarations(cls)
-        if isinstance(own.get("update"), str):
+        if isinstance(own.get("update"), str) and not open_parts(cls):
             where = f"{cls.__name__}.update"
             cls.printing = printing(parse(cls.update, where), cls.update, where)
 
@@ -324,8 +362,20 @@ class NDComponent:
     def _merged(cls, name: str, make: type) -> dict[str, Any]:
         merged: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
-            merged.update(_table(base.__dict__.get(name) or {}, make, f"{base.__name__}.{name}"))
+            merged.update(_table(written_by(base, name) or {}, make, f"{base.__name__}.{name}"))
         return merged
+
+    @classmethod
+    def _hold(cls) -> None:
+        """Make the variables of a class without mathematics states, which keep their values."""
+        cls.held = ()
+        if cls.runtime.empty and not (cls.is_port or cls.needs_code or cls.abstract):
+            cls.held = tuple(cls.updates)
+            units = cls.__dict__.get("units", {})
+            own = {v: State(units.get(v, "") or usual_unit(v)) for v in cls.updates}
+            cls._texts_given = {**cls._texts_given, "states": cls.states}
+            cls.states = {**own, **cls.states}
+            cls.runtime = replace(cls.runtime, declared=True)
 
     @classmethod
     def _merged_texts(cls, name: str) -> dict[str, str]:
@@ -334,7 +384,7 @@ class NDComponent:
         made: set[str] = set()
         for base in reversed(cls.__mro__):
             made |= base.__dict__.get("_generated", frozenset())
-            merged.update(base.__dict__.get(name) or {})
+            merged.update(written_by(base, name) or {})
         equations = written_as_equations(cls)
         own = cls.__dict__.get(name) or {}
         return {n: t for n, t in merged.items() if not equations or n not in made or n in own}
@@ -379,6 +429,17 @@ class NDComponent:
         """
         starts = {name for name, state in cls.states.items() if state.initial == name}
         return [n for n, rule in cls.params.items() if n not in starts or rule.default is not None]
+
+    @classmethod
+    def every_field(cls) -> dict[str, Field]:
+        """Return the fields of the population and of the circuit."""
+        return {**cls.shared, **cls.fields}
+
+    @classmethod
+    def names_of_numbers(cls) -> set[str]:
+        """Return the names that stand for numbers in the texts."""
+        names = {*cls.params, *cls.constants, *cls.terms, *cls.states, *cls.updates}
+        return names | {cls.input_symbol(one) for one in cls.accesses} | {*cls.every_field()}
 
     @classmethod
     def access(cls, name: str) -> Access:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
+from .fields import Source
 from .language import (
     Checked,
+    Reach,
     Symbol,
     check,
     draws,
@@ -23,6 +25,7 @@ from .language import (
 from .language.measures import Measures, dimensions
 from .language.tokens import message
 from .language.words import GIVEN
+from .parts import filled, function_text, with_numbers
 from .units import NONE, Dimension, dimension
 
 if TYPE_CHECKING:
@@ -57,8 +60,10 @@ class TextPart:
 
     @cached_property
     def tree(self) -> tree.Node:
-        """The tree of the text."""
-        return (parse if self.name == "update" else parse_expression)(self.source, self.where)
+        """The tree of the text, with numbers in the place of their names."""
+        node = (parse if self.name == "update" else parse_expression)(self.source, self.where)
+        found: tree.Node = numbered(node, self.owner.model, self.source, self.where)
+        return found
 
     @cached_property
     def checked(self) -> Checked:
@@ -200,9 +205,30 @@ def _defined(model: type[NDComponent]) -> dict[str, tuple[tree.Function, str, st
     """Return function, text and place of each; one of a subclass replaces its namesake."""
     found = {}
     for base in reversed(model.__mro__):
-        text, where = base.__dict__.get("functions") or "", f"{base.__name__}.functions"
-        found.update({f.name: (f, text, where) for f in parse_functions(text, where)})
+        for text, where in _function_texts(base, model):
+            for one in parse_functions(text, where):
+                found[one.name] = numbered(one, model, text, where), text, where
     return found
+
+
+def _function_texts(base: type, model: type[NDComponent]) -> Iterator[tuple[str, str]]:
+    """Yield the texts of functions of a class body, and what messages call them."""
+    own = base.__dict__.get("functions") or ""
+    where = f"{base.__name__}.functions"
+    if isinstance(own, str):
+        yield filled(own, model.parts, where), where
+        return
+    for head, body in own.items():
+        said = f"{where}['{head}']"
+        yield function_text(head, filled(body, model.parts, said)), said
+
+
+def numbered(node: Any, model: type[NDComponent], source: str, where: str) -> Any:
+    """Return a tree of a model with numbers in the place of their names."""
+    if not model.numbers and "default" not in source:
+        return node
+    defaults = {name: rule.default for name, rule in model.params.items()}
+    return with_numbers(node, model.numbers, defaults, source, where)
 
 
 def functions_of(model: type[NDComponent]) -> tuple[tree.Function, ...]:
@@ -230,6 +256,16 @@ class _Symbols:
             if v not in model.states and v not in model.outputs
         }
         self.terms = {n: Symbol("term", hint=_COPY) for n in model.terms}
+        self.fields = {
+            n: Symbol(
+                "field", "int" if f.whole else "real", f.unit or None, hint=_SET, size=f.size,
+                axes=f.axes,
+            )
+            for n, f in model.every_field().items()
+        }  # fmt: skip
+        self.reaches = {n: Symbol("source", reach=_reach(n, s)) for n, s in model.sources.items()}
+        if model.axes and "here" not in self.model.names_of_numbers():
+            self.reaches["here"] = Symbol("the cell itself", reach=_own_reach(model))
 
     def constant(self, name: str) -> dict[str, Symbol]:
         """Return the names of a constant: parameters and the constants before it."""
@@ -248,7 +284,7 @@ class _Symbols:
 
     def _old(self) -> dict[str, Symbol]:
         known = {**self.params, **self.constants, **self.states, **self.flags, **self.inputs}
-        return {**known, **_GIVEN[0], **_GIVEN[1]}
+        return {**self.reaches, **self.fields, **known, **_GIVEN[0], **_GIVEN[1]}
 
     def term(self, name: str) -> dict[str, Symbol]:
         """Return the names of a term: old values and the terms before it."""
@@ -268,7 +304,7 @@ class _Symbols:
 
     def output(self) -> dict[str, Symbol]:
         """Return the names of an output: states and what does not change."""
-        known = {**self.params, **self.constants, **self.flags, **self.states}
+        known = {**self.params, **self.constants, **self.flags, **self.states, **self.fields}
         return {**known, **_GIVEN[0]}
 
     def sub_unit(self, part: str) -> dict[str, Symbol]:
@@ -283,6 +319,20 @@ class _Symbols:
         return {**old, **self.terms, **own, **before}
 
 
+def _reach(name: str, source: Source) -> Reach:
+    """Return what a text reads through a source."""
+    model = source.model
+    axes = model.axes or None if model is not None else None
+    return Reach(f"'{name}'", source.reads, axes, None, source.many, history=source.history)
+
+
+def _own_reach(model: type[NDComponent]) -> Reach:
+    """Return what a text reads of its own population."""
+    numbers = tuple(model.pools)
+    return Reach("the cell itself", tuple(model.updates), model.axes, numbers, here=True)
+
+
+_SET = "set it from outside: lpu.set"
 _STATE = "declare a state, which starts at it"
 _COPY = "copy it first: real x = ...;"
 _GIVEN = (

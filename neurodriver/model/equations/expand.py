@@ -18,6 +18,7 @@ from ..language import (
 )
 from ..language.printer import Printer
 from ..language.tokens import fault
+from ..parts import function_text
 from ..text import block, indent
 from ..texts import functions_of
 from .methods import METHODS, written
@@ -86,7 +87,8 @@ def expand(model: Any, make_state: Callable[..., Any], make_param: Callable[...,
     model.terms = {**model.terms, **pieces.terms}
     model.outputs = {**model.outputs, **pieces.outputs}
     own = model.__dict__.get("functions") or ""
-    model.functions = "\n".join([*([own] if own else []), *pieces.functions])
+    listed = [own] if isinstance(own, str) else [function_text(*one) for one in own.items()]
+    model.functions = "\n".join([*(one for one in listed if one), *pieces.functions])
     model.update = pieces.update
     model.method = pieces.method
     model._generated = frozenset([*pieces.constants, *pieces.terms, *pieces.outputs])

@@ -17,7 +17,8 @@ C (`neurodriver.codegen.translate`), and `evaluated` computes it with NumPy.
 """
 
 from . import tree
-from .check import Checked, Symbol, check, raise_faults
+from .check import check, raise_faults
+from .check_values import Checked, Reach, Symbol
 from .names import assigned, assignments, declared, draws, prints, used
 from .parser import parse, parse_expression, parse_functions
 from .printer import Printer, renamed_text, to_text
@@ -25,6 +26,7 @@ from .printer import Printer, renamed_text, to_text
 __all__ = [
     "Checked",
     "Printer",
+    "Reach",
     "Symbol",
     "assigned",
     "assignments",

@@ -158,15 +158,11 @@ class ExpressionParser(WordParser):
         if word.kind == "number":
             self.number += 1
             return tree.Number(word.text, at=word.at)
-        if word.kind == "name" and (word.text not in C_WORDS or word.text in ("true", "false")):
+        asks = word.text == "default" and self.ahead(1).text == "("
+        usable = word.text not in C_WORDS or word.text in ("true", "false") or asks
+        if word.kind == "name" and usable:
             self.number += 1
-            if self.take("("):
-                return self._call(word)
-            if self.take("["):
-                index = self.expression()
-                self.expect("]")
-                return tree.Element(word.text, index, at=word.at)
-            return tree.Name(word.text, at=word.at)
+            return self._named(word)
         before = self.words[self.number - 1].text if self.number else ""
         after = f" after '{before}'" if before else ""
         if word.text in INSTEAD or word.text in C_WORDS:
@@ -176,6 +172,29 @@ class ExpressionParser(WordParser):
             self.fail("'\"' is not part of the language, but in PRINT and ERROR")
         told = f"'{word.text}' stands here" if word.text else "the text ends"
         self.fail(f"a value is missing{after}; {told}")
+
+    def _named(self, word: Token) -> tree.Expression:
+        """Return what begins with a name."""
+        if self.take("("):
+            return self._call(word)
+        path = [word.text]
+        while self.take("."):
+            path.append(self.name_word("a name after '.'").text)
+        if not self.take("["):
+            if len(path) > 1:
+                return tree.Path(tuple(path), at=word.at)
+            return tree.Name(word.text, at=word.at)
+        indices, ago = [self.expression()], None
+        while self.take(","):
+            if self.next.text == "ago" and self.ahead(1).text == "=":
+                self.number += 2
+                ago = self.expression()
+                break
+            indices.append(self.expression())
+        self.expect("]")
+        if len(path) == len(indices) == 1 and ago is None:
+            return tree.Element(word.text, indices[0], at=word.at)
+        return tree.Item(tuple(path), tuple(indices), ago, at=word.at)
 
     def _call(self, word: Token) -> tree.Expression:
         arguments: list[tree.Expression] = []

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ..units import NONE, Dimension, dimension
 from . import tree
-from .check import Symbols
+from .check_values import Symbols
 from .printer import to_text
 from .tokens import message
 
@@ -70,6 +70,10 @@ class Measures:
             return self._alike(node, said, node.yes, node.no)
         if isinstance(node, tree.Call):
             return self._call(node)
+        if isinstance(node, tree.Path | tree.Item):
+            for one in node.parts():
+                self.run(one)
+            return None
         assert isinstance(node, tree.Binary), node
         return self._binary(node)
 
@@ -153,6 +157,8 @@ class Measures:
             self.known[node.name] = units[0] if len(units) == 1 else None
         elif isinstance(node, tree.Assignment):
             self._assignment(node)
+        elif isinstance(node, tree.Each):
+            self.run(node.body)
         elif isinstance(node, tree.Expression):
             self.of(node)
         else:

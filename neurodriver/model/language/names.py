@@ -17,7 +17,7 @@ def used(*nodes: tree.Node, prints: bool = True) -> set[str]:
     todo = list(nodes)
     while todo:
         one = todo.pop()
-        if isinstance(one, tree.Name | tree.Element | tree.Call):
+        if isinstance(one, tree.Name | tree.Element | tree.Call | tree.Path | tree.Item):
             found.add(one.name)
         if prints or not isinstance(one, tree.PrintCall):
             todo += one.parts()
@@ -26,7 +26,7 @@ def used(*nodes: tree.Node, prints: bool = True) -> set[str]:
 
 def declared(node: tree.Node) -> set[str]:
     """Return the names that a tree declares."""
-    return {one.name for one in node.walk() if isinstance(one, tree.Declaration)}
+    return {one.name for one in node.walk() if isinstance(one, tree.Declaration | tree.Each)}
 
 
 def assignments(node: tree.Node, name: str) -> list[tree.Expression | None]:

@@ -191,6 +191,12 @@ class _TextParser(ExpressionParser):
 
     def _for(self, at: int) -> tree.Statement:
         self.expect("(", " after 'for'")
+        if self.next.kind == "name" and self.ahead(1).text == ":":
+            name = self.name_word("the variable of a loop").text
+            self.number += 1
+            over = self.expression()
+            self.expect(")")
+            return tree.Each(name, over, self._one(), at=at)
         begin = [] if self.next.text == ";" else self._simple()
         self.expect(";")
         condition = None if self.next.text == ";" else self.expression()
@@ -249,8 +255,8 @@ class _TextParser(ExpressionParser):
             self.fail(f"'{value.name}' is no type{hint}; types are {types}", value.at)
         return tree.Bare(value, at=at)
 
-    def _target(self, value: tree.Expression) -> tree.Name | tree.Element:
-        if isinstance(value, tree.Name | tree.Element):
+    def _target(self, value: tree.Expression) -> tree.Target:
+        if isinstance(value, tree.Target):
             return value
         self.fail("only a name, or an element of an array, can be assigned to", value.at)
 

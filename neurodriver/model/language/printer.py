@@ -34,9 +34,16 @@ class Printer:
             begin, after = self._listed(node.begin), self._listed(node.after)
             condition = "" if node.condition is None else " " + self.expression(node.condition)
             return block(f"for ({begin};{condition}; {after})", self.statements(node.body))
+        if isinstance(node, tree.Each):
+            return self.each(node)
         if isinstance(node, tree.PrintCall):
             return self.printed(node)
         return [f"{self.simple(node)};"]
+
+    def each(self, node: tree.Each) -> list[str]:
+        """Return a loop over a look-up or over populations."""
+        head = f"for ({node.name} : {self.expression(node.over)})"
+        return block(head, self.statements(node.body))
 
     def _if(self, node: tree.If) -> list[str]:
         lines = block(f"if ({self.expression(node.condition)})", self.statements(node.then))
@@ -114,6 +121,10 @@ class Printer:
             return f"{self.name(node.name)}[{self.expression(node.index)}]", _PRIMARY
         if isinstance(node, tree.Number):
             return self.number(node), _PRIMARY
+        if isinstance(node, tree.Path):
+            return self.path(node), _PRIMARY
+        if isinstance(node, tree.Item):
+            return self.item(node), _PRIMARY
         assert isinstance(node, tree.Name), node
         return self.name(node.name), _PRIMARY
 
@@ -130,6 +141,15 @@ class Printer:
     def call(self, node: tree.Call) -> str:
         """Return a call."""
         return f"{node.name}({self._all(node.arguments)})"
+
+    def path(self, node: tree.Path) -> str:
+        """Return what belongs to a population."""
+        return ".".join(node.names)
+
+    def item(self, node: tree.Item) -> str:
+        """Return an element of an array or a value of a cell."""
+        ago = "" if node.ago is None else f", ago={self.expression(node.ago)}"
+        return f"{'.'.join(node.path)}[{self._all(node.indices)}{ago}]"
 
     def number(self, node: tree.Number) -> str:
         """Return a number."""

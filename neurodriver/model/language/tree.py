@@ -68,6 +68,37 @@ class Element(Expression):
 
 
 @dataclass(frozen=True)
+class Path(Expression):
+    """``here.y``, ``image.gain``: what belongs to a population."""
+
+    names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its first name."""
+        return self.names[0]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """All names."""
+        return self.names
+
+
+@dataclass(frozen=True)
+class Item(Expression):
+    """``image.val[y, x]``, ``filters[t, i, j]``; with ``ago=3`` the value of an earlier step."""
+
+    path: tuple[str, ...]
+    indices: tuple[Expression, ...]
+    ago: Expression | None = None
+
+    @property
+    def name(self) -> str:
+        """Its first name."""
+        return self.path[0]
+
+
+@dataclass(frozen=True)
 class Call(Expression):
     """``function(arguments)``."""
 
@@ -131,11 +162,15 @@ class Declaration(Statement):
     const: bool = False
 
 
+Target = Name | Element | Path | Item
+"""What may stand to the left of ``=``."""
+
+
 @dataclass(frozen=True)
 class Assignment(Statement):
     """``target sign value;`` with ``=``, ``+=`` and so on."""
 
-    target: Name | Element
+    target: Target
     sign: str
     value: Expression
 
@@ -144,7 +179,7 @@ class Assignment(Statement):
 class Increment(Statement):
     """``++target`` or ``--target``."""
 
-    target: Name | Element
+    target: Target
     sign: str
 
 
@@ -173,6 +208,15 @@ class For(Statement):
     begin: tuple[Statement, ...]
     condition: Expression | None
     after: tuple[Statement, ...]
+    body: Body
+
+
+@dataclass(frozen=True)
+class Each(Statement):
+    """``for (name : over) body``: over the cells of a look-up, or the populations of a source."""
+
+    name: str
+    over: Expression
     body: Body
 
 
