@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError, Faults, quoted
+from ..errors import CircuitError, Faults, ModelError, quoted
 from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
@@ -70,6 +70,10 @@ def check_arguments(
         raise CircuitError(f"{where}: expected an NDComponent subclass, got {model!r:.60}")
     if model.is_port:
         raise CircuitError(f"{where}: ports need selectors; build from a graph instead")
+    if model.abstract:
+        known = ", ".join(one.__name__ for one in concrete(model)) or "none yet"
+        say = f"{model.__name__} is a base of models, which no population has"
+        raise ModelError(f"{where}: {say}; its subclasses: {known}")
     label = model.__name__
     if not whole(count) or count < 1:  # type: ignore[operator]
         want = "count must be a whole number, at least 1"
@@ -79,6 +83,14 @@ def check_arguments(
             what = "numbers" if name == "params" else "values"
             want = f"{name} must be a mapping of names to {what}"
             raise CircuitError(f"{where}: {label}: {want}, got {given!r:.60}")
+
+
+def concrete(model: type[NDComponent]) -> list[type[NDComponent]]:
+    """Return the subclasses of a model that are no bases themselves, each once, by name."""
+    found: dict[type[NDComponent], None] = {}
+    for one in model.__subclasses__():
+        found.update(dict.fromkeys([*([] if one.abstract else [one]), *concrete(one)]))
+    return sorted(found, key=lambda one: one.__name__)
 
 
 def connected(

@@ -50,6 +50,8 @@ class Circuit(CircuitReaders):
         Seed of what projections and parameters draw.
     strict : bool
         Turn warnings into errors.
+    shared : mapping of str to value
+        Fields that models declare as ``shared``: one value for the circuit.
 
     Raises
     ------
@@ -80,8 +82,10 @@ class Circuit(CircuitReaders):
         name: str = "circuit",
         seed: int = 0,
         strict: bool = False,
+        shared: Mapping[str, Any] | None = None,
     ) -> None:
-        made = BUILDERS["from_populations"](populations, projections, name, seed, strict)
+        build = BUILDERS["from_populations"]
+        made = build(populations, projections, name, seed, strict, shared=shared or {})
         vars(self).update(vars(made))
 
     @classmethod

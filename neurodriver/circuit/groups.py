@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import CircuitError
 from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
@@ -39,6 +40,48 @@ def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str
 
 
 @dataclass(frozen=True, eq=False)
+class FieldValue:
+    """The value of a field.
+
+    Attributes
+    ----------
+    values : array
+        () for a number; float64, or int32 where only whole numbers are allowed.
+    name : str
+        Of what several populations share; empty where the population has it for itself.
+    """
+
+    values: Column
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """What the texts of a population read beside its own cells.
+
+    Attributes
+    ----------
+    population : str
+        Name of the population.
+    fields : mapping of str to FieldValue
+    sources : mapping of str to tuple of str
+        Names of the populations that each source stands for.
+    """
+
+    population: str
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def told(self) -> Iterator[bytes]:
+        """Yield what the digest of a circuit takes in."""
+        yield f"population {self.population};".encode()
+        for name, one in sorted(self.fields.items()):
+            yield told(f"field {name} {one.name}", one.values)
+        for name, some in sorted(self.sources.items()):
+            yield f"source {name}: {some!r};".encode()
+
+
+@dataclass(frozen=True, eq=False)
 class Group:
     """All components of one model.
 
@@ -65,6 +108,8 @@ class Group:
     columns : mapping of str to (n,) array
         Node columns: text, numbers or booleans by which components are selected; ``population``
         names the population of each. They change nothing that is computed.
+    layer : Layer, optional
+        Of the one population that the group is, where its model has axes, fields or sources.
     """
 
     model: type[NDComponent]
@@ -76,6 +121,7 @@ class Group:
     scopes: tuple[tuple[str, int], ...] = ()
     keys: NDArray[np.uint64] | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
+    layer: Layer | None = None
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels", "columns"):
@@ -108,6 +154,9 @@ class Group:
 
     def taken(self, rows: NDArray[np.integer]) -> Group:
         """Return some of the components, with the names that they have here."""
+        if self.layer is not None and len(rows) < self.count:
+            name, need = self.layer.population, "its texts need all of its cells"
+            raise CircuitError(f"population '{name}' cannot be divided: {need}; keep it whole")
         tables = ("params", "labels", "columns")
         columns: dict[str, Any] = {name: _taken(getattr(self, name), rows) for name in tables}
         keys = None if self.keys is None else self.keys[rows]

@@ -11,23 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import CircuitError, Faults, UnitError, near, quoted
-from ..model.component import NDComponent, Parameter
+from ..errors import CircuitError, Faults, near, quoted
+from ..model.component import NDComponent
 from ..model.library import shipped
+from . import layer
 from .arrays import check_arguments, connected, floats, unit_of
 from .axis import Axis, AxisRun
-from .bounds import out_of_bounds
 from .builders import builds
 from .circuit import Circuit
-from .distributions import Distribution, Uniform, faults_of, in_unit
+from .distributions import Distribution
 from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, given_columns, joined_columns, storable
+from .population_values import law_in_unit, rule_of, space_given, stand_in
 from .population_view import PopulationView
 from .projections import Projection, key_of
 from .rules import Ends, OneToOne
-from .space import AxisGrid, Space, grid_of, points_of, runs_near, runs_within
+from .space import AxisGrid, runs_near, runs_within
 from .validate import check_group
 
 LONGEST_NAME = 200
@@ -99,31 +100,34 @@ class Population(Members):
         found = known[model] if isinstance(model, str) else model
         label = getattr(found, "__name__", "")
         where = f"population {quoted(name)}" if name else f"population of {label}"
-        space = _space(found, count, axes, mask, positions, period, where)
+        space = space_given(found, count, axes, mask, positions, period, where)
         count = count if space is None else space.count
         check_arguments(found, count, params, columns or {}, where)
         assert count is not None
         self.space = space
         faults = Faults(where)
+        self._given = layer.take(found, params, self._lengths, faults)
+        params = self._prepared(found, params, faults)
         self._laws: dict[str, Distribution] = {}
         numbers = {}
         stand_ins = {}
         for key, value in params.items():
             at, unit = f"{label}.{key}", unit_of(found, key)
             if isinstance(value, Distribution):
-                self._laws[key] = _in_unit(value, unit, at, faults, _rule(found, key))
-                stand_ins[key] = _stand_in(found, key, self._laws[key], faults)
+                self._laws[key] = law_in_unit(value, unit, at, faults, rule_of(found, key))
+                stand_ins[key] = stand_in(found, key, self._laws[key], faults)
             else:
                 before = faults.count
                 column = floats(value, at, faults, unit)
                 numbers[key] = column if space is None else space.column(column)
                 if faults.count > before:  # it is told of once
-                    numbers[key] = np.array(_rule(found, key).harmless)
+                    numbers[key] = np.array(rule_of(found, key).harmless)
         names = None if uids is None else np.asarray(uids, dtype=np.str_)
         table = given_columns(columns or {}, int(count), label, faults)
         if POPULATION in table:
             faults.add("'population' is no column here: the population's name is what it holds")
         check_group(Group(found, {**numbers, **stand_ins}, int(count), names), faults)
+        layer.complete(found, self._given, self._lengths, faults)
         faults.finish()
         self._group = Group(found, numbers, int(count), names, columns=table)
 
@@ -167,6 +171,33 @@ class Population(Members):
         return dict(self.space.axes) if isinstance(self.space, AxisGrid) else {}
 
     @property
+    def _lengths(self) -> dict[str, int]:
+        """Number of cells along each axis."""
+        return {name: axis.count for name, axis in self.axes.items()}
+
+    def _prepared(
+        self, model: type[NDComponent], params: dict[str, Any], faults: Faults
+    ) -> dict[str, Any]:
+        """Return the parameters with what the model computes; fields are taken."""
+        if not any(isinstance(vars(b).get("prepare"), classmethod) for b in model.__mro__[:-2]):
+            return params
+        self._plain = params
+        made = dict(model.prepare(self))
+        known = {*model.fields, *model.params, *model.initial_names()}
+        for name in made.keys() - known:
+            hint = near(str(name), known)
+            faults.add(f"{model.__name__}.prepare: no field or parameter {quoted(name)}{hint}")
+        more = {n: v for n, v in made.items() if n in known and n not in params}
+        more = {n: v for n, v in more.items() if n not in self._given.fields}
+        fields = {n: more.pop(n) for n in [*more] if n in model.fields}
+        for name, value in fields.items():
+            rule, where = model.fields[name], f"{model.__name__}.{name}"
+            self._given.fields[name] = layer.field_value(
+                rule, value, self._lengths, name, where, faults
+            )
+        return {**params, **more}
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of a value of each component: that of the axes, (count,) under a mask."""
         return (self.count,) if self.space is None else self.space.shape
@@ -185,11 +216,17 @@ class Population(Members):
             raise CircuitError(f"{self!r} has no positions; {fix}")
         return self.space.positions
 
-    def __getattr__(self, name: str) -> Axis:
+    def __getattr__(self, name: str) -> Any:
         space = vars(self).get("space")
         axes = space.axes if isinstance(space, AxisGrid) else {}
         if name in axes:
             return axes[name]
+        given = vars(self).get("_given")
+        if given is not None and name in given.fields:
+            return given.fields[name].values
+        plain = vars(self).get("_plain", {})
+        if name in plain:
+            return plain[name]
         raise AttributeError(f"a population has no attribute or axis {name!r}{near(name, axes)}")
 
     def uid(self, *index: int) -> str:
@@ -266,17 +303,34 @@ def from_populations(
     name: str,
     seed: int,
     strict: bool,
+    shared: Mapping[str, Any] | None = None,
 ) -> Circuit:
-    """Return the circuit of ``Circuit(populations, projections)``; a model becomes one group."""
+    """Return the circuit of ``Circuit(populations, projections)``.
+
+    A model becomes one group, or one for each population, if its texts read what populations have.
+    """
     faults = Faults(name)
     given = _named(populations, name)
-    members: dict[type[NDComponent], list[Population]] = {}
+    members: dict[tuple[type[NDComponent], str], list[Population]] = {}
     for one in given:
-        members.setdefault(one.model, []).append(one)
+        members.setdefault((one.model, one.name if one.model.layered() else ""), []).append(one)
+    values = layer.shared_values([one.model for one in given], shared or {}, faults)
+    layers = {
+        one.name: (one.model, one._given.layer(one, values)) for one in given if one.model.layered()
+    }
+    layer.check_sources(layers, {one.name: one.model for one in given}, faults)
+    layer.check_values((found for _, found in layers.values()), faults)
+    faults.finish(strict)
     if isinstance(projections, Projection | Connections):
         raise CircuitError(f"{name}: give the projections as a list, got one of them")
     key = seed if isinstance(seed, int | np.integer) else 0  # what it is instead is told later
-    groups = [_group([one.group(int(key)) for one in parts]) for parts in members.values()]
+    groups = [
+        replace(
+            _group([one.group(int(key)) for one in parts]),
+            layer=layers[name][1] if name else None,
+        )
+        for (_, name), parts in members.items()
+    ]
     spaces = {one.name: one.space for one in given if one.space is not None}
     return connected(groups, projections, seed, strict, faults, spaces)
 
@@ -333,71 +387,3 @@ def _checked_name(name: object) -> str:
         return name
     want = f"must be a text of at most {LONGEST_NAME} characters that files can hold"
     raise CircuitError(f"the name of a population {want} (got {name!r:.60})")
-
-
-def _in_unit(
-    law: Distribution, unit: str | None, name: str, faults: Faults, rule: Parameter
-) -> Distribution:
-    """Return a distribution of plain numbers; note quantities of another dimension."""
-    try:
-        converted = in_unit(law, unit, name)
-    except UnitError as error:
-        faults.add(str(error))
-        return Uniform(rule.harmless, rule.harmless)
-    assert isinstance(converted, Distribution)
-    return converted
-
-
-def _space(
-    model: type[NDComponent],
-    count: object,
-    axes: object,
-    mask: ArrayLike | None,
-    positions: object,
-    period: object,
-    where: str,
-) -> Space | None:
-    """Return where components are, None where that is not said."""
-    given = {"a count": count, "axes": axes, "positions": positions}
-    said = [name for name, value in given.items() if value is not None]
-    if len(said) != 1:
-        got = " and ".join(said) or "none of them"
-        want = "give a count, axes or positions, and one of them alone"
-        raise CircuitError(f"{where}: {want} (got {got})")
-    for name, value, of in (("mask", mask, "axes"), ("period", period, "positions")):
-        if value is not None and said != [of]:
-            raise CircuitError(f"{where}: '{name}' belongs to {of}=, which is not given")
-    declared = tuple(getattr(model, "axes", ()))
-    if axes is not None:
-        return grid_of(axes, mask, declared, where)
-    if positions is not None:
-        return points_of(positions, period, declared, where)
-    if declared:
-        want = f"give axes={{...}} with {', '.join(declared)}, which the model declares"
-        raise CircuitError(f"{where}: {want} (got a count)")
-    return None
-
-
-def _rule(model: type[NDComponent], name: str) -> Parameter:
-    return model.params.get(name) or Parameter(model.optional_unit(name))
-
-
-def _stand_in(
-    model: type[NDComponent], name: str, law: Distribution, faults: Faults
-) -> NDArray[np.float64]:
-    """Return one number that a law may draw; note what is wrong with the law or its bounds."""
-    wrong = list(faults_of(law))
-    for text in wrong:
-        faults.add(f"{model.__name__}.{name}: {text}")
-    rule = _rule(model, name)
-    harmless = np.array(rule.harmless)
-    if wrong:
-        return harmless
-    bounds = law.law()
-    text = out_of_bounds(rule, bounds.least, bounds.most)
-    if rule.whole:
-        text = "takes whole numbers, and no distribution draws them; give an array"
-    if text:
-        faults.add(f"{model.__name__}.{name} {text}")
-        return harmless
-    return np.array(bounds.least)

@@ -7,6 +7,7 @@ from ..model.texts import named, step_numbers, texts_of
 from ..plan.arrays import SEED, Key, Kind, activity, depth, width
 from ..plan.unit import KernelSpec
 from .kernel import Arguments
+from .places import PlaceText
 from .prints import printing
 from .translate import Translator
 
@@ -29,6 +30,8 @@ class ComponentText:
         self.translator = Translator(self.model, spec.dtype)
         if spec.watch.debug:
             self.translator.printing = printing(self)
+        if spec.place is not None:
+            self.translator.places = PlaceText(spec, arguments, self.translator)
         own = [*self.model.fixed_params(), *self.model.constants]
         self.numbers = step_numbers(self.model, spec.watch.debug)
         self.place = "nd_t + nd_i"
@@ -69,7 +72,7 @@ class ComponentText:
             pointer = a.pointer(self.spec.key(Kind.RANDOM, "keys"), kind)
             lines.append(f"ND_FIXED(unsigned long long) nd_keys = {pointer};")
             lines.append(f"const unsigned long long nd_seed = {a.integer(SEED)};")
-        return lines
+        return [*lines, *(self.translator.places.head() if self.translator.places else [])]
 
     def _rows(self, name: str) -> list[str]:
         a = self.arguments
@@ -94,7 +97,12 @@ class ComponentText:
         lines = [f"const real {n} = nd_p_{n}[{index}];" for n in varied]
         if self.model.draws_random():
             lines.append(f"const unsigned long long nd_key = nd_keys[{index}];")
-        return lines
+        return [*lines, *self.here(index)]
+
+    def here(self, index: str) -> list[str]:
+        """Declare the indices of a component along its axes."""
+        places = self.translator.places
+        return [] if places is None else places.here(index)
 
     def load_states(self, index: str) -> list[str]:
         """Load the states and zero the other updated variables."""

@@ -85,3 +85,7 @@ class Arguments:
     def scalar(self, key: Key) -> str:
         """Return the expression of a number of the working type."""
         return f"((real)nd_a->u[{self._place(self.scalars, key)}])"
+
+    def exact(self, key: Key) -> str:
+        """Return the expression of a number in double precision."""
+        return f"nd_a->u[{self._place(self.scalars, key)}]"

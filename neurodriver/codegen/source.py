@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -166,6 +167,9 @@ ND_FN long long nd_wrap(long long row, long long depth)
 """
 
 
+_AXES = re.compile(r"\bnd_(?:wrapped|inside|position|near|within_first|within_last)\(")
+"""Calls of what ``axes.h`` defines."""
+
 _ARGUMENTS = "struct nd_args { void **p; const long long *n; const double *u; };"
 
 
@@ -192,6 +196,7 @@ def prelude(kernel_texts: Iterable[str], dtype: str, dialect: Dialect) -> list[s
         header("native/math.h"),
         header("native/philox.h") if draws else "",
         _PRELUDE.format(real=real, store=dialect.store, row=dialect.row, opaque=dialect.opaque),
+        header("codegen/axes.h") if any(_AXES.search(text) for text in texts) else "",
         header("codegen/first_fault.h") if records else "",
         header("codegen/prints.h") if prints else "",
     ]

@@ -11,6 +11,7 @@ from ..model.language.names import draws, prints
 from ..model.language.words import DRAWS, FUNCTIONS
 from ..model.text import block
 from ..model.texts import texts_of
+from .places import WORDS, PlaceText
 
 if TYPE_CHECKING:
     from ..model.component import NDComponent
@@ -145,7 +146,7 @@ class Translator(CText):
     (``tile_draws.h``), and ``drawn`` says which. Then a mean of a Poisson number may be made of
     these names alone; of another mean only the random word is drawn first. ``division`` is what
     stands between the numbers that are divided. ``printing`` writes a PRINT by its number; without
-    it they are left out.
+    it they are left out. ``places`` writes what is read of other cells, of axes and of fields.
     """
 
     def __init__(self, model: type[NDComponent], dtype: str) -> None:
@@ -154,6 +155,7 @@ class Translator(CText):
         super().__init__(dtype, self.texts.functions, f"nd_f_{model.__name__}_")
         self.declared_before: frozenset[str] | None = None
         self.printing: Callable[[int, list[str]], str] | None = None
+        self.places: PlaceText | None = None
         self.prints = {id(one): i for i, one in enumerate(prints(self.texts["update"].tree))}
         calls = draws(part.tree for part in self.texts.drawing())
         self.streams = {id(call): stream for stream, call in enumerate(calls)}
@@ -186,8 +188,31 @@ class Translator(CText):
         return lines
 
     def call(self, node: tree.Call) -> str:
-        """Return a call of a function, or of a draw."""
+        """Return a call of a function, of a draw, or of what asks for places."""
+        if self.places is not None and node.name in WORDS and node.name not in self.own:
+            return self.places.call(node)
         return self._draw(node) if node.name in DRAWS else super().call(node)
+
+    def path(self, node: tree.Path) -> str:
+        """Return what belongs to a population."""
+        assert self.places is not None
+        return self.places.path(node)
+
+    def item(self, node: tree.Item) -> str:
+        """Return a value of a cell, or an element of a field."""
+        assert self.places is not None
+        return self.places.item(node)
+
+    def element(self, node: tree.Element) -> str:
+        """Return an element of an array, or of a field."""
+        if self.places is not None and node.name in self.places.place.fields:
+            return self.places.of_array(node.name, (node.index,))
+        return super().element(node)
+
+    def each(self, node: tree.Each) -> list[str]:
+        """Return a loop over a look-up or over populations."""
+        assert self.places is not None
+        return self.places.each(node)
 
     def printed(self, node: tree.PrintCall) -> list[str]:
         """Return a PRINT where it is wanted."""
@@ -263,10 +288,20 @@ class WholeNumbers:
                 self._visit(part, False)
 
     def _expression(self, node: tree.Expression, whole: bool) -> None:
+        if isinstance(node, tree.Path | tree.Name):
+            return
+        if isinstance(node, tree.Call) and node.name in WORDS and node.name not in self.functions:
+            for one in node.arguments:
+                last = one is node.arguments[-1] and node.name in ("near", "position")
+                self._visit(one, last)
+            return
         kind = self.checked.type_of(node)
         wanted = kind == "int" or (kind == "whole" and whole)
         if isinstance(node, tree.Element):
             self._visit(node.index, True)
+        elif isinstance(node, tree.Item):
+            for one in (*node.indices, *([] if node.ago is None else [node.ago])):
+                self._visit(one, True)
         elif isinstance(node, tree.Call):
             own = self.functions.get(node.name)
             types = [p.type for p in own.parameters] if own else ["real"] * len(node.arguments)

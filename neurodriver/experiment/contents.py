@@ -8,14 +8,14 @@ from pathlib import Path
 
 from .references import file_of
 from .schema import ExperimentSection
-from .source import Source
+from .source import SourceFile
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
     """The file, its contents, and what started the experiment, for its recordings."""
 
-    source: Source
+    source: SourceFile
     section: ExperimentSection
     command: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from ..errors import Faults, near, quoted
-from .source import KeyPath, Source
+from .source import KeyPath, SourceFile
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -136,7 +136,7 @@ SHOWN = 50
 class FaultsOfFile(Faults):
     """Faults with the lines and the keys that they are about, told in the order of the file."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         super().__init__(str(source.path))
         self._source = source
         self._found: list[tuple[int, str]] = []
@@ -149,7 +149,7 @@ class FaultsOfFile(Faults):
         self.messages = [text for _, text in sorted(self._found, key=lambda f: f[0])][:SHOWN]
 
 
-def validate(source: Source, faults: FaultsOfFile) -> ExperimentSection:
+def validate(source: SourceFile, faults: FaultsOfFile) -> ExperimentSection:
     """Return the contents of a file; where faults are noted, only what is good in itself."""
     try:
         return ExperimentSection.model_validate(source.data)

@@ -26,7 +26,7 @@ MOST_NODES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """An experiment file; ``find`` returns the line of each key, counted from 1."""
 
     path: Path
@@ -51,7 +51,7 @@ class Source:
         return self.lines.get(path, 1)
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> SourceFile:
     """Read a file; raise ExperimentError with the line where it is no TOML or YAML."""
     if path.suffix.lower() not in ENDINGS:
         raise ExperimentError(f"{path}: an experiment is a file {', '.join(ENDINGS)}")
@@ -66,9 +66,9 @@ def read_source(path: Path) -> Source:
         raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from None
     if path.suffix.lower() != ".toml":
         data, lines = parse_yaml(text, path)
-        return Source(path, text, data, lambda: lines)
+        return SourceFile(path, text, data, lambda: lines)
     try:
-        return Source(path, text, tomllib.loads(text), lambda: toml_lines(text))
+        return SourceFile(path, text, tomllib.loads(text), lambda: toml_lines(text))
     except (RecursionError, ValueError) as error:  # the parser tells line and column itself
         raise ExperimentError(f"{path}: is no valid TOML: {error}") from None
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..circuit.builders import builds
 from ..circuit.circuit import Circuit
 from ..circuit.records import Records, from_networkx, no_collection
-from ..errors import NeurodriverError, quoted
+from ..errors import CircuitError, NeurodriverError, quoted
 
 GEXF, HDF5 = (".gexf", ".gexf.gz"), (".h5", ".hdf5")
 ENDINGS = "'.h5', '.hdf5', '.gexf' or '.gexf.gz'"
@@ -66,6 +66,11 @@ def read_tables(*given: Any, **more: Any) -> Circuit:
 def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
     """Write a circuit in the format that the ending asks for; see `Circuit.save`."""
     check_ending(path)
+    for group in circuit.groups:
+        if group.layer is not None:
+            say = f"population '{group.layer.population}' ({group.name}) has fields or sources"
+            fix = "build it again from the program that made it"
+            raise CircuitError(f"{path}: {say}, which files do not keep yet; {fix}")
     if path.name.lower().endswith(HDF5):
         from .hdf5 import write_hdf5
 

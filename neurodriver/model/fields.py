@@ -185,7 +185,7 @@ def array_of(rule: Field, given: Any, lengths: Mapping[str, int]) -> tuple[NDArr
         return nothing, "takes whole numbers"
     if rule.whole and raw.size and np.abs(raw).max() >= 2**31:
         return nothing, "takes whole numbers below 2^31"
-    return np.ascontiguousarray(raw, nothing.dtype), ""
+    return np.array(raw, nothing.dtype, order="C"), ""
 
 
 def _shape_fault(rule: Field, shape: tuple[int, ...], lengths: Mapping[str, int]) -> str:

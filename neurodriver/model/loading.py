@@ -69,7 +69,8 @@ def abstract(found: Model | Rule) -> bool:
     """Whether a class is a base of models or of rules, with nothing that it computes."""
     if issubclass(found, Plasticity):
         return found is Plasticity
-    return found is NDComponent or (found.runtime.empty and found.needs_code)
+    bare = found.runtime.empty and found.needs_code
+    return found is NDComponent or found.abstract or bare
 
 
 def usable(item: Any) -> bool:

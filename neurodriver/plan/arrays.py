@@ -37,6 +37,8 @@ class Kind(Enum):
     SUB_UNIT = "sub-unit"
     STEP = "step"  # lengths of time
     HISTORY = "history"  # events that synapses learn from
+    FIELD = "field"  # of a population, or of several
+    POSITION = "position"  # of cells along axes
 
 
 class Role(Enum):
@@ -99,6 +101,13 @@ class InstanceReceptorOwner:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldOwner:
+    """Owner of a field that several populations share, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunOwner:
     """Owner of the numbers of a run: the seed, the threads and their shares."""
 
@@ -110,6 +119,7 @@ Owner = (
     | ReceptorOwner
     | InstanceOwner
     | InstanceReceptorOwner
+    | FieldOwner
     | RunOwner
 )
 

@@ -21,6 +21,7 @@ from .arrays import (
     SEED,
     Array,
     ArrayTable,
+    FieldOwner,
     Key,
     Kind,
     PopulationOwner,
@@ -37,6 +38,7 @@ from .fusion import Fused
 from .instances import instance_rows, needs_instance
 from .layout import Layout
 from .passes.draft import Merged
+from .places import Surroundings, field_row, place_of, place_rows
 from .population_rows import NONE, number_rows, state_rows, stored
 from .program import Custom, Program
 from .spikes.delivery import deliveries
@@ -89,6 +91,7 @@ class ProgramBuilder:
         self._custom: list[Custom] = []
         self._gathers: dict[tuple[int, str], Gather] = {}
         self._claims: dict[str, int] = {}
+        self._fields: set[Key] = set()
         self._rows += watch.rows(prints_of_step(layout.circuit, layout.dt))
         for variable, ring in layout.rings.items():
             self._rows += [row(depth(variable), ring.depth), row(width(variable), ring.width)]
@@ -188,6 +191,7 @@ class ProgramBuilder:
             keys = stored(layout, number, component_keys(layout.circuit, number), capacity)
             rows.append(row(Key(owner, Kind.RANDOM, "keys"), keys))
         self._rows += [*rows, *self._numbering(number, capacity)]
+        place = self._place(number)
         return KernelSpec(
             number,
             model,
@@ -202,7 +206,23 @@ class ProgramBuilder:
             frozenset(v for v in published if layout.rings[v].depth == 1),
             self.watch,
             number in layout.positions,
+            place,
         )
+
+    def _place(self, number: int) -> Surroundings | None:
+        """Return what the text of a group reads beside its own cells; collect its rows."""
+        layout, group = self.layout, self.layout.circuit.groups[number]
+        place = place_of(layout, number)
+        if place is None:
+            return None
+        for one in place_rows(layout, place):
+            self._rows.append(one)
+        for name, (key, value) in place.fields.items():
+            if isinstance(key.owner, FieldOwner) and key not in self._fields:
+                self._fields.add(key)
+                unit = group.model.every_field()[name].unit
+                self._rows.append(field_row(key, value, layout.dtype, unit))
+        return place
 
     # -- rows -----------------------------------------------------------------------------------
 

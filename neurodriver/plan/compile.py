@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
+from ..circuit.pointers import pointers
 from ..circuit.seconds import warn_of_step
 from ..model.kinds import VariableKind
 from ..profiling.phases import phased
@@ -27,6 +29,8 @@ from .program import Program
 from .spikes.drawn import draw_by_source, looked_back
 from .spikes.fanout import outsiders, spread_accesses, window
 from .target import CPU, Target
+
+Places = NDArray[np.int64]
 
 
 @phased("compile")
@@ -75,6 +79,8 @@ def compile_circuit(
     warn_of_step(circuit, dt)
     draft = passes.run(Draft(circuit, dt, targets, merging))
     full, slots, merged = draft.circuit, draft.slots, draft.merged or Merged(circuit, draft.slots)
+    pointed = pointers(full)
+    recorded |= _read_by_texts(full)
     spread = spread_accesses(full, target) if plans else frozenset()
     drawn_accesses = draw_by_source(full, spread, slots, dt, dtype, target.threads)
     drawn_depths = looked_back(full, drawn_accesses)
@@ -84,13 +90,15 @@ def compile_circuit(
     depths |= {v: max(depths.get(v, 1), rows) for v, rows in read.items()}
     steps = (
         window(full, dt, spread, drawn_accesses, drawn_depths, target)
-        if not slots.count and not depth
+        if not (slots.count or depth or pointed)
         else 1
     )
     if steps > 1:  # rows of one window are read while those of the next are written
         events = full.kinds.updated(VariableKind.EVENT)
         shared = {*recorded, *events, *(links.variable for links in full.connections)}
         depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
+    for one in pointed:
+        depths |= {v: max(depths.get(v, 1), one.history + 1) for v in one.reads}
     if not depth:
         depths |= dict.fromkeys(_own_affairs(full) - recorded - set(slots.count), 0)
     for variable, rows in (depth or {}).items():
@@ -99,8 +107,9 @@ def compile_circuit(
     unseen = [f for f in fusions.values() if f.variable not in recorded]
     silent = merged.silent | {(f.synapse, f.variable) for f in unseen}
     drawn = [links for one in drawn_accesses.values() for links in one.drawn]
-    ordered = by_target(full, drawn) if plans and target.threads else {}
-    grids = by_rows(full, ordered, merged.places) if plans and target.threads else {}
+    moves = plans and target.threads
+    ordered = _but_read(full, by_target(full, drawn)) if moves else {}
+    grids = _but_read(full, by_rows(full, ordered, merged.places)) if moves else {}
     capacities = {f.synapse: f.capacity for f in fusions.values()} | merged.places
     capacities |= {number: int(place[-1]) + 1 for number, place in grids.items()}
     positions = {f.synapse: f.gather.place for f in fusions.values() if f.gather.place is not None}
@@ -113,6 +122,19 @@ def compile_circuit(
         if not group.is_port and number not in members:
             builder.group(number, fusions.get(number))
     return builder.program(merged)
+
+
+def _read_by_texts(circuit: Circuit) -> set[str]:
+    """Return variables of which texts read the cells of populations, their own one included."""
+    own = {v for group in circuit.groups if group.model.axes for v in group.model.updates}
+    return own | {variable for one in pointers(circuit) for variable in one.reads}
+
+
+def _but_read(circuit: Circuit, orders: Mapping[int, Places]) -> dict[int, Places]:
+    """Return storage orders without those of populations whose cells are read by their numbers."""
+    read = {one.group for one in pointers(circuit)}
+    read |= {n for n, group in enumerate(circuit.groups) if group.layer is not None}
+    return {number: order for number, order in orders.items() if number not in read}
 
 
 def _own_affairs(circuit: Circuit) -> set[str]:

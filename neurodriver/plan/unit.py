@@ -27,6 +27,7 @@ from .arrays import (
     ring,
 )
 from .diagnostics import OFF, Diagnostics
+from .places import Surroundings
 from .sums.gather import Gather, learning_part, outside
 
 
@@ -59,6 +60,8 @@ class KernelSpec:
         What the kernel watches.
     reordered : bool
         Whether the components are stored in another order than the circuit's.
+    place : Surroundings, optional
+        What the text reads beside its own components.
     """
 
     number: int
@@ -74,6 +77,7 @@ class KernelSpec:
     unseen: frozenset[str] = frozenset()
     watch: Diagnostics = OFF
     reordered: bool = False
+    place: Surroundings | None = None
 
     @property
     def accesses(self) -> list[Access]:

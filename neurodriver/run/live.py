@@ -6,7 +6,7 @@ For example ``lpu["exc"].V`` returns the membrane potentials of a population, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Group
+from ..circuit.selection import population_names
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, StateError, near, quoted
 from ..model.component import Parameter
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
 from ..quantities import magnitude
+from .live_fields import FieldPlace, field_of, rows_at
 
 Values = NDArray[np.floating]
 Rows = slice | NDArray[np.int64]
@@ -170,7 +172,7 @@ class Components:
     def names(self) -> tuple[str, ...]:
         """Names of all that can be read: variables, states and parameters."""
         models = [self._group(part).model for part in self._parts]
-        tables = (t for m in models for t in (m.updates, m.states, m.params))
+        tables = (t for m in models for t in (m.updates, m.states, m.params, m.every_field()))
         return tuple(dict.fromkeys(name for table in tables for name in table))
 
     def __getattr__(self, name: str) -> Values:
@@ -196,6 +198,8 @@ class Components:
             Where some of the components have nothing of that name.
         """
         simulation = self._simulation()
+        if (field := self._field(name)) is not None:
+            return field.read(simulation).view(CopiedValues)
         out = np.empty(len(self), simulation.program.dtype)
         for part, place in self._placed(name):
             out[part.out] = place.read(simulation, part.rows)
@@ -221,8 +225,8 @@ class Components:
         ((part, place),) = placed
         return place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
 
-    def set(self, name: str, values: ArrayLike) -> None:
-        """Set a variable that is a state, a state, or a parameter.
+    def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
+        """Set a variable that is a state, a state, a parameter, or a field.
 
         The next step is the first that reads it. A parameter that all components of a model share
         becomes one value each, if need be; then the circuit is compiled anew.
@@ -231,6 +235,9 @@ class Components:
         ----------
         name : str
         values : float or (n,) array
+            Of a field: a number, or an array in its shape.
+        at : mapping of str to index, optional
+            Axis -> which part along it, of a population on axes or of a field that is an array.
 
         Raises
         ------
@@ -238,6 +245,12 @@ class Components:
             For what cannot be set, with the reason; for values that the model refuses. Nothing has
             been changed then.
         """
+        if (field := self._field(name)) is not None:
+            field.write(self._simulation(), values, at, f"{self._said}, '{name}'")
+            return
+        if at is not None:
+            self._at(at).set(name, values)
+            return
         numbers = self._numbers_of(name, values)
         placed = list(self._placed(name))
         for part, place in placed:
@@ -257,6 +270,25 @@ class Components:
 
     def _group(self, part: GroupPart) -> Group:
         return self._simulation().program.circuit.groups[part.number]
+
+    def _field(self, name: str) -> FieldPlace | None:
+        """Return where the field of a population is; None where the name is none of a field."""
+        program = self._simulation().program
+        found = field_of(program, self._parts[0].number, name) if len(self._parts) == 1 else None
+        whole = program.circuit.groups[self._parts[0].number].count if found else 0
+        if found is not None and whole != len(self):
+            raise NeurodriverError(f"{self._said}: '{name}' belongs to the whole population")
+        return found
+
+    def _at(self, at: Mapping[str, Any]) -> Components:
+        """Return the components at indices along the axes of their population."""
+        circuit = self._simulation().program.circuit
+        names = {population_names(circuit)[n] for n in self._numbers[[0, -1]].tolist()}
+        space = circuit.spaces.get(names.pop()) if len(names) == 1 else None
+        if space is not None and space.count != len(self):
+            raise NeurodriverError(f"{self._said}: 'at' needs a whole population on axes")
+        rows = rows_at(space, at, self._said)
+        return type(self)(self._simulation, self._numbers[rows], self._changed, self._said)
 
     def _whole(self, part: GroupPart, values: Values) -> bool:
         """Whether all components of a group get one value."""

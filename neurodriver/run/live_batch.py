@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -53,15 +53,17 @@ class CopiedComponents(Components):
             f"{self._said}: '{name}' of each copy lies elsewhere; use lpu.copies[b][...].shared"
         )
 
-    def set(self, name: str, values: ArrayLike) -> None:
-        """Set a variable that is a state, a state, or a parameter.
+    def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
+        """Set a variable that is a state, a state, a parameter, or a field.
 
         Parameters
         ----------
         name : str
         values : float or array
             What NumPy broadcasts to (copies, n): (n,) is the same in all copies, (copies, 1) is one
-            value for each copy.
+            value for each copy. A field is the same in all copies.
+        at : mapping of str to index, optional
+            As `Components.set` takes it.
 
         Raises
         ------
@@ -69,6 +71,13 @@ class CopiedComponents(Components):
             As `Components.set`; nothing has been changed then.
         """
         copies = self._each()
+        if self._field(name) is not None:
+            for copy in copies:
+                copy.set(name, values, at=at)
+            return
+        if at is not None:
+            self._at(at).set(name, values)
+            return
         wanted = len(copies), len(self)
         values = magnitude(values, self._unit(name), f"{self._said}, '{name}'")
         try:

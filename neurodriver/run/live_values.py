@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName
+from .live_fields import shared_field
 from .live_learning import LearningConnections
 from .named import having, numbered, with_parameter, with_parameters
 
@@ -130,12 +131,21 @@ class LiveValues(ABC):
         The order is that of the circuit; ``uids(name)`` names the values. Of a batch, they are
         (copies, n).
         """
+        if (field := shared_field(self.program, name)) is not None:
+            return field.read(self.simulation)
         values: np.ndarray = self._having(name).get(name)
         return values
 
-    def set(self, name: str, values: ArrayLike) -> None:
-        """Set a state or a parameter of all components that have it; see `Components.set`."""
-        self._having(name).set(name, values)
+    def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
+        """Set a state or a parameter of all components that have it; see `Components.set`.
+
+        Or a field of the circuit, or a `Value` of several populations; ``at`` is for these.
+        """
+        if (field := shared_field(self.program, name)) is not None:
+            for one in self.simulation.copies if self.variants is not None else [self.simulation]:
+                field.write(one, values, at, f"'{name}'")
+            return
+        self._having(name).set(name, values, at=at)
 
     def uids(self, name: str) -> np.ndarray:
         """Return the uids of the components that have a variable, a state or a parameter."""

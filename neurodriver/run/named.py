@@ -14,6 +14,7 @@ from ..errors import NeurodriverError, RequestError, near, quoted
 from ..plan.copies import with_columns
 from ..plan.program import Program
 from .live import place_of
+from .live_fields import with_fields
 
 if TYPE_CHECKING:
     from .simulation import Simulation
@@ -114,4 +115,4 @@ def with_parameters(circuit: Circuit, simulation: Simulation) -> Circuit:
             if place is None or place.array is None or place.array.key not in simulation.changed:
                 continue
             columns[number, name] = place.read_all(simulation).astype(np.float64)
-    return with_columns(circuit, columns)
+    return with_fields(with_columns(circuit, columns), simulation)

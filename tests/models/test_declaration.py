@@ -322,7 +322,7 @@ def test_contradictions(parts: dict[str, Any], message: str) -> None:
         ({"outputs": {"V": "W"}, "update": ""}, "Broken.outputs['V'], line 1, column 1: unknown"),
         ({"update": 'V = "x";'}, "Broken.update, line 1, column 5: '\"' is not part"),
         ({"update": "#include <x>"}, "line 1, column 1: '#' is not part of"),
-        ({"params": {"a": ""}, "update": "V = a.b;"}, "'.' is not part of the language"),
+        ({"params": {"a": ""}, "update": "V = a.b;"}, "nothing follows it with a point"),
         ({"update": "V = 2**3;"}, "'**' is not part of the language; write pow(x, y)"),
         ({"accesses": (Access("I", each="I * weigth", connection=WEIGHT),)},
          "unknown name 'weigth' (did you mean 'weight'?)"),

@@ -157,7 +157,7 @@ class ThreadText:
         lines = [f"const real {name} = nd_v_{name}[nd_i]; (void){name};" for name in self.varied]
         if self.model.draws_random():
             lines.append("const unsigned long long nd_key = nd_v_key[nd_i];")
-        return lines
+        return [*lines, *self.component.here("nd_at")]
 
     def turn(self) -> list[str]:
         """Return the loads of what registers keep from step to step of a turn."""

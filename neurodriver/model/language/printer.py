@@ -118,7 +118,7 @@ class Printer:
         if isinstance(node, tree.Call):
             return self.call(node), _PRIMARY
         if isinstance(node, tree.Element):
-            return f"{self.name(node.name)}[{self.expression(node.index)}]", _PRIMARY
+            return self.element(node), _PRIMARY
         if isinstance(node, tree.Number):
             return self.number(node), _PRIMARY
         if isinstance(node, tree.Path):
@@ -141,6 +141,10 @@ class Printer:
     def call(self, node: tree.Call) -> str:
         """Return a call."""
         return f"{node.name}({self._all(node.arguments)})"
+
+    def element(self, node: tree.Element) -> str:
+        """Return an element of an array."""
+        return f"{self.name(node.name)}[{self.expression(node.index)}]"
 
     def path(self, node: tree.Path) -> str:
         """Return what belongs to a population."""

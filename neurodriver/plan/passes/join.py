@@ -200,6 +200,7 @@ def join(
     held : sequence of (id, variable, (m,) int64)
         Input ports whose values have to be there to be read (recorded ones).
     """
+    _check_layers(circuits)
     parts = {name: insert_aggregators(circuit) for name, circuit in circuits.items()}
     groups, numbers = _merge(parts)
     if imported:
@@ -254,6 +255,16 @@ def _in_scope(links: Connections, scope: str) -> Connections:
         for modulator, uids in rule.released_by.items()
     }
     return replace(out, plasticity=rule.released(released), name=f"{scope}/{links.name}")
+
+
+def _check_layers(circuits: Mapping[str, Circuit]) -> None:
+    """Raise CircuitError for populations whose texts read others: they are not renamed yet."""
+    for name, circuit in circuits.items():
+        for group in circuit.groups:
+            if group.layer is not None:
+                say = f"population '{group.layer.population}' ({group.name}) reads others by name"
+                fix = "run this circuit in an LPU without a Manager"
+                raise CircuitError(f"{name}: {say}, which joined circuits do not keep; {fix}")
 
 
 class _Feeds:

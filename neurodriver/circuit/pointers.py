@@ -1,0 +1,97 @@
+"""The populations that texts of others read: where their cells are among those of a circuit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import CircuitError, quoted
+from .groups import Layer
+from .space import Space
+
+if TYPE_CHECKING:
+    from .circuit import Circuit
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A population that a source of a group stands for.
+
+    Attributes
+    ----------
+    reader : int
+        Number of the group whose text reads it.
+    source : str
+        Name of the source; ``here`` for the reader's own population.
+    place : int
+        Its number among those of the source.
+    population : str
+    group : int
+        Number of the group that it belongs to.
+    first : int
+        Its first component within that group.
+    count : int
+    space : Space or None
+        Where its cells are.
+    layer : Layer or None
+        Its own fields.
+    reads : tuple of str
+        Variables that are read.
+    history : int
+        How many steps back.
+    """
+
+    reader: int
+    source: str
+    place: int
+    population: str
+    group: int
+    first: int
+    count: int
+    space: Space | None
+    layer: Layer | None
+    reads: tuple[str, ...]
+    history: int = 0
+
+
+def pointers_of(circuit: Circuit, reader: int) -> Iterator[Pointer]:
+    """Yield the populations that the text of a group reads, its own one first."""
+    group = circuit.groups[reader]
+    if group.layer is None:
+        return
+    name = group.layer.population
+    if group.model.axes:
+        space = circuit.spaces.get(name)
+        own = tuple(group.model.updates)
+        yield Pointer(reader, "here", 0, name, reader, 0, group.count, space, group.layer, own)
+    for source, some in group.layer.sources.items():
+        rule = group.model.sources[source]
+        for place, population in enumerate(some):
+            number, first, count = _found(circuit, population, name)
+            space = circuit.spaces.get(population)
+            layer = circuit.groups[number].layer
+            where = (number, first, count, space, layer, rule.reads, rule.history)
+            yield Pointer(reader, source, place, population, *where)
+
+
+def pointers(circuit: Circuit) -> list[Pointer]:
+    """Return all populations that texts read, but for their own ones."""
+    every = range(len(circuit.groups))
+    return [one for number in every for one in pointers_of(circuit, number) if one.source != "here"]
+
+
+def _found(circuit: Circuit, population: str, reader: str) -> tuple[int, int, int]:
+    """Return group, first component within it, and count of a population."""
+    members = circuit.populations.get(population)
+    say = f"{circuit.name}: population {quoted(reader)} reads {quoted(population)}"
+    if members is None:
+        raise CircuitError(f"{say}, which is not in this circuit; keep both in one")
+    numbers = np.asarray(members.numbers)
+    group = int(np.searchsorted(circuit.starts, numbers[0], side="right")) - 1
+    whole = len(numbers) == numbers[-1] - numbers[0] + 1 and numbers[-1] < circuit.starts[group + 1]
+    if not whole:
+        raise CircuitError(f"{say}, whose cells do not lie one after the other")
+    return group, int(numbers[0] - circuit.starts[group]), len(numbers)

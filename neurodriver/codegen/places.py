@@ -1,0 +1,378 @@
+"""``PlaceText``: the text of what a model reads of other cells, of axes and of fields.
+
+``image.val[y, x]`` is read where the row of its step begins, at the number of the cell. A number
+that may lie outside of an axis is tested, and such a read gives 0. No test is written for what is
+known to exist: the variable of a loop over a look-up, the own index, a place within a run.
+
+Positions are numbers in double precision, whatever the working type: a difference of two of them is
+rounded where it is assigned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..model.language import tree
+from ..model.text import block
+from ..plan.arrays import Kind, depth, width
+from ..plan.places import HERE, LookUp, Reached, Resolved, look_up_name
+from .kernel import Arguments
+
+if TYPE_CHECKING:
+    from ..plan.unit import KernelSpec
+    from .translate import Translator
+
+WORDS = (
+    "near",
+    "within",
+    "size",
+    "step",
+    "place",
+    "position",
+    "count",
+    "first",
+    "last",
+    "complete",
+)
+"""Functions of places."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over the cells of a look-up.
+
+    Attributes
+    ----------
+    name : str
+        Of its variable.
+    reached : Reached
+    axis : str
+    most : int or None
+        Cells of the longest run, where that is known.
+    inside : bool
+        Whether every run exists as a whole.
+    """
+
+    name: str
+    reached: Reached
+    axis: str
+    most: int | None
+    inside: bool
+
+
+class PlaceHead:
+    """Declares what one kernel reads beside its own components.
+
+    Parameters
+    ----------
+    spec : KernelSpec
+    arguments : Arguments
+    translator : Translator
+        Writes the expressions inside.
+    """
+
+    def __init__(self, spec: KernelSpec, arguments: Arguments, translator: Translator) -> None:
+        assert spec.place is not None
+        self.spec, self.place = spec, spec.place
+        self.arguments, self.translator = arguments, translator
+        self.rules = spec.model.every_field()
+        self.scopes: list[dict[str, Loop | Resolved]] = []
+
+    # -- what does not depend on the component ----------------------------------------------------
+
+    def head(self) -> list[str]:
+        """Declare rows, sizes, positions, tables and fields."""
+        lines = [line for one in self.place.reached.values() for line in self._reached(one)]
+        for one in self.place.look_ups.values():
+            lines += self._look_up(one)
+        return [*lines, *(line for name in self.place.fields for line in self._field(name))]
+
+    def _int(self, name: str) -> str:
+        return f"(int){self.arguments.integer(self.place.size(name))}"
+
+    def _reached(self, one: Reached) -> list[str]:
+        a, label, lines = self.arguments, one.label, []
+        for name, axis in zip(one.names, one.axes, strict=True):
+            lines.append(f"const int nd_n_{label}_{name} = {self._int(f'{label} {name}')};")
+            stride = self._int(f"{label} {name} stride")
+            lines.append(f"const int nd_m_{label}_{name} = {stride};")
+            if axis.positions is not None:
+                pointer = a.pointer(
+                    self.place.key(Kind.POSITION, f"{label} {name}"), "const double"
+                )
+                lines.append(f"const double *nd_x_{label}_{name} = {pointer};")
+        if one.masked:
+            for what in ("cells", "points"):
+                pointer = a.pointer(self.place.key(Kind.INDEX, f"{label} {what}"), "const int")
+                lines.append(f"const int *nd_{what}_{label} = {pointer};")
+        for variable in one.pointer.reads:
+            row = self._row(one, variable, f"nd_k + {int(one.ahead)}")
+            lines.append(f"const real *__restrict nd_at_{label}_{variable} = {row};")
+        return lines
+
+    def _row(self, one: Reached, variable: str, step: str) -> str:
+        """Return where the cells of a population begin in the row of a step."""
+        a = self.arguments
+        rows = a.pointer(self.spec.ring(variable), "real")
+        shape = f"{a.integer(depth(variable))}, {a.integer(width(variable))}"
+        first = self._int(f"{one.label} first {variable}")
+        return f"nd_row({rows}, {step}, {shape}) + {first}"
+
+    def _look_up(self, one: LookUp) -> list[str]:
+        if one.even:
+            return []
+        number = self._number(one)
+        lines = []
+        for what in ("first", "last"):
+            key = self.place.key(Kind.INDEX, f"{one.name} {what}")
+            pointer = self.arguments.pointer(key, "const int")
+            lines.append(f"ND_FIXED(int) nd_{what}_{number} = {pointer};")
+        return lines
+
+    def _number(self, one: LookUp) -> int:
+        return list(self.place.look_ups).index(one.name)
+
+    def _field(self, name: str) -> list[str]:
+        key, value = self.place.fields[name]
+        kind = "int" if self.rules[name].whole else "real"
+        pointer = self.arguments.pointer(key, f"const {kind}")
+        if not value.values.ndim:
+            return [f"const {kind} {name} = {pointer}[0]; (void){name};"]
+        lines = [f"ND_FIXED({kind}) nd_f_{name} = {pointer};"]
+        for axis in self.rules[name].indexed:
+            lines.append(f"const int nd_n_{name}_{axis} = {self._int(f'{name}.{axis}')};")
+        return lines
+
+    # -- the own cell ---------------------------------------------------------------------------
+
+    def here(self, at: str) -> list[str]:
+        """Declare the indices of the component at a place in memory."""
+        own = self.place.reached.get(HERE)
+        if own is None:
+            return []
+        point = f"nd_points_here[{at}]" if own.masked else f"(int)({at})"
+        lines = [f"const int nd_q = {point};"]
+        for number, name in enumerate(own.names):
+            index = f"nd_q / nd_m_here_{name}" if number < len(own.names) - 1 else "nd_q"
+            index = f"({index}) % nd_n_here_{name}" if number else index
+            lines.append(f"const int nd_h_{name} = {index}; (void)nd_h_{name};")
+        return lines
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> Loop | Resolved | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def _reached_by(self, name: str) -> Reached:
+        found = self._find(name)
+        return self.place.reached[found if isinstance(found, tuple) else (name, 0)]
+
+    def _loop(self, node: tree.Call) -> Loop:
+        (one,) = node.arguments
+        assert isinstance(one, tree.Name)
+        loop = self._find(one.name)
+        assert isinstance(loop, Loop)
+        return loop
+
+
+class PlaceText(PlaceHead):
+    """Writes what one kernel reads beside its own components."""
+
+    # -- expressions ----------------------------------------------------------------------------
+
+    def path(self, node: tree.Path) -> str:
+        """Return ``here.y``, ``here.pos.y`` or ``image.gain``."""
+        one = self._reached_by(node.name)
+        if one is self.place.reached.get(HERE) and node.name == "here":
+            if node.names[1] == "pos":
+                name = node.names[2]
+                return f"nd_x_here_{name}[nd_h_{name}]"
+            return f"nd_h_{node.names[1]}"
+        return self.of_another(one, node.names[1])
+
+    def of_another(self, one: Reached, name: str) -> str:
+        """Return a field of another population."""
+        from ..plan.places import field_key
+
+        layer = one.pointer.layer
+        assert layer is not None
+        value = layer.fields[name]
+        kind = "int" if value.values.dtype.kind == "i" else "real"
+        key = field_key(one.pointer.group, name, value)
+        return f"((real){self.arguments.pointer(key, f'const {kind}')}[0])"
+
+    def item(self, node: tree.Item) -> str:
+        """Return ``image.val[y, x]`` or ``filters[t, i, j]``."""
+        if len(node.path) == 1:
+            return self.of_array(node.name, node.indices)
+        one, variable = self._reached_by(node.name), node.path[1]
+        base = f"nd_at_{one.label}_{variable}"
+        if node.ago is not None:
+            ago = self.translator.expression(node.ago)
+            base = f"({self._row(one, variable, f'nd_k + {int(one.ahead)} - (int)({ago})')})"
+        indices, tests, terms = list(node.indices), [], []
+        for name, axis, index in zip(one.names, one.axes, indices, strict=True):
+            text = self._whole(index)
+            if not self.is_inside(index, axis.count):
+                if axis.period is not None:
+                    text = f"nd_wrapped({text}, nd_n_{one.label}_{name})"
+                else:
+                    tests.append(f"nd_inside({text}, nd_n_{one.label}_{name})")
+            last = name == one.names[-1]
+            terms.append(f"({text})" if last else f"({text}) * nd_m_{one.label}_{name}")
+        cell = " + ".join(terms)
+        if one.masked:
+            tests.append(f"nd_cells_{one.label}[{cell}] >= 0")
+            cell = f"nd_cells_{one.label}[{cell}]"
+        return self._tested(tests, f"{base}[{cell}]", "real")
+
+    def of_array(self, name: str, indices: tuple[tree.Expression, ...]) -> str:
+        """Return an element of a field."""
+        rule, value = self.rules[name], self.place.fields[name][1].values
+        tests, text = [], ""
+        for axis, length, index in zip(rule.indexed, value.shape, indices, strict=True):
+            one = self._whole(index)
+            if not self.is_inside(index, length):
+                tests.append(f"nd_inside({one}, nd_n_{name}_{axis})")
+            text = f"({text}) * nd_n_{name}_{axis} + ({one})" if text else f"({one})"
+        return self._tested(tests, f"nd_f_{name}[{text}]", "int" if rule.whole else "real")
+
+    @staticmethod
+    def _tested(tests: list[str], value: str, kind: str) -> str:
+        return f"({' && '.join(tests)} ? {value} : ({kind})0)" if tests else value
+
+    def _whole(self, node: tree.Expression) -> str:
+        return self.translator.expression(node)
+
+    def is_inside(self, node: tree.Expression, count: int) -> bool:
+        """Whether an index is known to be one of ``count``."""
+        if isinstance(node, tree.Number):
+            return node.whole and int(node.text) < count
+        if isinstance(node, tree.Name):
+            loop = self._find(node.name)
+            return isinstance(loop, Loop) and loop.reached.axis(loop.axis).count <= count
+        if isinstance(node, tree.Path) and len(node.names) == 2 and node.name == "here":
+            own = self.place.reached[HERE]
+            return node.names[1] in own.names and own.axis(node.names[1]).count <= count
+        if isinstance(node, tree.Call) and node.name == "place":
+            loop = self._loop(node)
+            return loop.most is not None and loop.most <= count
+        return False
+
+    # -- functions ------------------------------------------------------------------------------
+
+    def call(self, node: tree.Call) -> str:
+        """Return a call of one of ``WORDS``."""
+        name, one = node.name, node.arguments[0]
+        if name == "count":
+            assert isinstance(one, tree.Name)
+            return str(len(self.place.many(one.name)))
+        if name == "size":
+            assert isinstance(one, tree.Path)
+            if one.name in self.place.fields:
+                return f"nd_n_{one.name}_{one.names[1]}"
+            return f"nd_n_{self._reached_by(one.name).label}_{one.names[1]}"
+        if name == "step":
+            assert isinstance(one, tree.Path)
+            return self._exact(one, "step")
+        if name == "position":
+            assert isinstance(one, tree.Path)
+            index = self._whole(node.arguments[1])
+            return f"nd_position({self._axis(one)}, {index})"
+        if isinstance(one, tree.Call):
+            first, last = self.run(one)
+            assert isinstance(one.arguments[0], tree.Path)
+            return self._of_run(name, first, last, self._reached_by(one.arguments[0].name),
+                                one.arguments[0].names[1])  # fmt: skip
+        loop = self._loop(node)
+        if name == "place":
+            return f"(nd_r_{loop.name} - nd_b_{loop.name})"
+        ends = f"nd_b_{loop.name}", f"nd_e_{loop.name}"
+        return self._of_run(name, *ends, loop.reached, loop.axis)
+
+    def _of_run(self, name: str, first: str, last: str, one: Reached, axis: str) -> str:
+        if name == "first":
+            return first
+        if name == "last":
+            return last
+        if one.axis(axis).period is not None:
+            return "true"
+        return f"(({first}) >= 0 && ({last}) < nd_n_{one.label}_{axis})"
+
+    def _exact(self, node: tree.Path, what: str) -> str:
+        """Return a number of an axis in double precision."""
+        label = self._reached_by(node.name).label
+        key = self.place.key(Kind.POSITION, f"{label} {node.names[1]} {what}")
+        return self.arguments.exact(key)
+
+    def _axis(self, node: tree.Path) -> str:
+        """Return the arguments that describe an axis: positions, count, step, period."""
+        name = f"{self._reached_by(node.name).label}_{node.names[1]}"
+        more = ", ".join(self._exact(node, what) for what in ("step", "period"))
+        return f"nd_x_{name}, nd_n_{name}, {more}"
+
+    def run(self, node: tree.Call) -> tuple[str, str]:
+        """Return first and last index of a look-up."""
+        over, *given = node.arguments
+        assert isinstance(over, tree.Path)
+        one, axis = self._reached_by(over.name), over.names[1]
+        found = self.place.look_ups.get(look_up_name(node, one.label)) if len(given) == 1 else None
+        if found is not None and found.even:
+            offset, stride = self._int(f"{found.name} offset"), self._int(f"{found.name} stride")
+            first = f"(nd_h_{axis} * {stride} + {offset})"
+            return first, f"({first} + {self._int(f'{found.name} length')} - 1)"
+        if found is not None:
+            number = self._number(found)
+            return f"nd_first_{number}[nd_h_{axis}]", f"nd_last_{number}[nd_h_{axis}]"
+        about = self._whole(given[0]) if len(given) == 2 else f"nd_x_here_{axis}[nd_h_{axis}]"
+        amount = self._whole(given[-1])
+        if node.name == "near":
+            first = f"nd_near({self._axis(over)}, (double)({about}), {amount})"
+            return first, f"({first} + ({amount}) - 1)"
+        asked = f"{self._axis(over)}, (double)({about}), (double)({amount})"
+        return f"nd_within_first({asked})", f"nd_within_last({asked})"
+
+    # -- loops ----------------------------------------------------------------------------------
+
+    def each(self, node: tree.Each) -> list[str]:
+        """Return a loop over a look-up; a loop over populations is written out."""
+        if isinstance(node.over, tree.Name):
+            lines = []
+            for one in self.place.many(node.over.name):
+                lines += block("", self._inside({node.name: one}, node.body))
+            return lines
+        assert isinstance(node.over, tree.Call)
+        loop = self.loop(node)
+        label, name = f"{loop.reached.label}_{loop.axis}", node.name
+        first, last = self.run(node.over)
+        lines = [f"const int nd_b_{name} = {first}, nd_e_{name} = {last};"]
+        low, high = f"nd_b_{name}", f"nd_e_{name}"
+        closed = loop.reached.axis(loop.axis).period is not None
+        if not closed and not loop.inside:
+            low = f"({low} > 0 ? {low} : 0)"
+            high = f"({high} < nd_n_{label} ? {high} : nd_n_{label} - 1)"
+        index = f"nd_wrapped(nd_r_{name}, nd_n_{label})" if closed else f"nd_r_{name}"
+        own = [f"const int {name} = {index}; (void){name};"]
+        head = f"for (int nd_r_{name} = {low}; nd_r_{name} <= {high}; ++nd_r_{name})"
+        return block("", [*lines, *block(head, [*own, *self._inside({name: loop}, node.body)])])
+
+    def loop(self, node: tree.Each) -> Loop:
+        """Return what is known of a loop over a look-up."""
+        assert isinstance(node.over, tree.Call)
+        over = node.over.arguments[0]
+        assert isinstance(over, tree.Path)
+        one = self._reached_by(over.name)
+        found = self.place.look_ups.get(look_up_name(node.over, one.label))
+        if found is None or len(node.over.arguments) > 2:
+            return Loop(node.name, one, over.names[1], None, False)
+        return Loop(node.name, one, over.names[1], found.most, found.inside)
+
+    def _inside(self, names: dict[str, Loop | Resolved], body: tree.Body) -> list[str]:
+        self.scopes.append(names)
+        lines = self.translator.statements(body)
+        self.scopes.pop()
+        return lines

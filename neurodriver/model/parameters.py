@@ -1,0 +1,128 @@
+"""What the components of a model have: parameters, states, and accesses of others' variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that each component of a model has.
+
+    Parameters
+    ----------
+    unit : str
+        Unit, for instance ``"mV"``.
+    default : float, optional
+        Value where a node gives none; without it the parameter is required.
+    above, at_least, at_most : float, optional
+        Bounds; ``above`` excludes its own value.
+    doc : str
+        What it is.
+    whole : bool
+        Whether only whole numbers are allowed.
+    """
+
+    unit: str = ""
+    default: float | None = None
+    above: float = -math.inf
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    doc: str = ""
+    whole: bool = False
+
+    def allowed(self) -> str:
+        """Return the admissible range in words."""
+        parts = ["a whole number"] if self.whole else []
+        if self.above > -math.inf:
+            parts.append("positive" if self.above == 0 else f"above {self.above:g}")
+        if self.at_least > -math.inf:
+            parts.append(f"at least {self.at_least:g}")
+        if self.at_most < math.inf:
+            parts.append(f"at most {self.at_most:g}")
+        return " and ".join(parts) or "finite"
+
+    @property
+    def harmless(self) -> float:
+        """A number that is allowed, in place of one that is missing or wrong."""
+        return min(max(1.0, self.at_least, self.above + 1), self.at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A number that each component carries from step to step.
+
+    Parameters
+    ----------
+    unit : str
+        Unit of the state.
+    initial : float or str
+        Value before step 0, or the name of a parameter or an earlier state. A required parameter
+        may share the state's own name: it is the initial value and nothing else. The optional
+        parameter ``init<name>`` of a node comes before all of them.
+    doc : str
+        What it is.
+    infinite : bool
+        Whether it may be infinite or NaN; a run that stops at such values does not test it.
+    """
+
+    unit: str = ""
+    initial: float | str = 0.0
+    doc: str = ""
+    infinite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One variable that a model reads, summed over all connections of a component.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable.
+    receptor : str
+        Name under which an edge's attribute ``receptor`` picks this access; the mathematics uses
+        it in place of the variable's name.
+    each : str
+        What one connection adds, in terms of the variable, of ``connection`` data, and of the
+        model's accesses declared before this one. Default: the variable itself.
+    connection : mapping of str to Parameter
+        Numbers that every connection carries (with defaults).
+    accumulate : {"real", "double"}
+        Type of the sum.
+    single : bool
+        Whether it makes sense with one connection alone: a connected component has exactly one.
+    unit : str
+        Unit of the variable's values, as connections and inputs bring them, for instance ``"pA"``.
+        V is in mV, spikes and rates of graded neurons are numbers and photons in 1/s, if nothing
+        else is said. Other variables have no unit then, and quantities are refused for them.
+    """
+
+    variable: str
+    receptor: str = ""
+    each: str = ""
+    connection: Mapping[str, Parameter] = field(default_factory=dict)
+    accumulate: str = "real"
+    single: bool = False
+    unit: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the sum in the mathematics."""
+        return self.receptor or self.variable
+
+    @property
+    def weighted(self) -> bool:
+        """Whether an edge's ``weight`` multiplies here."""
+        return "weight" in self.connection
+
+
+def Weighted(variable: str, receptor: str = "", at_least: float = -math.inf) -> Access:
+    """Return an access whose connections are multiplied by their edge's ``weight``.
+
+    ``at_least`` is the least weight that is allowed: 0 for conductances.
+    """
+    weight = Parameter("", default=1.0, at_least=at_least, doc="factor of this connection")
+    return Access(variable, receptor, f"weight * {variable}", {"weight": weight})

@@ -1,0 +1,159 @@
+"""Fields of a simulation between calls: read whole, and set whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..circuit.groups import FieldValue
+from ..circuit.space import AxisGrid, Space
+from ..errors import NeurodriverError, near, quoted
+from ..model.fields import Field, array_of
+from ..plan.arrays import Key
+from ..plan.places import field_key
+from ..plan.program import Program
+from ..quantities import magnitude
+
+if TYPE_CHECKING:
+    from .live import Live
+
+
+@dataclass(frozen=True)
+class FieldPlace:
+    """Where a program has a field.
+
+    Attributes
+    ----------
+    name : str
+    key : Key
+    rule : Field
+    value : FieldValue
+        As it was before the first step.
+    lengths : mapping of str to int
+        Lengths of the axes of its population.
+    """
+
+    name: str
+    key: Key
+    rule: Field
+    value: FieldValue
+    lengths: Mapping[str, int]
+
+    def read(self, simulation: Live) -> NDArray[Any]:
+        """Return a copy of the values, in the shape of the field."""
+        size = self.value.values.size
+        flat = np.array(simulation.backend.live.read(self.key, slice(0, size)))
+        return flat.reshape(self.value.values.shape)
+
+    def write(self, simulation: Live, given: Any, at: Mapping[str, Any] | None, said: str) -> None:
+        """Set the values; nothing is changed where they do not fit.
+
+        Parameters
+        ----------
+        simulation : Live
+        given : number or array
+        at : mapping of str to index, optional
+            Axis -> which part along it.
+        said : str
+            What messages call the field.
+
+        Raises
+        ------
+        NeurodriverError
+            For a wrong shape, and numbers that the field refuses.
+        """
+        whole = magnitude(given, self.rule.unit, said)
+        if at is not None:
+            values = self.read(simulation)
+            part(values, self.rule.indexed, at, whole, said)
+            whole = values
+        elif self.rule.indexed and np.ndim(whole) == 0:
+            whole = np.broadcast_to(whole, self.value.values.shape)
+        array, fault = array_of(self.rule, whole, self.lengths)
+        if not fault and array.shape != self.value.values.shape:
+            fault = f"expected shape {self.value.values.shape}, got {array.shape}"
+        if fault:
+            raise NeurodriverError(f"{said}: {fault}")
+        simulation.backend.live.write(self.key, array.reshape(-1), slice(0, array.size))
+        simulation.changed.add(self.key)
+
+
+def part(
+    values: NDArray[Any], axes: Sequence[str], at: Mapping[str, Any], given: Any, said: str
+) -> None:
+    """Set a part of an array, by indices along its axes."""
+    if not isinstance(at, Mapping):
+        raise NeurodriverError(f"{said}: 'at' is a mapping of axes to indices, got {at!r:.60}")
+    for name in at:
+        if name not in axes:
+            among = ", ".join(axes) or "none"
+            hint = near(str(name), axes)
+            raise NeurodriverError(f"{said}: no axis {quoted(name)}{hint}; its axes are {among}")
+    index = tuple(at.get(name, slice(None)) for name in axes)
+    try:
+        values[index] = given
+    except (IndexError, TypeError, ValueError) as error:
+        raise NeurodriverError(f"{said}: {error}") from None
+
+
+def rows_at(space: Space | None, at: Mapping[str, Any], said: str) -> NDArray[np.int64]:
+    """Return the numbers of the cells of a population at indices along its axes."""
+    if not isinstance(space, AxisGrid):
+        raise NeurodriverError(f"{said}: 'at' needs a population on axes")
+    chosen = np.zeros(space.extent, bool)
+    part(chosen, space.names, at, True, said)
+    numbers = space.numbers()[chosen]
+    return numbers[numbers >= 0]
+
+
+def field_of(program: Program, number: int, name: str) -> FieldPlace | None:
+    """Return where a program has a field of a group; None where the group has no such field."""
+    group = program.circuit.groups[number]
+    if group.layer is None or name not in group.layer.fields:
+        return None
+    value = group.layer.fields[name]
+    space = program.circuit.spaces.get(group.layer.population)
+    lengths: dict[str, int] = {}
+    if isinstance(space, AxisGrid):
+        lengths = dict(zip(space.names, space.extent, strict=True))
+    rule = group.model.every_field()[name]
+    return FieldPlace(name, field_key(number, name, value), rule, value, lengths)
+
+
+def shared_field(program: Program, name: str) -> FieldPlace | None:
+    """Return where a program has a field of the circuit, or a value of several populations."""
+    for number, group in enumerate(program.circuit.groups):
+        for own, value in () if group.layer is None else group.layer.fields.items():
+            if value.name == name:
+                return field_of(program, number, own)
+    return None
+
+
+def changed_fields(
+    circuit: Circuit, program: Program, simulation: Live
+) -> Iterator[tuple[int, dict[str, FieldValue]]]:
+    """Yield the number of each group whose fields have been set, and the fields as they are."""
+    for number, group in enumerate(circuit.groups):
+        found = {}
+        for name in () if group.layer is None else group.layer.fields:
+            place = field_of(program, number, name)
+            if place is not None and place.key in simulation.changed:
+                found[name] = FieldValue(place.read(simulation), place.value.name)
+        if found:
+            yield number, found
+
+
+def with_fields(circuit: Circuit, simulation: Live) -> Circuit:
+    """Return the circuit of a simulation with the fields that it has now."""
+    groups = list(circuit.groups)
+    for number, found in changed_fields(circuit, simulation.program, simulation):
+        layer = groups[number].layer
+        assert layer is not None
+        kept = replace(layer, fields={**layer.fields, **found})
+        groups[number] = replace(groups[number], layer=kept)
+    return circuit.changed(groups=tuple(groups))
