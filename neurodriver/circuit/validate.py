@@ -100,8 +100,9 @@ def _shapes(group: Group, faults: Faults) -> None:
             first = (
                 f"; the first value of a state is 'init{name}'" if f"init{name}" in known else ""
             )
-            among = f"; there are {', '.join(known)}" if known else "; it has none"
-            hint = first or near(name, known) or among
+            every = [*known, *model.fields, *model.sources]
+            among = f"; there are {', '.join(every)}" if every else "; it has none"
+            hint = first or near(name, every) or among
             faults.add(f"{group.name}: no parameter '{name}'{hint}")
         elif column.shape not in ((), (group.count,)):
             want = f"a number or {group.count} of them"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..model.language import Checked, Printer, tree, used
 from ..model.language.expressions import BINDING
 from ..model.language.names import draws, prints
-from ..model.language.words import DRAWS, FUNCTIONS
+from ..model.language.words import DRAWS, FUNCTIONS, LIMITS
 from ..model.text import block
 from ..model.texts import texts_of
 from .places import WORDS, PlaceText
@@ -192,6 +194,15 @@ class Translator(CText):
         if self.places is not None and node.name in WORDS and node.name not in self.own:
             return self.places.call(node)
         return self._draw(node) if node.name in DRAWS else super().call(node)
+
+    def name(self, name: str) -> str:
+        """Return a name; a limit is a number, unless the model calls something so."""
+        if name not in LIMITS or self.texts["update"].symbols[name].kind != "limit":
+            return name
+        if name.endswith("int"):
+            return "2147483647" if name.startswith("great") else "(-2147483647 - 1)"
+        most = float(np.finfo("float32" if self.suffix else "float64").max)
+        return self.real(most) if name.startswith("great") else f"(-{self.real(most)})"
 
     def path(self, node: tree.Path) -> str:
         """Return what belongs to a population."""

@@ -40,6 +40,9 @@ class Field:
         the model has its length.
     private : bool
         Whether texts of other models cannot read it.
+    constant : bool
+        Whether it never changes. Look-ups of so many cells, or within such a radius, are then
+        made before the run.
     doc : str
         What it is.
     """
@@ -52,9 +55,11 @@ class Field:
         default: Any = None,
         axes: Any = None,
         private: bool = False,
+        constant: bool = False,
         doc: str = "",
     ) -> None:
-        self.unit, self.size, self.whole, self.private, self.doc = unit, size, whole, private, doc
+        self.unit, self.size, self.whole, self.doc = unit, size, whole, doc
+        self.private, self.constant = private, constant
         names = axes.split() if isinstance(axes, str) else axes
         self.axes: tuple[str, ...] | None = None if axes is None else tuple(names)
         if size is not None and (not isinstance(size, int) or size < 1 or self.axes is not None):

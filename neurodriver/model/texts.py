@@ -24,7 +24,7 @@ from .language import (
 )
 from .language.measures import Measures, dimensions
 from .language.tokens import message
-from .language.words import GIVEN
+from .language.words import GIVEN, LIMITS
 from .parts import filled, function_text, with_numbers
 from .units import NONE, Dimension, dimension
 
@@ -284,7 +284,7 @@ class _Symbols:
 
     def _old(self) -> dict[str, Symbol]:
         known = {**self.params, **self.constants, **self.states, **self.flags, **self.inputs}
-        return {**self.reaches, **self.fields, **known, **_GIVEN[0], **_GIVEN[1]}
+        return {**_LIMITS, **self.reaches, **self.fields, **known, **_GIVEN[0], **_GIVEN[1]}
 
     def term(self, name: str) -> dict[str, Symbol]:
         """Return the names of a term: old values and the terms before it."""
@@ -333,6 +333,9 @@ def _own_reach(model: type[NDComponent]) -> Reach:
 
 
 _SET = "set it from outside: lpu.set"
+_LIMITS = {
+    name: Symbol("limit", "int" if name.endswith("int") else "real") for name in LIMITS
+}  # fmt: skip
 _STATE = "declare a state, which starts at it"
 _COPY = "copy it first: real x = ...;"
 _GIVEN = (

@@ -352,6 +352,11 @@ class TextBinding:
         """Return an expression of numbers and sizes; None where it has to be computed in a step."""
         if isinstance(node, tree.Number):
             return int(node.text) if node.whole else float(node.text)
+        if isinstance(node, tree.Name):
+            rule = self.group.model.every_field().get(node.name)
+            fixed = rule is not None and rule.constant and not rule.indexed
+            known: float | int = self.place.fields[node.name][1].values.item() if fixed else 0
+            return known if fixed else None
         if isinstance(node, tree.Unary) and node.sign in "+-":
             value = self.number(node.value, scope)
             return None if value is None else -value if node.sign == "-" else value

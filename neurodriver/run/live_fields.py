@@ -67,6 +67,10 @@ class FieldPlace:
         NeurodriverError
             For a wrong shape, and numbers that the field refuses.
         """
+        if self.rule.constant:
+            raise NeurodriverError(
+                f"{said}: is a constant; build the circuit anew with another one"
+            )
         whole = magnitude(given, self.rule.unit, said)
         if at is not None:
             values = self.read(simulation)

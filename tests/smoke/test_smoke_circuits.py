@@ -152,3 +152,19 @@ def test_rules_of_place() -> None:
             for i, rule in enumerate(rules)]  # fmt: skip
     circuit = nd.Circuit([cells], ways)
     assert [len(links) for links in circuit.connections] == [10, 6, 5]
+
+
+def test_a_text_reads_other_cells_and_fields() -> None:
+    class Held(nd.NDComponent):
+        axes, updates = ("y",), {"val": "1"}
+
+    class Reads(Held):
+        sources, fields = {"image": nd.Source("val")}, {"w": nd.Field(axes="y")}
+        update = "val = w[here.y] * image.val[here.y];"
+
+    image = nd.Population(Held, name="image", axes={"y": 2}, initval=[1.0, 2.0])
+    bank = nd.Value([3.0, 4.0], name="bank")
+    cells = nd.Population(Reads, name="cells", axes={"y": 2}, image=image, w=bank)
+    with nd.LPU(nd.Circuit([image, cells]), dt=1e-3) as lpu:
+        lpu.advance(1)
+        assert lpu["cells"].val.tolist() == [3.0, 8.0]

@@ -21,6 +21,9 @@ stream for each place in the text."""
 GIVEN = ("dt_ms", "substep", "substeps")
 """Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
 
+LIMITS = ("least_real", "greatest_real", "least_int", "greatest_int")
+"""The least and the greatest numbers that are finite, by the names that texts have for them."""
+
 C_WORDS = frozenset(
     "real int long float double bool char short unsigned signed const if else for while do switch "
     "case default break continue return struct union enum typedef sizeof static void true "

@@ -1,0 +1,319 @@
+"""Fields, sources, look-ups, parts, numbers: what texts of models read beside their own cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.errors import ModelError
+
+IMAGE = np.arange(12.0).reshape(3, 4)
+
+
+class Pixel(nd.NDComponent):
+    axes, updates = ("y", "x"), {"val": "1"}
+
+
+class Neighbours(nd.NDComponent):
+    """Reads two cells of an image and one of its own; has fields of each scope."""
+
+    axes, updates = ("y", "x"), {"val": "1"}
+    sources = {"src": nd.Source("val"), "more": nd.Source("val", many=True)}
+    shared = {"gain": nd.Field(default=1.0)}
+    fields = {
+        "w": nd.Field(axes="k"),
+        "bias": nd.Field("1", default=0.5),
+        "v": nd.Field(size=2, default=0.0),
+        "n": nd.Field(whole=True, default=3),
+    }
+    params = {"p": nd.Parameter("1", default=0.0)}
+    update = """
+        val = src.val[here.y, here.x] * w[0] + src.val[here.y + 1, here.x - 1] * w[1];
+        val = gain * val + bias + v[1] + p + n + here.val[here.y, here.x + 1];
+        for (m : more) val += m.bias * size(m.y);
+        val += count(more);
+    """
+
+
+def neighbours(
+    image: np.ndarray, w: Any, gain: float, bias: float, v: float, p: Any, n: int, old: np.ndarray
+) -> np.ndarray:
+    """Return what the class above computes, cell by cell."""
+    out = np.zeros_like(image)
+
+    def at(values: np.ndarray, y: int, x: int) -> float:
+        inside = 0 <= y < image.shape[0] and 0 <= x < image.shape[1]
+        return float(values[y, x]) if inside else 0.0
+
+    for y, x in np.ndindex(image.shape):
+        seen = at(image, y, x) * w[0] + at(image, y + 1, x - 1) * w[1]
+        out[y, x] = gain * seen + bias + v + p[y, x] + n + at(old, y, x + 1)
+    return out
+
+
+def test_fields_of_each_scope_are_read_and_set() -> None:
+    axes = {"y": 3, "x": 4}
+    a = nd.Population(Pixel, name="a", axes=axes, initval=IMAGE)
+    bank, p = nd.Value([2.0, 1.0], name="bank"), np.where(IMAGE == 0, 1.0, 0.0)
+    b = nd.Population(Neighbours, name="b", axes=axes, src=a, w=bank, p=p)
+    c = nd.Population(Neighbours, name="c", axes=axes, src=a, w=bank, bias=0.25, p=IMAGE, more=[b])
+    circuit = nd.Circuit([a, b, c], shared={"gain": 2.0})
+    old = other = np.zeros_like(IMAGE)
+    with nd.LPU(circuit, dt=1e-3) as lpu:
+        for _ in range(2):
+            lpu.advance(1)
+            old = neighbours(IMAGE, [2, 1], 2, 0.5, 0, p, 3, old)
+            other = neighbours(IMAGE, [2, 1], 2, 0.25, 0, IMAGE, 3, other) + 0.5 * 3 + 1
+            assert np.array_equal(np.reshape(lpu["b"].get("val"), (3, 4)), old)
+            assert np.array_equal(np.reshape(lpu["c"].get("val"), (3, 4)), other)
+        lpu.set("bank", [1.0, 3.0])
+        lpu.set("gain", 0.5)
+        lpu["b"].set("v", 9.0, at={"i": 1})
+        lpu["b"].set("n", 5)
+        lpu["b"].set("bias", 1.5)
+        lpu["b"].set("p", 7.0, at={"y": 1, "x": slice(1, 3)})
+        lpu["a"].set("val", 100.0, at={"y": 0})
+        image, p = IMAGE.copy(), p.copy()
+        image[0], p[1, 1:3] = 100, 7
+        assert np.array_equal(lpu.get("bank"), [1, 3]) and lpu.get("gain") == 0.5
+        assert lpu["b"].get("n") == 5 and lpu["c"].get("n") == 3
+        for _ in range(2):
+            lpu.advance(1)
+            old = neighbours(image, [1, 3], 0.5, 1.5, 9, p, 5, old)
+            other = neighbours(image, [1, 3], 0.5, 0.25, 0, IMAGE, 3, other) + 1.5 * 3 + 1
+            assert np.array_equal(np.reshape(lpu["b"].get("val"), (3, 4)), old)
+            assert np.array_equal(np.reshape(lpu["c"].get("val"), (3, 4)), other)
+        wrong: dict[str, Callable[[], None]] = {
+            "'bank': expected shape (2,), got (3,)": lambda: lpu.set("bank", [1, 2, 3]),
+            "takes whole numbers": lambda: lpu["b"].set("n", 1.5),
+            "must be finite": lambda: lpu["b"].set("w", np.nan),
+            "no axis 'k'; its axes are i": lambda: lpu["b"].set("v", 1, at={"k": 0}),
+            "(did you mean 'bias'?)": lambda: lpu["b"].set("bia", 1),
+            "no axis 'z'; its axes are y, x": lambda: lpu["b"].set("p", 1, at={"z": 0}),
+            "out of bounds": lambda: lpu["b"].set("p", 1, at={"y": 5}),
+        }
+        for said, change in wrong.items():
+            with pytest.raises(nd.NeurodriverError) as caught:
+                change()
+            assert said in str(caught.value)
+        assert np.array_equal(lpu.get("bank"), [1, 3]) and lpu["b"].get("n") == 5
+
+
+class Looking(nd.NDComponent):
+    """Adds up what look-ups of all kinds find."""
+
+    axes, updates = ("y",), {"n": "1", "sum": "1", "ends": "1", "near3": "1", "far": "1"}
+    sources = {"image": nd.Source("val")}
+    fields = {"r": nd.Field(), "many": nd.Field(whole=True, constant=True)}
+    update = """
+        for (i : within(image.y, r)) { n += 1; sum += image.val[i]; }
+        for (i : near(image.y, many)) { near3 += place(i) * image.val[i] + first(i); }
+        ends = 100 * first(within(image.y, 1.5)) + last(within(image.y, 1.5));
+        if (complete(near(image.y, 2))) ends += 0.5;
+        far = position(image.y, first(near(image.y, 2.5, 3))) + here.pos.y;
+    """
+
+
+class Row(nd.NDComponent):
+    axes, updates = ("y",), {"val": "1"}
+
+
+@pytest.mark.parametrize("period", [None, 9.5])
+@pytest.mark.parametrize("even", [True, False])
+def test_look_ups_of_texts_are_those_of_axes(even: bool, period: float | None) -> None:
+    """Tables, searches in the kernel, and places that a text computes."""
+    n = np.arange(8)
+    axis = nd.Axis.at(n + (0 if even else 0.3 * np.sin(1.7 * n)), period=period)
+    about = nd.Axis.at(np.linspace(-0.75, 8.1, 9)) if even else nd.Axis.regular(9, -0.75, 1.0)
+    val = 1.0 + n**2
+    image = nd.Population(Row, name="image", axes={"y": axis}, initval=val)
+    cells = nd.Population(Looking, name="cells", axes={"y": about}, image=image, r=1.25, many=3)
+    with nd.LPU(nd.Circuit([image, cells]), dt=1e-3) as lpu:
+        lpu.advance(1)
+        found = {name: np.array(lpu["cells"].get(name)) for name in Looking.updates}
+    assert about.positions is not None
+    for cell, p in enumerate(about.positions.tolist()):
+        inside = axis.within(p, 1.25)
+        assert found["n"][cell] == len(inside.valid)
+        assert found["sum"][cell] == sum(val[i % 8] for i in inside.valid)
+        run = axis.near(p, 3)
+        each = [(i - run.first) * val[i % 8] + run.first for i in run.valid]
+        assert found["near3"][cell] == sum(each)
+        ends = axis.within(p, 1.5)
+        extra = 0.5 if period or axis.near(p, 2).complete else 0.0
+        assert found["ends"][cell] == 100 * ends.first + ends.last + extra
+        assert found["far"][cell] == axis.position(axis.near(2.5, 3).first) + p
+
+
+class Base(nd.NDComponent):
+    abstract, updates = True, {"val": "1"}
+    params = {"tau": nd.Parameter("ms", default=3.0)}
+    numbers = {"n": 3}
+    update = "val = default(tau) + n; $each"
+
+
+class Half(Base):
+    parts = {"each": "val += $more;", "more": "bell(n)"}
+    numbers, functions = {"sharp": 4.0}, {"bell(d2)": "exp(-sharp * d2)"}
+
+
+class Whole(Half):
+    parts, numbers = {"more": "twice(2)"}, {"n": -5}
+    functions = {"twice(x)": "real y = x; return y + bell(0) * x;"}
+
+
+def test_parts_numbers_and_functions_are_inherited() -> None:
+    circuit = nd.Circuit(
+        [nd.Population(Half, 2, name="half"), nd.Population(Whole, 2, name="whole")]
+    )
+    with nd.LPU(circuit, dt=1e-3) as lpu:
+        lpu.advance(1)
+        assert lpu["half"].val == pytest.approx(6 + np.exp(-12.0))
+        assert np.array_equal(lpu["whole"].val, [2, 2])
+    assert Whole.numbers == {"n": -5, "sharp": 4.0} and Base.abstract and not Half.abstract
+
+
+def test_variables_of_a_class_without_a_text_stay() -> None:
+    class Held(nd.NDComponent):
+        updates = {"val": "1"}
+
+    with nd.LPU(nd.Circuit([nd.Population(Held, 3, name="h", initval=[1, 2, 3])]), 1e-3) as lpu:
+        lpu.advance(5)
+        assert np.array_equal(lpu["h"].val, [1, 2, 3])
+        lpu["h"].val = [4, 5, 6]
+        lpu.advance(5)
+        assert np.array_equal(lpu["h"].val, [4, 5, 6])
+
+
+class Prepared(nd.NDComponent):
+    axes, updates, update = ("y",), {"val": "1"}, "val = table[here.y] + scale;"
+    fields = {"table": nd.Field(axes="y"), "factor": nd.Field(default=2.0), "scale": nd.Field()}
+
+    @classmethod
+    def prepare(cls, population: Any) -> dict[str, Any]:
+        return {"table": population.factor * np.arange(population.y.count), "scale": 1.0}
+
+
+class PreparedMore(Prepared):
+    @classmethod
+    def prepare(cls, population: Any) -> dict[str, Any]:
+        return {**super().prepare(population), "scale": 10.0}
+
+
+def test_prepare_computes_fields() -> None:
+    a = nd.Population(Prepared, name="a", axes={"y": 3}, factor=3.0)
+    b = nd.Population(PreparedMore, name="b", axes={"y": 3}, factor=1.0, table=[0.0, 0.0, 7.0])
+    with nd.LPU(nd.Circuit([a, b]), dt=1e-3) as lpu:
+        lpu.advance(1)
+        assert np.array_equal(lpu["a"].val, [1, 4, 7])
+        assert np.array_equal(lpu["b"].val, [10, 10, 17])
+
+
+# -- what bad input gets ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"each": "$each"}, "a part contains itself: $each -> $each"),
+        ({"each": "$a", "a": "$b", "b": "$a"}, "a part contains itself: $a -> $b -> $a"),
+        ({}, "nobody fills in '$each'"),
+        ({"each": "$more;", "mor": ""}, "(in $each) (did you mean 'mor'?)"),
+    ],
+)
+def test_parts_that_nobody_fills_in(parts: dict[str, str], message: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        type("Broken", (Base,), {"parts": parts})
+    assert message in str(caught.value) and "Broken.update" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"axes": ("x", "y")}, "Pixel fixed them as (y, x)"),
+        ({"numbers": {"n": "3"}, "update": "val = n;"}, "expected a finite number, got '3'"),
+        ({"numbers": {"n": 3}, "update": "n = 4;"}, "'n' is a number of the model"),
+        ({"numbers": {"n": 3}, "update": "real n = 4;"}, "'n' is the name of a number"),
+        ({"update": "val = default(tau);"}, "default(...) takes a parameter that has one"),
+        ({"fields": {"val": nd.Field()}}, "the name 'val' is declared twice"),
+    ],
+)
+def test_declarations_that_contradict_each_other(body: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        texts = type("Broken", (Pixel,), body)
+        nd.Circuit([nd.Population(texts, name="b", axes={"y": 2, "x": 2})])
+    assert message in str(caught.value)
+
+
+TEXTS = {
+    "val = src.val[here.y];": "'src.val' takes 2 (y, x), 1 given",
+    "val = src.vla[here.y, here.x];": "'vla' of 'src' is not read (known: val)",
+    "val = src.val[0.5, here.x];": "the index of an array is an integer",
+    "val = w[0, 1];": "'w' takes 1 index (k), 2 given",
+    "val = here.z;": "the cell itself has no 'z'",
+    "val = here.val;": "'val' has a value for each cell; say which cell: here.val[y, x]",
+    "src.val[0, 0] = 1;": "'src.val' belongs to another cell or population",
+    "here.val[0, 0] = 1;": "'here.val' belongs to another cell or population",
+    "w[0] = 1;": "'w' is a field, which the text cannot change; set it from outside",
+    "gain = 1;": "'gain' is a field, which the text cannot change; set it from outside",
+    "val = near(src.y, 3);": "'near' finds several cells; write for (i : near(...))",
+    "for (i : near(src.z, 3)) val += 1;": "no place on 'z'",
+    "for (i : near(src.y, 3)) val += 1;": "near needs positions, and 'y' of 'a' has none",
+    "for (i : src) val += 1;": "a loop goes over near(image.y, 11)",
+    "val = place(p);": "'place' takes the variable of a loop over a look-up",
+    "val = more.val[0, 0];": "'more' stands for several populations; loop over them",
+    "val = size(w.j);": "'w' has no axis 'j'",
+    "val = src;": "'src' is a source; say what of it: src.val[y, x]",
+    "val = src.gian;": "population 'a' has no 'gian'",
+    "val = other.val[0, 0];": "unknown name 'other'",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_that_reach_for_what_is_not_there(text: str) -> None:
+    made = type("Broken", (Neighbours,), {"update": text})
+    a = nd.Population(Pixel, name="a", axes={"y": 3, "x": 4})
+    b = nd.Population(made, name="b", axes={"y": 3, "x": 4}, src=a, w=[1, 2])
+    with pytest.raises(ModelError) as caught:
+        nd.LPU(nd.Circuit([a, b]), dt=1e-3)
+    assert TEXTS[text] in str(caught.value) and "line 1, column" in str(caught.value)
+
+
+def test_a_base_has_no_population() -> None:
+    with pytest.raises(ModelError, match=r"Base is a base of models.*subclasses: .*Half, Whole"):
+        nd.Population(Base, 3)
+
+
+def test_all_faults_of_a_population_come_at_once() -> None:
+    axes = {"y": 3, "x": 4}
+    a = nd.Population(Pixel, name="a", axes=axes)
+    with pytest.raises(nd.CircuitError) as caught:
+        nd.Population(Neighbours, name="b", axes=axes, w=[[1]], v=[1, 2, 3], n=1.5, gain=3, bais=1)
+    for said in (
+        "source 'src' is missing",
+        "Neighbours.w: expected an array (k), got shape (1, 1)",
+        "Neighbours.v: expected an array (i = 2), got shape (3,)",
+        "Neighbours.n: takes whole numbers",
+        "Neighbours.gain: belongs to the circuit",
+        "no parameter 'bais' (did you mean 'bias'?)",
+    ):
+        assert said in str(caught.value)
+    b = nd.Population(Neighbours, name="b", axes=axes, src=a, w=[1, 2])
+    with pytest.raises(nd.CircuitError, match=r"no population 'a'.*add it to the circuit"):
+        nd.Circuit([b])
+    with pytest.raises(nd.CircuitError, match=r"no model has a field 'gian' \(did you mean 'gain'"):
+        nd.Circuit([a, b], shared={"gian": 2})
+    other = nd.Population(
+        Looking, name="o", axes={"y": nd.Axis.span(3, 0, 1)}, image=a, r=1, many=2
+    )
+    wrong = nd.Population(Neighbours, name="w", axes=axes, src=other, w=[1, 2])
+    with pytest.raises(nd.CircuitError, match=r"'o' \(Looking\) does not update 'val'"):
+        nd.Circuit([a, other, wrong])
+    first, second = nd.Value([1.0, 2], name="bank"), nd.Value([2.0, 1], name="bank")
+    some = [nd.Population(Neighbours, axes=axes, src=a, w=w) for w in (first, second)]
+    with pytest.raises(nd.CircuitError, match="two values have the name 'bank'"):
+        nd.Circuit([a, *some])
