@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..errors import ModelError, near, quoted
-from ..model.language import Printer, check, parse_expression, tree, used
-from ..model.language.check import Symbol
+from ..model.language import Printer, Symbol, check, parse_expression, tree, used
 from ..model.language.words import FUNCTIONS, RESERVED
 from ..native.compiler import build
 from ..native.headers import INLINE, header

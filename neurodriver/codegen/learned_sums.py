@@ -7,7 +7,7 @@ one target, and so to one of them.
 from __future__ import annotations
 
 from ..model.component import Access
-from ..model.rule_values import Value
+from ..model.rule_values import ValueRead
 from ..plan.arrays import Key, Kind, ReceptorOwner, depth, width
 from ..plan.sums.learned import LearnedSum
 from .component import ComponentText
@@ -42,7 +42,7 @@ class LearnedSumText(SumText):
         self.rule = RuleText(plan.rule, component.spec.dtype, f"nd_rule_of_{access.name}")
         self.sources = [v for v in self.rule.values("pre") if not self._carried(v)]
 
-    def _carried(self, value: Value) -> bool:
+    def _carried(self, value: ValueRead) -> bool:
         return value.variable(self.plan.variable) == self.plan.variable
 
     @property
@@ -80,7 +80,7 @@ class LearnedSumText(SumText):
         rows = a.pointer(self.component.spec.ring(variable), "real")
         return rows, a.integer(depth(variable)), a.integer(width(variable))
 
-    def _source_rows(self, value: Value) -> list[str]:
+    def _source_rows(self, value: ValueRead) -> list[str]:
         """Declare the row, or the ring, of a variable of the sources."""
         at = f"{value.symbol}_{self.access.name}"
         rows, number, length = self._ring(value.name)
@@ -93,7 +93,7 @@ class LearnedSumText(SumText):
             f"const long long nd_now_{at} = nd_row_index(nd_k, nd_depth_{at});",
         ]
 
-    def _target_row(self, value: Value) -> str:
+    def _target_row(self, value: ValueRead) -> str:
         """Declare the row of a variable of the targets, from their first one on."""
         variable = value.variable(self.plan.variable)
         rows, number, length = self._ring(variable)
@@ -101,7 +101,7 @@ class LearnedSumText(SumText):
         row = f"nd_row({rows}, nd_k, {number}, {length}) + {own}"
         return f"const real *const nd_row_{value.symbol}_{self.access.name} = {row};"
 
-    def source_value(self, value: Value, place: str) -> str:
+    def source_value(self, value: ValueRead, place: str) -> str:
         """Return a value of the source of the connection at a place."""
         at = f"{value.symbol}_{self.access.name}"
         element = f"nd_{at}[{place}]"

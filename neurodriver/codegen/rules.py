@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 from ..model.language import used
 from ..model.plasticity import Doses, Plasticity, Trace
-from ..model.rule_values import Value
+from ..model.rule_values import ValueRead
 from ..model.text import block, indent
 from ..model.texts import named
 from ..plan.arrays import Key, Kind, Owner
@@ -194,7 +194,7 @@ class RuleText:
         ]
         return [*lines, *self._changing("on_step"), "(void)nd_v;"]
 
-    def values(self, side: str) -> list[Value]:
+    def values(self, side: str) -> list[ValueRead]:
         """Return the values that texts read of one end, ``pre`` or ``post``."""
         return [one for one in self.rule.values_read("on_step") if one.side == side]
 

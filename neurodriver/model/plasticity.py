@@ -35,7 +35,7 @@ from .language import (
     used,
 )
 from .rule_declarations import check_declarations, mapping
-from .rule_values import VALUE_TEXTS, Value, values_of, with_symbols
+from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 
 GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
 """Names that the texts of events may read: ms since the events before, and the step in ms."""
@@ -232,7 +232,7 @@ class Plasticity:
             yield f"every['{name}']", sums_of(text)[1]
 
     @classmethod
-    def values_read(cls, where: str) -> list[Value]:
+    def values_read(cls, where: str) -> list[ValueRead]:
         """Return the values of neurons that a text reads."""
         return values_of(getattr(cls, where))
 

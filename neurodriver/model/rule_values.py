@@ -18,7 +18,7 @@ VALUE_TEXTS = ("on_step",)
 _VALUE = re.compile(r"\b(pre|post)\.([A-Za-z_]\w*)")
 
 
-class Value(NamedTuple):
+class ValueRead(NamedTuple):
     """A variable of the source (``pre``) or of the target (``post``)."""
 
     side: str
@@ -37,9 +37,9 @@ class Value(NamedTuple):
         return carried if self.name == CARRIED else self.name
 
 
-def values_of(text: str) -> list[Value]:
+def values_of(text: str) -> list[ValueRead]:
     """Return the values that a text reads, each once, in order."""
-    return list(dict.fromkeys(Value(*found.groups()) for found in _VALUE.finditer(text)))
+    return list(dict.fromkeys(ValueRead(*found.groups()) for found in _VALUE.finditer(text)))
 
 
 def with_symbols(text: str) -> str:

@@ -21,7 +21,7 @@ from ..plan.program import Program
 from ..quantities import magnitude
 from ..results.batch import SEEDS
 from ..state.late import LateArrivals
-from .live import Live, place_of
+from .live_places import Live, place_of
 from .named import numbered
 
 MOST_TEXT = 60_000

@@ -13,7 +13,8 @@ from ..errors import NeurodriverError
 from ..quantities import magnitude
 from ..results.batch import BatchRecording
 from ..results.recording import Recording
-from .live import Components, CopiedValues, Live, Values
+from .live import Components, CopiedValues
+from .live_places import Live, Values
 from .named import having, numbered
 
 if TYPE_CHECKING:

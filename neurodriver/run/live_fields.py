@@ -20,7 +20,7 @@ from ..plan.program import Program
 from ..quantities import magnitude
 
 if TYPE_CHECKING:
-    from .live import Live
+    from .live_places import Live
 
 
 @dataclass(frozen=True)

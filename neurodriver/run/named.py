@@ -13,8 +13,8 @@ from ..circuit.uids import uid_list
 from ..errors import NeurodriverError, RequestError, near, quoted
 from ..plan.copies import with_columns
 from ..plan.program import Program
-from .live import place_of
 from .live_fields import with_fields
+from .live_places import place_of
 
 if TYPE_CHECKING:
     from .simulation import Simulation

@@ -17,7 +17,7 @@ from ...circuit.circuit import Connections
 from ...circuit.plastic import INITIAL
 from ...model.component import Access
 from ...model.plasticity import Plasticity
-from ...model.rule_values import Value
+from ...model.rule_values import ValueRead
 from ...native.buffers import LANES
 from ..arrays import Array, Key, Kind, Owner, Role, row
 from ..edges import edges_of, element_of
@@ -87,7 +87,7 @@ class LearnedSum(Gather):
             yield row(Key(owner, Kind.PARAMETER, name), float(value), Role.CONSTANT, real)
 
 
-def seen_elsewhere(rule: Plasticity, carried: str) -> list[Value]:
+def seen_elsewhere(rule: Plasticity, carried: str) -> list[ValueRead]:
     """Return the values of sources that a rule reads beside what the connections carry."""
     values = rule.values_read("on_step")
     return [one for one in values if one.side == "pre" and one.variable(carried) != carried]
