@@ -121,6 +121,8 @@ def _unfit_targets(circuit: Circuit, links: Connections) -> Iterator[str]:
         if not access.weighted:
             want = f"Weighted('{access.variable}', ...) is needed"
             yield f"{into} takes no weights, so nothing can be learned by {rule}; {want}"
+        elif access.reduce != "sum":
+            yield f"{into} takes the {access.reduce} of its inputs; only a sum can be learned"
         elif access.each != f"weight * {access.variable}" or [*access.connection] != ["weight"]:
             want = f"a plain Weighted('{access.variable}', ...) is needed"
             yield f"{into} does more than to sum weights; {want}"

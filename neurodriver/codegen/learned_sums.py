@@ -139,7 +139,7 @@ class LearnedSumText(SumText):
         """Return where the numbers of the synapse at a place are."""
         return [f"nd_{one}_{self.access.name}[{place}]" for one in self.plan.own]
 
-    def add(self, value: str, place: str, live: str) -> list[str]:
+    def add(self, value: str, place: str, live: str, rank: str = "") -> list[str]:
         """Return the lines that add the connection of lane ``nd_l`` where ``live`` holds."""
         holds = f"{live} && nd_learns_{self.access.name}"
         stored = enumerate(self.stored(place))

@@ -10,6 +10,9 @@ from ..errors import ModelError, near
 from .language.words import RESERVED
 from .texts import named, texts_of
 
+REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
+"""What an access may make of the values of its connections."""
+
 
 def check_declarations(cls: Any) -> None:
     """Raise ModelError where the declarations of a class contradict each other."""
@@ -17,6 +20,11 @@ def check_declarations(cls: Any) -> None:
     names = [a.name for a in cls.accesses]
     if len(set(names)) < len(names):
         raise ModelError(f"{where}.accesses: two accesses of one name; give each a receptor")
+    for access in cls.accesses:
+        if access.reduce not in REDUCTIONS:
+            hint = f"{near(str(access.reduce), REDUCTIONS)}; there are {', '.join(REDUCTIONS)}"
+            said = f"accesses['{access.name}']: no reduction {access.reduce!r}{hint}"
+            raise ModelError(f"{where}.{said}")
     symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]

@@ -63,7 +63,7 @@ class Linear:
         name = f"{model.__name__}.linear"
         read = [model.kind_of(a.variable) for a in model.accesses]
         written = [model.kind_of(v) for v in model.updates]
-        plain = not any(a.each or a.receptor for a in model.accesses)
+        plain = not any(a.each or a.receptor or a.reduce != "sum" for a in model.accesses)
         if not plain or read != [VariableKind.EVENT] or written != [VariableKind.CONDUCTANCE]:
             want = "access events alone, as they are, and update a conductance alone"
             raise ModelError(f"{name}: the model must {want}")

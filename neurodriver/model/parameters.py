@@ -98,6 +98,11 @@ class Access:
         Unit of the variable's values, as connections and inputs bring them, for instance ``"pA"``.
         V is in mV, spikes and rates of graded neurons are numbers and photons in 1/s, if nothing
         else is said. Other variables have no unit then, and quantities are refused for them.
+    reduce : {"sum", "max", "min", "mean", "product", "any", "argmax"}
+        What is made of the values of all connections. ``any`` is 1 where one of them is not 0.
+        ``argmax`` is the number of the first connection with the greatest value, counted from 0 in
+        the order of the component's connections. Without a connection a product is 1, ``argmax``
+        is -1, and all others are 0.
     """
 
     variable: str
@@ -107,6 +112,7 @@ class Access:
     accumulate: str = "real"
     single: bool = False
     unit: str = ""
+    reduce: str = "sum"
 
     @property
     def name(self) -> str:

@@ -67,6 +67,8 @@ class AccessPlanner:
         edges = edges_of(layout, number, access.name, access.variable)
         threads = self.plans and layout.target.threads
         events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
+        if access.reduce != "sum":
+            return plan(edges, capacity, 0, lattice=False, sliced=True)
         units = None
         if has_integer_weights(layout.circuit.groups[number].model, access) and len(edges.target):
             multiple, units = integer_weights(edges, capacity, layout.dtype.name)

@@ -93,7 +93,7 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     if not each_once or (steps_of(links, dt) != 1).any() or group.is_port:
         return None
     model, conductance = group.model, {access.variable}
-    if model.runtime.instance or outer.runtime.instance:
+    if model.runtime.instance or outer.runtime.instance or access.reduce != "sum":
         return None
     names = {*model.params, *model.constants, *model.terms, *model.states, *model.updates}
     names |= {model.input_symbol(a) for a in model.accesses} - {access.name}

@@ -9,6 +9,7 @@ from ...model.text import block
 from ...model.texts import named
 from ...plan.arrays import activity, depth, width
 from ...plan.sums.gather import Gather
+from .. import reductions
 from ..component import ComponentText
 
 INDEXED = ("single", "sliced", "lattice", "rows")
@@ -35,10 +36,15 @@ class SumText:
         self.silent = False  # set while the text for a silent row is written
 
     @property
+    def reduced(self) -> bool:
+        """Whether something else than the sum is wanted."""
+        return self.access.reduce != "sum"
+
+    @property
     def may_skip(self) -> bool:
         """Whether the row that is read may be known to be all zero."""
         indexed = self.gather.form in INDEXED and self.gather.back is not None
-        return indexed and self.component.spec.is_event(self.access.variable)
+        return indexed and not self.reduced and self.component.spec.is_event(self.access.variable)
 
     def _pointer(self, array: str, kind: str) -> str:
         key = self.component.spec.connection(self.access.name, array)
@@ -128,6 +134,11 @@ class SumText:
     def finished(self, sum_: str, component: str) -> str:
         """Return a component's sum in the working type."""
         name = self.access.name
+        if self.reduced:
+            which = sum_.replace("nd_acc", "nd_which")
+            degree = f"nd_degree_{name}[{component}]"
+            division = self.component.translator.division
+            return reductions.finished(self.access.reduce, sum_, which, degree, division)
         if not self.gather.integer:
             return f"(real){sum_}"
         varied = "unit" in self.gather.arrays
@@ -156,7 +167,7 @@ class SumText:
         """Return the expression of the sum without its parts."""
         form, name = self.gather.form, self.access.name
         if form == "none" or (self.silent and not self.loops):
-            return "0"
+            return reductions.EMPTY.get(self.access.reduce, "0")
         if form == "aligned":
             return f"nd_in_{name}[{component}]"
         if form == "single":
@@ -202,13 +213,12 @@ class SumText:
             value = self.component.translator.value(part.name)
         return f"(nd_sum_t)({value})" if self.access.accumulate == "double" else f"({value})"
 
-    def add(self, value: str, place: str, live: str) -> list[str]:
+    def add(self, value: str, place: str, live: str, rank: str = "") -> list[str]:
         """Return the lines that add one connection to lane ``nd_l`` where ``live`` holds."""
-        more = f"nd_acc[nd_l] + {self.each()}"
         return [
             f"const real {self.access.variable} = {value};",
             *self.data(place),
-            f"nd_acc[nd_l] = {live} ? {more} : nd_acc[nd_l];",
+            *reductions.taken(self.access.reduce, "[nd_l]", self.each(), live, rank),
         ]
 
     def loop(self, earlier: list[SumText]) -> list[str]:
@@ -218,6 +228,7 @@ class SumText:
         body = [
             "const long long nd_slice = (nd_t + nd_s) / ND_LANES;",
             f"{kind} nd_acc[ND_LANES] = {{0}};",
+            *self.accumulators(),
         ]
         body += self.slice_loop(earlier)
         done = self.finished("nd_acc[nd_l]", "nd_t + nd_s + nd_l")
@@ -234,6 +245,16 @@ class SumText:
             ]
         return [declared, *block("", [f"typedef {kind} nd_sum_t;", *block(head, body)])]
 
+    def accumulators(self) -> list[str]:
+        """Return what else the sums of a slice begin with."""
+        lines = []
+        each = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
+        if (first := reductions.begin(self.access.reduce)) != "0":
+            lines.append(f"{each} nd_acc[nd_l] = {first};")
+        if self.access.reduce in reductions.PLACED:
+            lines.append(f"int nd_which[ND_LANES]; {each} nd_which[nd_l] = -1;")
+        return lines
+
     def slice_loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop over the stored connections of one slice."""
         name = self.access.name
@@ -249,12 +270,14 @@ class SumText:
                     f"nd_r < nd_start_{name}[nd_slice + 1]; ++nd_r)")  # fmt: skip
             return block(head, lines)
         live = f"(nd_j < nd_degree_{name}[nd_slice * ND_LANES + nd_l])"
-        inner = [*given, *self.add(self.read("nd_p + nd_l"), "nd_p + nd_l", live)]
+        inner = [*given, *self.add(self.read("nd_p + nd_l"), "nd_p + nd_l", live, "nd_j")]
         head = (f"for (long long nd_p = nd_start_{name}[nd_slice], nd_j = 0; "
                 f"nd_p < nd_start_{name}[nd_slice + 1]; nd_p += ND_LANES, ++nd_j)")  # fmt: skip
         lines = block(head, ["ND_SIMD", *block(lane, inner)])
         if self.gather.tail:
-            rest = [*given, *self.add(self.read("nd_p"), "nd_p", "true")]
+            full = f"(nd_start_{name}[nd_slice + 1] - nd_start_{name}[nd_slice]) / ND_LANES"
+            rank = f"({full} + nd_p - nd_tail_{name}[nd_slice * ND_LANES + nd_l])"
+            rest = [*given, *self.add(self.read("nd_p"), "nd_p", "true", rank)]
             tail = (f"for (long long nd_p = nd_tail_{name}[nd_slice * ND_LANES + nd_l]; "
                     f"nd_p < nd_tail_{name}[nd_slice * ND_LANES + nd_l + 1]; ++nd_p)")  # fmt: skip
             lines += block(lane, block(tail, rest))

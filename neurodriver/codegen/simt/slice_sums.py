@@ -28,15 +28,14 @@ def sliced(one: ThreadSum) -> list[str]:
         each = f"for (int nd_j = 0; nd_j < {one.kept}; ++nd_j)"
         add = [f"const real {variable} = nd_b[nd_j];",
                *one.data(f"nd_k_{{}}_{name}[nd_i][nd_j]"),
-               f"if (nd_j < {one.least} || nd_j < nd_n)",
-               f"    nd_acc = nd_acc + {one.s.each()};"]  # fmt: skip
+               *block(f"if (nd_j < {one.least} || nd_j < nd_n)", one.taken("nd_j"))]  # fmt: skip
         read = f"nd_b[nd_j] = {one.value(*place)};"
         lines += block("", [f"real nd_b[{one.kept}];", _UNROLL, *block(each, [read]),
                             _UNROLL, *block(each, add)])  # fmt: skip
     lines += _batches(one) if one.most > one.kept else []
     if one.s.gather.tail:
         add = [f"const real {variable} = {one.s.read('nd_p')};", *one.s.data("nd_p")]
-        add.append(f"nd_acc = nd_acc + {one.s.each()};")
+        add += one.taken(f"(nd_n + nd_p - nd_tail_{name}[nd_at])")
         head = (f"for (long long nd_p = nd_tail_{name}[nd_at], "
                 f"nd_q = nd_tail_{name}[nd_at + 1]; nd_p < nd_q; ++nd_p)")  # fmt: skip
         lines += ["ND_UNROLL_SUM", *block(head, add)]
@@ -60,7 +59,7 @@ def _batches(one: ThreadSum) -> list[str]:
 
     value = one.value(*[f"nd_h_{c}[nd_b]" for c, _ in places])
     add = [f"const real {one.s.access.variable} = nd_h[nd_b];", *one.data("nd_h_{}[nd_b]"),
-           f"if (nd_j + nd_b < nd_n) nd_acc = nd_acc + {one.s.each()};"]  # fmt: skip
+           *block("if (nd_j + nd_b < nd_n)", one.taken("(nd_j + nd_b)"))]  # fmt: skip
     loop = [
         _UNROLL, *block(each, [f"nd_h[nd_b] = {value};", *(ask(data, 0) if data else [])]),
         _UNROLL, *block(each, ask(places, BATCH)),

@@ -16,6 +16,7 @@ from ...model.text import block
 from ...model.texts import named
 from ...native.buffers import LANES
 from ...plan.sums.gather import MANY, NEAR, Gather, outside
+from .. import reductions
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from .slice_sums import sliced
@@ -202,12 +203,16 @@ class ThreadSum:
                     f"nd_b_{name}[nd_i] = __ldcg({self.slot('now')});",
                     "#endif",
                     f"nd_x_{name}[nd_i] = {slots} * {unit};"]  # fmt: skip
-        value = {"none": "0", "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
+        empty = reductions.EMPTY.get(self.s.access.reduce, "0")
+        value = {"none": empty, "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
         if self.form == "single":
             value = self.value(*[f"nd_k_{c}_{name}[nd_i]" for c, _ in self.places])
         if value is not None:
             return [f"nd_x_{name}[nd_i] = {value};"]
-        body = [f"typedef {self.s.kind} nd_sum_t;", "nd_sum_t nd_acc = 0;"]
+        first = reductions.begin(self.s.access.reduce)
+        body = [f"typedef {self.s.kind} nd_sum_t;", f"nd_sum_t nd_acc = {first};"]
+        if self.s.access.reduce in reductions.PLACED:
+            body.append("int nd_which = -1;")
         silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
         body += block(silent, [*self.before(), *self.write()])
         done = "nd_acc" if self.part else self.s.finished("nd_acc", "nd_at")
@@ -258,6 +263,12 @@ class ThreadSum:
         if self.form == "rows":
             return rows(self) if self.together else event_rows(self)
         return sliced(self)
+
+    def taken(self, rank: str) -> list[str]:
+        """Return the lines that take a connection into ``nd_acc``; ``rank`` is its place."""
+        if self.s.reduced:
+            return reductions.taken(self.s.access.reduce, "", self.s.each(), "true", rank)
+        return [f"nd_acc = nd_acc + {self.s.each()};"]
 
     def value(self, element: str, back: str = "") -> str:
         """Return the value at an element, ``back`` rows back where connections differ in that."""

@@ -75,6 +75,7 @@ class Units:
 def has_integer_weights(model: type[NDComponent], access: Access) -> bool:
     """Whether an access sums weighted spikes alone, so that its weights can be integers."""
     plain = access.each == f"weight * {access.variable}" and access.accumulate == "real"
+    plain &= access.reduce == "sum"
     event = model.kind_of(access.variable) is VariableKind.EVENT
     known = event and [*access.connection] == ["weight"]
     return known and plain and not model.runtime.opaque

@@ -60,7 +60,12 @@ class Wanted:
 
 
 def plan(
-    edges: Edges, count: int, zero: int, lattice: bool = True, threads: bool = False
+    edges: Edges,
+    count: int,
+    zero: int,
+    lattice: bool = True,
+    threads: bool = False,
+    sliced: bool = False,
 ) -> Gather:
     """Choose the form of an access and make its arrays.
 
@@ -76,11 +81,15 @@ def plan(
     threads : bool
         Whether it is for a device of many threads: ``rows`` may be chosen, and ``lattice`` only
         where a thread could not keep the connections of its component.
+    sliced : bool
+        Whether no other form than ``sliced`` may be chosen.
     """
     if not len(edges.target):
         return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
     degree = np.bincount(edges.target, minlength=count)
     wanted = Wanted(_compact(edges), count, zero, degree, lattice, threads)
+    if sliced:
+        return _sliced(wanted)
     return next(made for make in PLANS if (made := make(wanted)) is not None)
 
 
