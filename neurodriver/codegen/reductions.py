@@ -10,7 +10,7 @@ from __future__ import annotations
 EMPTY = {"product": "1", "argmax": "-1"}
 """Reduction -> what it is without a connection, where that is not 0."""
 
-PLACED = ("argmax",)
+RANKED = ("argmax",)
 """Reductions that keep the rank of a value, in ``nd_which``, beside the value."""
 
 
@@ -35,14 +35,14 @@ def taken(reduce: str, lane: str, value: str, live: str, rank: str) -> list[str]
     sign = "<" if reduce == "min" else ">"
     better = f"({live}) & (({rank} == 0) | (nd_v {sign} {acc}))"
     lines.append(f"const bool nd_better = {better};")
-    if reduce in PLACED:
+    if reduce in RANKED:
         lines.append(f"nd_which{lane} = nd_better ? (int)({rank}) : nd_which{lane};")
     return [*lines, f"{acc} = nd_better ? nd_v : {acc};"]
 
 
 def finished(reduce: str, acc: str, which: str, degree: str, division: str) -> str:
     """Return the result in the working type; ``degree`` is the number of connections."""
-    if reduce in PLACED:
+    if reduce in RANKED:
         return f"(real){which}"
     if reduce == "mean":
         return f"({degree} ? (real){acc} {division} (real){degree} : 0)"

@@ -7,16 +7,12 @@ from collections.abc import Callable, Sequence
 from ...model.component import Access
 from ...model.text import block
 from ...model.texts import named
-from ...plan.arrays import activity, depth, width
-from ...plan.sums.gather import Gather
 from .. import reductions
 from ..component import ComponentText
-
-INDEXED = ("single", "sliced", "lattice", "rows")
-"""Forms that look values up in a row."""
+from .stored_inputs import StoredInputs
 
 
-class SumText:
+class SumText(StoredInputs):
     """Writes how one access is read.
 
     Parameters
@@ -26,105 +22,9 @@ class SumText:
     """
 
     def __init__(self, component: ComponentText, access: Access) -> None:
-        self.component = component
-        self.access = access
-        self.gather: Gather = component.spec.gathers[access.name]
-        self.symbol = component.inputs.get(access.name, "")
-        self.varied = [n for n in access.connection if n in self.gather.arrays]
-        self.asked = [] if self.gather.integer else component.texts.each(access)
+        super().__init__(component, access)
         self.parts: Sequence[SumText] = ()  # what is added to the sum
         self.silent = False  # set while the text for a silent row is written
-
-    @property
-    def reduced(self) -> bool:
-        """Whether something else than the sum is wanted."""
-        return self.access.reduce != "sum"
-
-    @property
-    def may_skip(self) -> bool:
-        """Whether the row that is read may be known to be all zero."""
-        indexed = self.gather.form in INDEXED and self.gather.back is not None
-        return indexed and not self.reduced and self.component.spec.is_event(self.access.variable)
-
-    def _pointer(self, array: str, kind: str) -> str:
-        key = self.component.spec.connection(self.access.name, array)
-        return self.component.arguments.pointer(key, kind)
-
-    def _number(self, name: str) -> str:
-        """Return the expression of a number that all connections share."""
-        key = self.component.spec.connection(self.access.name, name)
-        return self.component.arguments.scalar(key)
-
-    def size(self, name: str) -> str:
-        """Return the expression of an integer of the plan."""
-        key = self.component.spec.size(self.access.name, name)
-        return self.component.arguments.integer(key)
-
-    @property
-    def slot(self) -> str:
-        """Type of a slot, in the form ``fanout``."""
-        return "long long" if self.gather.limits["wide"] else "int"
-
-    def head(self) -> list[str]:
-        """Declare the row or the ring that is read, and the arrays of the form."""
-        return [*self._values(), *self.storage()] if self.gather.form != "none" else []
-
-    def _values(self) -> list[str]:
-        """Declare where the values of the connections come from."""
-        a, name, variable = self.component.arguments, self.access.name, self.access.variable
-        rows = a.pointer(self.component.spec.ring(variable), "real")
-        number, length = a.integer(depth(variable)), a.integer(width(variable))
-        lines = []
-        if self.gather.back is not None:
-            back = self.size("back")
-            row = f"nd_row({rows}, nd_k - {back}, {number}, {length})"
-            if variable in self.component.spec.inputs_alone:
-                kept = a.pointer(activity(variable, "kept"), "const long long")
-                row = f"{rows} + {kept}[nd_k & 1] * {length}"
-            if "first" in self.gather.arrays:
-                row += f" + {self.size('first')}"
-            lines.append(f"const real *__restrict nd_in_{name} = {row};")
-            if self.may_skip:
-                active = a.pointer(activity(variable, "active"), "const long long")
-                silent = f"nd_silent({active}, nd_k - {back}, {number})"
-                lines.append(f"const bool nd_silent_{name} = {silent};")
-        else:
-            if "first" in self.gather.arrays:
-                rows += f" + {self.size('first')}"
-            lines.append(f"const real *__restrict nd_ring_{name} = {rows};")
-            lines.append(f"const long long nd_depth_{name} = {number}, nd_width_{name} = {length};")
-            lines.append(f"const long long nd_now_{name} = nd_row_index(nd_k, nd_depth_{name});")
-            lines.append(self._array("back", "int"))
-        if "element" in self.gather.arrays:
-            lines.append(self._array("element", "int"))
-        return lines
-
-    def storage(self) -> list[str]:
-        """Declare how the connections are stored, and their data."""
-        name = self.access.name
-        wide = {
-            "sliced": [("start", "long long"), ("degree", "int")],
-            "lattice": [("start", "int"), ("mask", "int"), ("stride", "int")],
-            "rows": [("start", "long long")],
-        }.get(self.gather.form, [])
-        lines = [self._array(array, kind) for array, kind in wide if array in self.gather.arrays]
-        if self.gather.tail:
-            lines.append(self._array("tail", "long long"))
-        lines += [self._array(n, "real") for n in self.varied]
-        lines += self.units()
-        for n in self.access.connection:
-            if n not in self.varied:
-                lines.append(f"const real nd_u_{name}_{n} = {self._number(n)};")
-        return lines
-
-    def units(self) -> list[str]:
-        """Declare what the weights are multiples of, where they are."""
-        name = self.access.name
-        if not self.gather.integer:
-            return []
-        if "unit" in self.gather.arrays:
-            return [self._array("unit", "real")]
-        return [f"const real nd_one_{name} = {self._number('unit')};"]
 
     @property
     def kind(self) -> str:
@@ -144,19 +44,6 @@ class SumText:
         varied = "unit" in self.gather.arrays
         unit = f"nd_unit_{name}[{component}]" if varied else f"nd_one_{name}"
         return f"(real)({sum_}) * {unit}"
-
-    def _array(self, array: str, kind: str) -> str:
-        pointer = self._pointer(array, f"const {kind}")
-        return f"ND_FIXED({kind}) nd_{array}_{self.access.name} = {pointer};"
-
-    def read(self, place: str, element: str = "") -> str:
-        """Return the value at one stored connection, or at an element that is known already."""
-        name = self.access.name
-        element = element or f"nd_element_{name}[{place}]"
-        if self.gather.back is not None:
-            return f"nd_in_{name}[{element}]"
-        row = f"nd_wrap(nd_now_{name} - nd_back_{name}[{place}], nd_depth_{name})"
-        return f"nd_ring_{name}[{row} * nd_width_{name} + {element}]"
 
     def direct(self, component: str, lane: str) -> str:
         """Return the expression of the finished sum inside the loop over components."""
@@ -194,15 +81,6 @@ class SumText:
     def after_tile(self) -> list[str]:
         """Return what follows when all sums of a tile have been used."""
         return []
-
-    def data(self, place: str) -> list[str]:
-        """Load the connection data of one stored connection."""
-        name = self.access.name
-        return [
-            f"const real {n} = nd_{n}_{name}[{place}];" if n in self.varied
-            else f"const real {n} = nd_u_{name}_{n};"
-            for n in self.access.connection
-        ]  # fmt: skip
 
     def each(self) -> str:
         """Return what one connection adds."""
@@ -251,7 +129,7 @@ class SumText:
         each = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
         if (first := reductions.begin(self.access.reduce)) != "0":
             lines.append(f"{each} nd_acc[nd_l] = {first};")
-        if self.access.reduce in reductions.PLACED:
+        if self.access.reduce in reductions.RANKED:
             lines.append(f"int nd_which[ND_LANES]; {each} nd_which[nd_l] = -1;")
         return lines
 

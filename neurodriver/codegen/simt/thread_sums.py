@@ -211,7 +211,7 @@ class ThreadSum:
             return [f"nd_x_{name}[nd_i] = {value};"]
         first = reductions.begin(self.s.access.reduce)
         body = [f"typedef {self.s.kind} nd_sum_t;", f"nd_sum_t nd_acc = {first};"]
-        if self.s.access.reduce in reductions.PLACED:
+        if self.s.access.reduce in reductions.RANKED:
             body.append("int nd_which = -1;")
         silent = f"if (!nd_silent_{name})" if self.s.may_skip else ""
         body += block(silent, [*self.before(), *self.write()])
