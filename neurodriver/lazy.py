@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from . import adapters
 
 RULES = (
-    "BCMRule", "CentredSTDP", "CovarianceRule", "DiehlCookSTDP", "HebbRule", "InhibitorySTDP",
-    "IntervalRewardedSTDP", "NearestSTDP", "NearestTripletSTDP", "NormalisedSTDP", "OjaRule",
-    "PairSTDP", "PowerLawSTDP", "RestrictedSTDP", "RewardedSTDP", "ShortTerm", "TripletSTDP",
-    "WeightedSTDP",
+    "BCMRule", "CentredSTDP", "ClopathSTDP", "CovarianceRule", "DiehlCookSTDP", "HebbRule",
+    "InhibitorySTDP", "IntervalRewardedSTDP", "NearestSTDP", "NearestTripletSTDP", "NormalisedSTDP",
+    "OjaRule", "PairSTDP", "PowerLawSTDP", "RestrictedSTDP", "RewardedSTDP", "ShortTerm",
+    "TripletSTDP", "WeightedSTDP",
 )  # fmt: skip
 """Rules of plasticity that are shipped."""
 

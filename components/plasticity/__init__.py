@@ -2,6 +2,7 @@
 
 from .bcm_rule import BCMRule as BCMRule
 from .centred_stdp import CentredSTDP as CentredSTDP
+from .clopath_stdp import ClopathSTDP as ClopathSTDP
 from .covariance_rule import CovarianceRule as CovarianceRule
 from .diehl_cook_stdp import DiehlCookSTDP as DiehlCookSTDP
 from .hebb_rule import HebbRule as HebbRule

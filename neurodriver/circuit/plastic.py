@@ -162,7 +162,7 @@ def _unknown_values(circuit: Circuit, links: Connections) -> Iterator[str]:
     """Yield which values of neurons a rule reads that these do not publish."""
     assert links.plasticity is not None
     rule = type(links.plasticity)
-    for value in rule.values_read("on_step"):
+    for value in rule.every_value():
         variable = value.variable(links.variable)
         models = _sources(circuit, links) if value.side == "pre" else _targets(circuit, links)
         for model in models:
@@ -171,7 +171,7 @@ def _unknown_values(circuit: Circuit, links: Connections) -> Iterator[str]:
                 known = ", ".join(published) or "nothing"
                 hint = near(variable, published)
                 yield (
-                    f"{rule.__name__}.on_step reads {value}, but {model.__name__} does not update "
+                    f"{rule.__name__} reads {value}, but {model.__name__} does not update "
                     f"'{variable}'{hint}; it updates {known}"
                 )
 

@@ -43,7 +43,7 @@ class LearnedSumText(SumText):
         self.sources = [v for v in self.rule.values("pre") if not self._carried(v)]
 
     def _carried(self, value: ValueRead) -> bool:
-        return value.variable(self.plan.variable) == self.plan.variable
+        return value.symbol not in self.plan.arrays
 
     @property
     def loops(self) -> bool:
@@ -83,14 +83,15 @@ class LearnedSumText(SumText):
     def _source_rows(self, value: ValueRead) -> list[str]:
         """Declare the row, or the ring, of a variable of the sources."""
         at = f"{value.symbol}_{self.access.name}"
-        rows, number, length = self._ring(value.name)
+        rows, number, length = self._ring(value.variable(self.plan.variable))
+        step = f"nd_k - {self._late(value)}"
         if self.gather.back is not None:
-            row = f"nd_row({rows}, nd_k - {self.size('back')}, {number}, {length})"
+            row = f"nd_row({rows}, {step} - {self.size('back')}, {number}, {length})"
             return [f"const real *const nd_row_{at} = {row};"]
         return [
             f"const real *const nd_row_{at} = {rows};",
             f"const long long nd_depth_{at} = {number}, nd_width_{at} = {length};",
-            f"const long long nd_now_{at} = nd_row_index(nd_k, nd_depth_{at});",
+            f"const long long nd_now_{at} = nd_row_index({step}, nd_depth_{at});",
         ]
 
     def _target_row(self, value: ValueRead) -> str:
@@ -98,8 +99,12 @@ class LearnedSumText(SumText):
         variable = value.variable(self.plan.variable)
         rows, number, length = self._ring(variable)
         own = self.component.arguments.integer(self.component.spec.segment(variable, "start"))
-        row = f"nd_row({rows}, nd_k, {number}, {length}) + {own}"
+        row = f"nd_row({rows}, nd_k - {self._late(value)}, {number}, {length}) + {own}"
         return f"const real *const nd_row_{value.symbol}_{self.access.name} = {row};"
+
+    def _late(self, value: ValueRead) -> str:
+        """Return by how many steps a value is seen later."""
+        return self.component.arguments.integer(self.plan.late(self.owner, value))
 
     def source_value(self, value: ValueRead, place: str) -> str:
         """Return a value of the source of the connection at a place."""
@@ -133,7 +138,7 @@ class LearnedSumText(SumText):
             lines.append(f"nd_v.pre[{i}] = {given};")
         for i, value in enumerate(self.rule.values("post")):
             lines.append(f"nd_v.post[{i}] = nd_row_{value.symbol}_{name}[{target}];")
-        return [*lines, f"nd_rule_{name}.on_step(nd_state, nd_v);"]
+        return [*lines, f"nd_rule_{name}.on_step(nd_state, 0, nd_v);"]
 
     def stored(self, place: str) -> list[str]:
         """Return where the numbers of the synapse at a place are."""

@@ -15,12 +15,24 @@
 /* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
 enum nd_reason { ND_SWEEP, ND_DOSE, ND_ARRIVAL };
 
+/* The rows of a variable of neurons, which synapses see `late` steps later. */
+struct nd_rows_of_values {
+    real *ring;
+    long long depth, width, late;
+
+    ND_METHOD real at(int row, long long element) const
+    {
+        return nd_row(ring, row - late, depth, width)[element];
+    }
+};
+
 /* Events at some synapses, side by side. */
-template <int PRE, int POST, int OWN, int MODULATORS> struct nd_event_lanes {
-    typedef nd_before<PRE, POST, MODULATORS> Before;
+template <int PRE, int POST, int OWN, int MODULATORS, int VALUES> struct nd_event_lanes {
+    typedef nd_before<PRE, POST, MODULATORS, VALUES> Before;
     int count[ND_BATCH_LANES], at[ND_BATCH_LANES], elapsed[ND_BATCH_LANES];
     int arrival[ND_BATCH_LANES], spike[ND_BATCH_LANES];
     real own[OWN][ND_BATCH_LANES], x[PRE + 1][ND_BATCH_LANES], y[POST + 1][ND_BATCH_LANES];
+    real value[VALUES + 1][ND_BATCH_LANES];
 
     ND_METHOD Before before(int i) const
     {
@@ -30,6 +42,7 @@ template <int PRE, int POST, int OWN, int MODULATORS> struct nd_event_lanes {
         b.elapsed = elapsed[i];
         for (int v = 0; v < PRE; ++v) b.x[v] = x[v][i];
         for (int v = 0; v < POST; ++v) b.y[v] = y[v][i];
+        for (int v = 0; v < VALUES; ++v) b.value[v] = value[v][i];
         return b;
     }
 
@@ -38,6 +51,7 @@ template <int PRE, int POST, int OWN, int MODULATORS> struct nd_event_lanes {
         count[i] = at[i] = arrival[i] = spike[i] = elapsed[i] = 0;
         for (int v = 0; v < PRE; ++v) x[v][i] = 0;
         for (int v = 0; v < POST; ++v) y[v][i] = 0;
+        for (int v = 0; v < VALUES; ++v) value[v][i] = 0;
         for (int v = 0; v < OWN; ++v) own[v][i] = 0;
     }
 };
@@ -72,7 +86,8 @@ struct nd_learning : nd_histories<Rule, depth> {
     typedef nd_source<PRE> Source;
     typedef nd_synapse_batch<PRE, OWN> Batch;
     static const int MODULATORS = Rule::MODULATORS;
-    typedef nd_event_lanes<PRE, POST, OWN, MODULATORS> Lanes;
+    typedef nd_event_lanes<PRE, POST, OWN, MODULATORS, Rule::VALUES> Lanes;
+    nd_rows_of_values value[Rule::VALUES + 1];  /* of the targets, which arrivals read */
     const long long *parts;     /* of each row, `stride` apart: begin and end of its connections */
     int stride;
     const Code *code;           /* the place of each target */
@@ -192,6 +207,7 @@ struct nd_learning : nd_histories<Rule, depth> {
                 if (Rule::ELAPSES) e.elapsed[i] = elapsed(n, s.last, latest);
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = s.x[v];
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][first + i];
+                for (int v = 0; v < Rule::VALUES; ++v) e.value[v][i] = value[v].at(n - s.back, j);
                 e.count[i] = s.count;
             }
             for (int i = m; i < ND_BATCH_LANES; ++i) e.clear(i);

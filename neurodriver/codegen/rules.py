@@ -46,6 +46,7 @@ class RuleText:
         rule = self.rule
         sizes = {"PRE": len(rule.pre), "POST": len(rule.post), "OWN": len(self.own)}
         sizes["MODULATORS"] = len(rule.modulators)
+        sizes["VALUES"] = len(rule.values_read("on_arrival"))
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
         flags["DRIFTS"] = bool(rule.between)
         read = set().union(*(used(rule.checked(where).node) for where, _ in rule.texts()))
@@ -66,8 +67,8 @@ class RuleText:
             f"{head} void between(real *nd_s, const Before &nd_b) const", self._between()
         )
         lines += self._dosed()
-        head = "template <class Values> ND_METHOD"
-        given = "real *nd_s, const Values &nd_v"
+        head = "template <class Before, class Values> ND_METHOD"
+        given = "real *nd_s, const Before &nd_b, const Values &nd_v"
         lines += block(f"{head} void on_step({given}) const", self._step())
         head = "template <int nd_which> ND_METHOD"
         given = "real *nd_s, const real *nd_level, const real *nd_sums"
@@ -123,7 +124,11 @@ class RuleText:
 
     def _arrival(self) -> list[str]:
         sends = ["real nd_sent = 0;", "auto send = [&nd_sent](real nd_v) { nd_sent = nd_v; };"]
-        return [*sends, *self._event("on_arrival"), "return nd_sent;"]
+        values = [
+            f"const real {value.symbol} = nd_b.value[{i}];"
+            for i, value in enumerate(self.rule.values_read("on_arrival"))
+        ]
+        return [*sends, *values, *self._event("on_arrival"), "return nd_sent;"]
 
     def _event(self, where: str) -> list[str]:
         """Return the body of the text of an event: what it reads, the text, what it writes."""
@@ -187,15 +192,15 @@ class RuleText:
     def _step(self) -> list[str]:
         """Return the body of the text of each step; values of neurons are counted by side."""
         if not self.rule.on_step:
-            return ["(void)nd_s, (void)nd_v;"]
+            return ["(void)nd_s, (void)nd_b, (void)nd_v;"]
         lines = [
             f"const real {one.symbol} = nd_v.{one.side}[{self.values(one.side).index(one)}];"
             for one in self.rule.values_read("on_step")
         ]
-        return [*lines, *self._changing("on_step"), "(void)nd_v;"]
+        return [*lines, *self._event("on_step"), "(void)nd_b, (void)nd_v;"]
 
     def values(self, side: str) -> list[ValueRead]:
-        """Return the values that texts read of one end, ``pre`` or ``post``."""
+        """Return the values that are read in each step of one end, ``pre`` or ``post``."""
         return [one for one in self.rule.values_read("on_step") if one.side == side]
 
     def _every(self) -> list[str]:

@@ -27,6 +27,7 @@ from .component import Parameter, State
 from .language import (
     Checked,
     Symbol,
+    assigned,
     check,
     parse,
     parse_expression,
@@ -92,7 +93,7 @@ class Doses:
 
 KINDS = {
     "params": Parameter, "constants": str, "synapse": State, "pre": Trace, "post": Trace,
-    "modulators": Doses, "every": str,
+    "modulators": Doses, "every": str, "late": str,
 }  # fmt: skip
 """What a rule declares by name -> what the declarations are."""
 
@@ -126,6 +127,10 @@ class Plasticity:
     on_step : str
         Text that runs at each synapse in each step, after its events. It reads values of the
         neurons at both ends, ``pre.r`` and ``post.V``. For graded neurons it is the only text.
+        ``on_arrival`` reads values of the target, too.
+    late : mapping of str to str
+        ValueRead that texts read, such as ``post.V`` -> parameter with the time in ms by which the
+        synapse sees it later.
     between : str
         Text that runs at a synapse before each of its events: a change since the event before,
         ``since_event`` ms ago. It reads modulators as they were then. Doses are events, too.
@@ -159,6 +164,7 @@ class Plasticity:
     between: ClassVar[str] = ""
     modulators: ClassVar[Mapping[str, Doses]] = {}
     every: ClassVar[Mapping[str, str]] = {}
+    late: ClassVar[Mapping[str, str]] = {}
     first: ClassVar[str] = "arrival"
     same_step: ClassVar[str] = "apart"
     reference: ClassVar[str] = ""
@@ -221,7 +227,7 @@ class Plasticity:
     @classmethod
     def texts(cls) -> Iterator[tuple[str, str]]:
         """Yield the texts of the rule and what they are called."""
-        yield "on_arrival", cls.on_arrival
+        yield "on_arrival", with_symbols(cls.on_arrival)
         if cls.on_spike:
             yield "on_spike", cls.on_spike
         if cls.between:
@@ -235,6 +241,21 @@ class Plasticity:
     def values_read(cls, where: str) -> list[ValueRead]:
         """Return the values of neurons that a text reads."""
         return values_of(getattr(cls, where))
+
+    @classmethod
+    def every_value(cls) -> list[ValueRead]:
+        """Return the values of neurons that any text reads, each once."""
+        return list(dict.fromkeys(v for where in VALUE_TEXTS for v in cls.values_read(where)))
+
+    def steps_late(self, value: ValueRead, dt_ms: float) -> int:
+        """Return the steps by which the synapse sees a value of a neuron later."""
+        time = self.late.get(str(value))
+        return 0 if time is None else round(self.values[time] / dt_ms)
+
+    @classmethod
+    def changes_weights(cls) -> bool:
+        """Whether any text writes the weight. One that only scales what is sent does not learn."""
+        return any("weight" in assigned(cls.checked(where).node) for where, _ in cls.texts())
 
     @classmethod
     def known(cls, where: str) -> dict[str, Symbol]:
@@ -255,8 +276,9 @@ class Plasticity:
             found["since_event"] = fixed("time in ms", unit="ms")
         if where.startswith("every"):
             found.update({n: fixed("sum") for n, _ in sums_of(cls.every[where.split("'")[1]])[0]})
-        if where in ("on_arrival", "on_spike"):
+        if where in ("on_arrival", "on_spike", "on_step"):
             found.update({n: fixed("trace") for n in (*cls.pre, *cls.post)})
+        if where in ("on_arrival", "on_spike"):
             found.update({n: fixed("time in ms") for n in GIVEN_TO_EVENTS})
         if where in VALUE_TEXTS:
             found.update({v.symbol: fixed("value of a neuron") for v in cls.values_read(where)})

@@ -87,7 +87,7 @@ def _check_names(cls: Any, kinds: Mapping[str, type], own: set[str], faults: Fau
     """Note names that cannot be used, and those that are declared twice."""
     places: dict[str, list[str]] = {}
     for attribute in kinds:
-        for name in getattr(cls, attribute) if attribute != "every" else ():
+        for name in getattr(cls, attribute) if attribute not in ("every", "late") else ():
             places.setdefault(name, []).append(attribute)
     for name, where in places.items():
         if not _usable(name):
@@ -148,10 +148,18 @@ def _check_values(cls: Any, faults: Faults) -> None:
     declared = {*cls.params, *cls.constants, *cls.synapse, *cls.pre, *cls.post, *cls.modulators}
     for where, text in {**texts, **every}.items():
         for value in values_of(text):
-            if where not in VALUE_TEXTS:
-                faults.add(f"{where} reads {value}, which only {_listed(VALUE_TEXTS)} may read")
+            if value.side not in VALUE_TEXTS.get(where, ()):
+                able = [text for text, sides in VALUE_TEXTS.items() if value.side in sides]
+                faults.add(f"{where} reads {value}, which only {_listed(able)} may read")
             elif value.symbol in declared:
                 faults.add(f"{where} reads {value}: give '{value.symbol}' another name")
+    read = {str(value): None for text in texts.values() for value in values_of(text)}
+    for name, time in cls.late.items():
+        if name not in read:
+            hint = near(name, read)
+            faults.add(f"late[{name!r}]: must be a value that a text reads, as 'post.V'{hint}")
+        _check_number(time, list(cls.params), f"late[{name!r}]", faults)
+        _check_time(cls, time, f"late[{name!r}]", faults)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 CARRIED = "value"
 """Stands for the variable that the connections carry."""
 
-VALUE_TEXTS = ("on_step",)
-"""Texts that may read values of the neurons at both ends."""
+VALUE_TEXTS = {"on_step": ("pre", "post"), "on_arrival": ("post",)}
+"""Texts that may read values of neurons -> of which end."""
 
 _VALUE = re.compile(r"\b(pre|post)\.([A-Za-z_]\w*)")
 

@@ -157,6 +157,8 @@ def _check_for_gpu(name: str, plastic: list[Connections]) -> None:
         rule = links.plasticity
         assert rule is not None
         what = "modulators" if rule.modulators else ""
+        if rule.every_value() or rule.on_step:
+            what = "a text that reads values of neurons, or runs in each step"
         if any(rule.sums(interval) for interval in rule.every):
             what = "sums over the synapses of a target"
         if what:

@@ -92,9 +92,11 @@ def read_by_rules(circuit: Circuit, dt: float) -> dict[str, int]:
     """
     out: dict[str, int] = {}
     for links in circuit.connections:
-        values = () if links.plasticity is None else links.plasticity.values_read("on_step")
-        for value in values:
-            rows = int(np.max(axonal_of(links, dt))) + 1 if value.side == "pre" else 1
+        rule = links.plasticity
+        for value in () if rule is None else rule.every_value():
+            back = np.rint(times_of(links, "back") / dt)
+            steps = int(np.max(axonal_of(links, dt) if value.side == "pre" else back, initial=0))
+            rows = steps + 1 + (rule.steps_late(value, 1e3 * dt) if rule else 0)
             variable = value.variable(links.variable)
             out[variable] = max(out.get(variable, 1), rows)
     return out

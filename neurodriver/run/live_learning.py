@@ -100,13 +100,15 @@ class LearningConnections(SynapseSummaries):
         """Let the synapses learn, or keep their weights as they are, from the next step on.
 
         While they do not learn, spikes carry the weights. Traces of neurons go on, and numbers of
-        synapses stay. What happens meanwhile is never learned.
+        synapses stay. What happens meanwhile is never learned. A rule that never changes weights,
+        such as `ShortTerm`, does not learn: what its spikes carry stays as it is.
 
         Parameters
         ----------
         on : bool
         """
-        self._synapses().learn(bool(on), self._simulation().step)
+        synapses = self._synapses()
+        synapses.learn(bool(on) or not synapses.rule.changes_weights(), self._simulation().step)
 
     def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
         """Return a number of each synapse, (m,), in the order of the connections.

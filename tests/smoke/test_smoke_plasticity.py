@@ -49,6 +49,33 @@ def test_a_rule_of_rates_changes_weights(rule: type[nd.Plasticity]) -> None:
         assert lpu["learning"].get("weight")[0] != 0.5
 
 
+class Filtered(nd.NDComponent):
+    """Leaky neuron with low-passes of its potential."""
+
+    accesses = (nd.Weighted("spike_state", "arrivals"),)
+    updates = {"spike_state": "1", "V": "mV", "u_plus": "mV", "u_minus": "mV"}
+    states = {name: nd.State("mV", -70.0) for name in ("V", "u_plus", "u_minus")}
+    update = """
+        V += 0.1 * (-70.6 - V) + arrivals;
+        u_plus += 0.2 * (V - u_plus);
+        u_minus += 0.1 * (V - u_minus);
+        spike_state = V > -40 ? 1 : 0;
+    """
+
+
+def test_potentials_change_weights() -> None:
+    """High ones potentiate."""
+    sources = nd.Population("PoissonSource", 50, rate=100.0)
+    cell = nd.Population(Filtered, 1)
+    rule = nd.ClopathSTDP(delay_u=2.0)
+    learning = nd.Projection(
+        sources, cell, nd.AllToAll(), weight=1.0, plasticity=rule, name="learning"
+    )
+    with nd.LPU(nd.Circuit([sources, cell], [learning]), 1e-3, backend="cpu") as lpu:
+        lpu.run(steps=200)
+        assert lpu["learning"].get().max() > 1.0
+
+
 def test_weights_are_recorded() -> None:
     """A recorder of synapses has a row at each interval."""
     sources = nd.Population("PoissonSource", 5, rate=100.0)

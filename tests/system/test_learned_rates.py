@@ -118,7 +118,7 @@ REFUSED: dict[str, tuple[type[nd.Plasticity], dict[str, Any], str]] = {
     "unknown": (
         type("Bad", (nd.OjaRule,), {"on_step": "weight += pre.rr;"}),
         {},
-        "Bad.on_step reads pre.rr, but Rate does not update 'rr'; it updates r, V, h",
+        "Bad reads pre.rr, but Rate does not update 'rr'; it updates r, V, h",
     ),
     "both": (
         type("Both", (nd.OjaRule,), {"on_spike": "weight += 1;"}),
@@ -142,7 +142,7 @@ def test_what_cannot_learn_is_refused(case: str) -> None:
 
 def test_values_are_for_the_text_of_each_step() -> None:
     """Other texts run when they are due, and not in a step of the values."""
-    with pytest.raises(ModelError, match=r"on_spike reads post.V, which only 'on_step' may read"):
+    with pytest.raises(ModelError, match=r"on_spike reads post.V, which only 'on_step' and 'on_"):
         type("Bad", (nd.PairSTDP,), {"on_spike": "weight += post.V;"})
     with pytest.raises(ModelError, match="'post_V' another name"):
         wrong = {"on_step": "weight += post.V;", "synapse": {"post_V": nd.State("1", 0.0)}}

@@ -106,6 +106,18 @@ def test_without_learning_spikes_are_those_of_fixed_weights() -> None:
     assert np.array_equal(*recorded) and np.ptp(recorded[0]) > 0.5
 
 
+def test_short_term_depression_goes_on_without_learning() -> None:
+    """It changes no weight, so there is nothing to be kept."""
+    rows = []
+    for on in (True, False):
+        with learning(nd.ShortTerm()) as lpu:
+            lpu["learning"].learn(on)
+            lpu.run(STEPS)
+            rows.append(lpu.recorders[0].get("V"))
+            assert lpu["learning"].get("x").max() < 0.9
+    assert np.array_equal(*rows) and np.ptp(rows[0]) > 0.1
+
+
 def test_numbers_of_synapses_stay_without_learning() -> None:
     """Neither texts of arrivals nor of spikes run."""
     with learning(Counting()) as lpu:

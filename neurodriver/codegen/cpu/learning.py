@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...model.component import Access
+from ...model.rule_values import ValueRead
 from ...model.text import block
 from ...plan.arrays import (
     CUTS,
@@ -77,7 +78,41 @@ class LearningText:
             run = [*sweep, *block("if (nd_l.learns)", self._every(i))]
             lines += block(f"if (nd_k > 0 && nd_rest(nd_k, {interval}) == 0)", run)
         last = ["nd_l.take_queue((int)nd_k);", "nd_l.advance<ND_ARRIVAL>((int)nd_k);"]
-        return block("", [*lines, *self._doses(), *self._arrivals(), *last])
+        return block("", [*lines, *self._doses(), *self._arrivals(), *last, *self._each_step()])
+
+    def _each_step(self) -> list[str]:
+        """Return the lines that run the text of each step, after the events of this step."""
+        if not self.plan.rule.on_step:
+            return []
+        before, behind = self.rule.values("pre"), self.rule.values("post")
+        lines = []
+        if self.plan.rule.on_spike:
+            swept = "nd_l.swept_before(nd_begin, nd_end, (int)nd_k + 1);"
+            lines = [*self._sweep("(nd_k + 1)"), swept]
+        for name, values in (("nd_before_rows", before), ("nd_behind_rows", behind)):
+            rows = ", ".join(self._rows_of(value) for value in values) or "{}"
+            lines.append(f"const nd_rows_of_values {name}[] = {{{rows}}};")
+        elements = [self._pointer(f"seen {value.symbol}", "const int") for value in before]
+        lines.append(f"const int *const nd_seen[] = {{{', '.join(elements) or 'nullptr'}}};")
+        rows = "nd_of[3], nd_of[3] + nd_of[2] - nd_of[1], (int)nd_k, (int)nd_of[0]"
+        call = f"nd_l.run_step<{len(before)}, {len(behind)}>"
+        each = [
+            f"const long long *nd_of = {self._pointer('block', 'const long long')} + 7 * nd_b;",
+            "nd_l.back = (int)nd_of[6];",
+            f"{call}({rows}, nd_before_rows, nd_seen, nd_behind_rows);",
+        ]
+        loop = block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
+        return block("if (nd_l.learns)", [*lines, *loop])
+
+    def _rows_of(self, value: ValueRead) -> str:
+        """Return the rows of a variable that a text reads; those of targets from their first on."""
+        spec, a = self.component.spec, self.component.arguments
+        variable = value.variable(self.access.variable)
+        rows = a.pointer(spec.ring(variable), "real")
+        if value.side == "post":
+            rows += f" + {a.integer(spec.segment(variable, 'start'))}"
+        late = self._size(f"late {value.symbol}")
+        return f"{{{rows}, {a.integer(depth(variable))}, {a.integer(width(variable))}, {late}}}"
 
     def _every(self, i: int) -> list[str]:
         """Return the lines that run the text of an interval, after the sums that it reads."""
@@ -156,6 +191,8 @@ class LearningText:
             "longest_back": f"(int){self._size('longest back')}",
             **self._units(),
         }  # fmt: skip
+        for i, value in enumerate(rule.values_read("on_arrival")):
+            given[f"value[{i}]"] = f"nd_rows_of_values{self._rows_of(value)}"
         for i, name in enumerate(["weight", *rule.synapse]):
             given[f"own[{i}]"] = self._pointer(name, "real")
         for i, name in enumerate(rule.post):

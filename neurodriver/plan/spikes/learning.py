@@ -32,7 +32,7 @@ from ..edges import element_of
 from ..layout import Layout
 from ..sums.gather import Gather
 from .fanout import PIECE, ThreadRanges, per_slice
-from .learning_rows import rows_of
+from .learning_rows import LearningRows, rows_of
 from .weights import BITS, Bounds, Units, powers
 
 MOST_STEPS = 1 << 30
@@ -117,7 +117,7 @@ class LearningPlan(Gather):
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
         index = ("code", "block", "listed", "parts", "begin")
-        if name in index or name.startswith("released "):
+        if name in index or name.startswith(("released ", "seen ")):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
 
@@ -125,6 +125,8 @@ class LearningPlan(Gather):
         """Return the rows of the array table that this plan needs."""
         rule, kept = self.rule, self.width * self.depth
         sources = 2 * self.rows_of_sources
+        for one in rule.every_value():
+            self.limits[f"late {one.symbol}"] = rule.steps_late(one, self.dt_ms)
         given = {**self.arrays, **self.uniform}
         out = [
             row(self.key(owner, name), value, real=real) for name, value in given.items()
@@ -272,6 +274,7 @@ def learn_by_source(
         for name, uids in rule.released_by.items()
     }
     arrays |= released
+    arrays |= _seen(layout, links, rows)
     longest = int(rows.block[:, 6].max())
     depth = max(LEAST_HISTORY, 1 << (longest + layout.window + 2).bit_length())
     gather = LearningPlan(
@@ -293,6 +296,25 @@ def learn_by_source(
         gather.parts = ThreadRanges(rows.first, arrays["code"], width)
     gather.cost = per_slice(gather.degree)
     return gather
+
+
+def _seen(layout: Layout, links: Connections, rows: LearningRows) -> dict[str, NDArray[np.int32]]:
+    """Return where the sources of all rows stand in the rows of variables that the rule reads."""
+    rule = links.plasticity
+    assert rule is not None
+    values = [value for value in rule.values_read("on_step") if value.side == "pre"]
+    if not values:
+        return {}
+    has = np.flatnonzero(np.diff(rows.first))
+    example = rows.first[has]
+    whole = links.expanded()
+    source = whole.source[example if rows.rank is None else rows.rank[example]]
+    out = {}
+    for value in values:
+        column = np.zeros(len(rows.first) - 1, np.int32)
+        column[has] = element_of(layout, source, value.variable(links.variable))
+        out[f"seen {value.symbol}"] = column
+    return out
 
 
 def _elements(layout: Layout, variable: str, uids: Any, links: Connections) -> NDArray[np.int32]:

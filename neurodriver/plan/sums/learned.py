@@ -83,14 +83,21 @@ class LearnedSum(Gather):
         learning = np.full(8, int(self.learns), np.int64)
         yield row(self.key(owner, "learning"), learning, Role.LEARNED)
         yield row(Key(owner, Kind.STEP, "dt_ms"), self.dt_ms)
-        for name, value in self.rule.values.items():
-            yield row(Key(owner, Kind.PARAMETER, name), float(value), Role.CONSTANT, real)
+        for name, number in self.rule.values.items():
+            yield row(Key(owner, Kind.PARAMETER, name), float(number), Role.CONSTANT, real)
+        for value in self.rule.every_value():
+            yield row(self.late(owner, value), self.rule.steps_late(value, self.dt_ms))
+
+    @staticmethod
+    def late(owner: Owner, value: ValueRead) -> Key:
+        """Return the key of the steps by which a value is seen later."""
+        return Key(owner, Kind.SIZE, f"late {value.symbol}")
 
 
 def seen_elsewhere(rule: Plasticity, carried: str) -> list[ValueRead]:
-    """Return the values of sources that a rule reads beside what the connections carry."""
-    values = rule.values_read("on_step")
-    return [one for one in values if one.side == "pre" and one.variable(carried) != carried]
+    """Return the values of sources that a rule reads beside what the connections bring."""
+    values = [one for one in rule.values_read("on_step") if one.side == "pre"]
+    return [one for one in values if one.variable(carried) != carried or str(one) in rule.late]
 
 
 def learned_sum(
@@ -125,7 +132,8 @@ def learned_sum(
     m = len(edges.target)
     columns = {n: np.broadcast_to(edges.data[n], (m,)) for n in names}
     for value in seen_elsewhere(rule, access.variable):
-        columns[value.symbol] = element_of(layout, kept[_SOURCE], value.name).astype(np.float64)
+        place = element_of(layout, kept[_SOURCE], value.variable(access.variable))
+        columns[value.symbol] = place.astype(np.float64)
     degree = np.bincount(edges.target, minlength=count)
     made = sliced_plan(
         Edges(edges.target, edges.element, edges.back, columns),
