@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from support import model
 
 from neurodriver import ArrayInput, Circuit, Connections, NDComponent, Parameter, State, Weighted
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Doses, Plasticity, Trace
 
 DT = 1e-3
 
@@ -68,7 +68,41 @@ class Power(Plasticity):
     on_spike = "weight += 2.0 * scale * pow(weight, mu) * x;"
 
 
-RULES = Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power
+class Rewarded(Pairs):
+    """Two modulators, whose doses change what an eligibility makes of the weight."""
+
+    params = {
+        "tau_c": Parameter("ms", default=30.0, above=0.0),
+        "tau_n": Parameter("ms", default=9.0, above=0.0),
+    }
+    synapse = {"c": State("1", 0.0)}
+    modulators = {"dopamine": Doses("tau_n", jump=0.3), "serotonin": Doses("tau_c", jump=-0.1)}
+    between = """
+        real kept = exp(-since_event / tau_c);
+        weight = clip(weight + 0.2 * c * (dopamine - serotonin + 0.01) * (1.0 - kept));
+        c = c * kept;
+    """
+    on_arrival = "c = c - A * y; send(weight + 0.001 * serotonin);"
+    on_spike = "c = c + A * x;"
+
+
+class Summed(Pairs):
+    """Texts of two intervals read sums over the synapses of a target."""
+
+    params = {"often": Parameter("ms", default=5.0), "rarely": Parameter("ms", default=15.0)}
+    synapse = {"used": State("1", 0.0)}
+    modulators = {"level": Doses("tau_plus", jump=0.2)}
+    on_arrival = "used = used + count; weight = clip(weight - A * y); send(weight);"
+    every = {
+        "often": "total = sum(weight); weight = clip(weight * (4.0 + level) / (total + 0.1));",
+        "rarely": """
+            total = sum(weight); uses = sum(used);
+            weight = clip(weight + 0.01 * uses / (total + 1.0)); used = 0.5 * used;
+        """,
+    }
+
+
+RULES = Pairs, Paired, SpikeFirst, SpikeFirstPaired, Eligible, Power, Rewarded, Summed
 
 
 class Told(NDComponent):
@@ -111,7 +145,9 @@ def told(
     forward = np.minimum(rng.integers(least, longest + 1, synapses), delay - 1)
     back = rng.integers(rule.first == "spike", 6, synapses)
     columns = {"dendritic": forward * DT, "back": back * DT, "weight": rng.random(synapses)}
-    groups: Any = [(model("SpikeSource"), both, {}, None), (Told, targets, {}, None)]
+    uids = np.array([f"u{i}" for i in range(both + targets)])
+    rule = rule.released({name: uids[i : i + 2] for i, name in enumerate(rule.modulators)})
+    groups: Any = [(model("SpikeSource"), both, {}, uids[:both]), (Told, targets, {}, uids[both:])]
     each = np.arange(targets)
     late = (least + 1) * DT
     joined = [

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neurodriver.codegen.generate import generate
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.codegen.source import CPU, prelude
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import header
@@ -16,7 +17,7 @@ from neurodriver.plan.arrays import Key, Kind, ReceptorOwner, VariableOwner
 from neurodriver.plan.program import Program
 from neurodriver.plan.spikes.learning import LearningPlan
 
-SCAN, BEFORE, ARRIVE, AFTER, SETTLE, SWEEP = range(6)
+SCAN, BEFORE, ARRIVE, AFTER, SETTLE, SWEEP, SUM, TEXT = range(8)
 
 _HEAD = """
 #define ND_MEMBER inline
@@ -41,10 +42,12 @@ static void *nd_waiting_room()
 static unsigned nd_ballot(bool x) {{ return x; }}
 template <class T> static T nd_from(T x, int) {{ return x; }}
 static int nd_sum_up_to_here(int x) {{ return x; }}
+static long long nd_total(long long x) {{ return x; }}
 static long long nd_first_of_all() {{ return nd_thread; }}
 static long long nd_number_of_all() {{ return nd_threads; }}
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
 static uint4 __ldcg(const uint4 *p) {{ return *p; }}
+template <class T> static T __ldg(const T *p) {{ return *p; }}
 static void __stcg(uint4 *p, uint4 x) {{ *p = x; }}
 static int __ffs(int x) {{ return __builtin_ffs(x); }}
 static unsigned long long atomicAdd(unsigned long long *p, unsigned long long x)
@@ -172,12 +175,24 @@ class LearningOnCPU:
 
     def first(self, k: int, last: int) -> None:
         """Begin a launch with step k."""
-        for phase in (SCAN, BEFORE, ARRIVE, AFTER):
+        for phase in (SCAN, BEFORE):
             self.run(phase, k, k, last)
+        self.from_sums(k)
+        for phase in (ARRIVE, AFTER):
+            self.run(phase, k, k, last)
+
+    def from_sums(self, k: int) -> None:
+        """Run the texts that read sums, if they are due in step k."""
+        shape = Shape(sums=(self.kernel.sums,))
+        for i in range(shape.texts if shape.sums_due(k) else 0):
+            self.run(SUM, i, k)
+            self.run(TEXT, i, k)
 
     def turn(self, lo: int, hi: int, last: int) -> None:
         """Do a turn within a launch."""
-        for phase in (SCAN, ARRIVE, AFTER):
+        self.run(SCAN, lo, hi, last)
+        self.from_sums(hi)
+        for phase in (ARRIVE, AFTER):
             self.run(phase, lo, hi, last)
 
     def catch_up(self, k: int) -> None:

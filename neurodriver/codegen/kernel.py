@@ -31,6 +31,8 @@ class Kernel:
         text of such synapses.
     every : bool
         Whether something happens at intervals to these synapses.
+    sums : tuple of int
+        Where texts of intervals read sums over synapses: the steps of each interval.
     waiting : int
         Bytes of a warp's shared memory for synapses that have spikes to apply, on a GPU.
     rounds : int
@@ -49,6 +51,7 @@ class Kernel:
     delivers: bool = False
     learns: bool = False
     every: bool = False
+    sums: tuple[int, ...] = ()
     waiting: int = 0
     rounds: int = 0
     kept: int = 1

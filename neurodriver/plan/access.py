@@ -156,12 +156,8 @@ def _check_for_gpu(name: str, plastic: list[Connections]) -> None:
     for links in plastic:
         rule = links.plasticity
         assert rule is not None
-        what = "modulators" if rule.modulators else ""
         if rule.every_value() or rule.on_step:
             what = "a text that reads values of neurons, or runs in each step"
-        if any(rule.sums(interval) for interval in rule.every):
-            what = "sums over the synapses of a target"
-        if what:
             rules = f"{type(rule).__name__} has {what}, which only a CPU computes"
             say = f"{name}: connections {quoted(links.name or links.access)}"
             raise CircuitError(f"{say}: {rules}: take backend='cpu'")

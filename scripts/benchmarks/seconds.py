@@ -38,6 +38,9 @@ class Network:
         Milliseconds a second of simulated time; a second target. Infinite where there is none.
     peer : str
         Who else was measured on the same GPU, and what.
+    seconds : float
+        Simulated in a run. Below 1, each run begins with step 0: the network changes later.
+    dtypes : tuple of str
     """
 
     title: str
@@ -47,6 +50,8 @@ class Network:
     target: float = math.inf
     then: float = math.inf
     peer: str = ""
+    seconds: float = 1.0
+    dtypes: tuple[str, ...] = ("float32", "float64")
 
 
 def rows(table: Table, *networks: Network) -> Iterator[Row]:
@@ -56,7 +61,7 @@ def rows(table: Table, *networks: Network) -> Iterator[Row]:
         begin = time.perf_counter()
         made = module.network(seed=1, **(network.small if table.small else network.arguments))
         spent = time.perf_counter() - begin
-        for dtype in WORD:
+        for dtype in network.dtypes:
             yield _row(table, network, made, module.DT, dtype, spent)
 
 
@@ -64,22 +69,29 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
     """Return the row of a precision; the targets are those of float32."""
     circuit, inputs, _ = made
     neurons = circuit.groups[0]
-    steps = round((0.1 if table.small else 1.0) / dt)
+    steps = round((0.1 if table.small else network.seconds) / dt)
+    anew = network.seconds < 1.0
     recorder = nd.MemoryRecorder([("spike_state", neurons.uids)])
     begin = time.perf_counter()
     with table.lpu(circuit, dt, inputs, [recorder], dtype=dtype, seed=1) as lpu:
         lpu.start((table.rounds + 1) * steps)
         built = time.perf_counter() - begin
-        found = [one_run(lpu, steps) for _ in range(table.rounds + 1)]
+        found = []
+        for number in range(table.rounds + 1):
+            if anew and number:
+                lpu.reset()
+                lpu.start(steps)
+            found.append(one_run(lpu, steps))
         begin = time.perf_counter()
         lpu.finish()
         closing = time.perf_counter() - begin
-        rate = _fired(recorder, circuit.name, steps * dt, table.rounds)
+        rate = _fired(recorder, circuit.name, steps * dt, 0 if anew else table.rounds)
         arrivals = rate * dt * circuit.edges / circuit.count
         states = sum(g.count * len(g.model.states) for g in circuit.groups)
         floor = table.floor(lpu, 2 * WORD[dtype] * states + EDGE * arrivals)
     spent = StepTime(median([f.wall for f in found[1:]]), median([f.device for f in found[1:]]))
     size = f"{neurons.count:,} neurons, {circuit.edges:,} connections"
+    size += f", the first {network.seconds:g} s" if anew else ""
     row = table.row(f"{network.title}, {size}, {dtype}", spent, None, "")
     ms = spent.seconds / dt * 1e3
     row |= {"ms a second": ms, "build s": drawing + built, "spikes a second": rate}
@@ -101,9 +113,12 @@ def _row(table: Table, network: Network, made: Any, dt: float, dtype: str, drawi
 
 
 def _fired(recorder: nd.MemoryRecorder, name: str, window: float, rounds: int) -> float:
-    """Return the spikes a second of all windows after the first, none of them silent."""
+    """Return the spikes a second of all windows after the first, none of them silent.
+
+    With no ``rounds`` there is only the first one.
+    """
     times = recorder.get("spike_state")["time"]
-    counts = np.histogram(times, window * np.arange(1, rounds + 2))[0]
+    counts = np.histogram(times, window * np.arange(min(rounds, 1), rounds + 2))[0]
     if not counts.all():
         raise RuntimeError(f"{name}: no spikes in a run; in the runs there were {counts.tolist()}")
     rate: float = counts.mean() / window

@@ -14,7 +14,7 @@ from neurodriver import (
     Circuit,
 )
 from neurodriver.backends.cuda import schedule
-from neurodriver.codegen.simt.device import Shape
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.plan.spikes.learning import LearningPlan
 

@@ -27,7 +27,7 @@ from neurodriver import (
 from neurodriver.backends.compare.agreement import DisagreementError
 from neurodriver.backends.cuda import schedule
 from neurodriver.circuit.cut import cut
-from neurodriver.codegen.simt.device import Shape
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.plan.arrays import Kind
 
 DT, STEPS = 1e-4, 150

@@ -21,7 +21,8 @@ from neurodriver import Circuit, NDComponent, Parameter, State, StepInput, Weigh
 from neurodriver.__main__ import main
 from neurodriver.backends.cuda import compiler
 from neurodriver.codegen.generate import generate
-from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.compat.models.template_of import template_of
 from neurodriver.errors import ModelError
 from neurodriver.model.language import parse, tree

@@ -15,7 +15,8 @@ from support import assert_same_bits, build, simulate
 from neurodriver import NDComponent, Parameter, State
 from neurodriver.backends.cuda import compiler
 from neurodriver.codegen.generate import generate
-from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.errors import ModelError
 from neurodriver.model.language import (
     Symbol,

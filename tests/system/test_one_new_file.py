@@ -28,7 +28,8 @@ from neurodriver.backends.cuda import compiler
 from neurodriver.codegen.cpu import events
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import threads
-from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.plan import target
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.sums import choice as sum_choice

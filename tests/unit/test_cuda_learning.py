@@ -12,8 +12,6 @@ from learning_on_cpu import LearningOnCPU
 from numpy.typing import NDArray
 from support import recorded, started
 
-from neurodriver import Parameter
-from neurodriver.errors import CircuitError
 from neurodriver.model.plasticity import Plasticity
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.spikes.learning import LearningPlan
@@ -104,17 +102,3 @@ def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str) -> None:
         read, got, _ = emulated(rule, case, dtype, calls)
         assert read[:-1].tobytes() == V[1:].astype(dtype).tobytes()
         assert got.tobytes() == weight.tobytes()
-
-
-class Kept(RULES[0]):
-    """Keeps the sum of a target's weights."""
-
-    params = {"each": Parameter("ms", default=5.0)}
-    every = {"each": "total = sum(weight); weight = weight / total;"}
-
-
-def test_what_a_gpu_does_not_compute_is_refused() -> None:
-    """With the connections, the rule, and what to do."""
-    circuit, *_ = told(Kept())
-    with pytest.raises(CircuitError, match=r"'learning'.*Kept has sums.*take backend='cpu'"):
-        compile_circuit(circuit, DT, target=CUDA)

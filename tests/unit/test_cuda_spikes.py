@@ -28,7 +28,8 @@ from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuit.drawing import near_first
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
-from neurodriver.codegen.simt.device import Shape, device_text
+from neurodriver.codegen.simt.device import device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.subunits import Species
 from neurodriver.native.buffers import padded
 from neurodriver.plan.compile import compile_circuit

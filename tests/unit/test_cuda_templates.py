@@ -14,7 +14,8 @@ from neurodriver.backends.cuda import compiler
 from neurodriver.backends.cuda.on_device import helper_text
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
-from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.codegen.template import Signature
 from neurodriver.compat.components import BaseMembraneModel
 from neurodriver.errors import CompileError, ModelError

@@ -19,7 +19,8 @@ from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt import device
-from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.model.component import Access, Parameter
 from neurodriver.model.library import shipped
 from neurodriver.native.headers import header

@@ -17,7 +17,8 @@ from neurodriver.backends.cuda import compiler
 from neurodriver.circuit.cut import cut
 from neurodriver.circuit.wiring import resolve
 from neurodriver.codegen.generate import generate
-from neurodriver.codegen.simt.device import Part, Shape, device_text
+from neurodriver.codegen.simt.device import Part, device_text
+from neurodriver.codegen.simt.shape import Shape
 from neurodriver.components.axon_hillocks.leaky_iaf import LeakyIAF
 from neurodriver.components.dendrites.aggregator import Aggregator
 from neurodriver.components.dendrites.gap_junctions import GapJunctions

@@ -6,18 +6,19 @@ give the same results, because all launches run items of the same step loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from ...codegen.generate import Task
+from ...codegen.simt.shape import Shape
 from ...errors import NeurodriverError
 from . import schedule
 from .device import INT, LONG, POINTER, UNSIGNED, Device, Loaded, launch
 
 _BEFORE, _STEPS, _AFTER, _LEARN = 1, 2, 4, 8
-_SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP = range(6)
+_SCAN, _DUE, _ARRIVE, _REST, _SETTLE, _SWEEP, _SUM, _TEXT = range(8)
 """Phases of learning (``learning.cuh``)."""
 _TYPES = (POINTER, POINTER, LONG, LONG, LONG, INT, INT, UNSIGNED)
 
@@ -75,12 +76,22 @@ class Stepwise:
         if not launches.empty(0):
             launches.launch(0, first, first, end, _BEFORE, "alone")
         for step in range(first, end):
-            for phase in (_SCAN, _DUE, _ARRIVE, _REST) if launches.plan.shape.learns else ():
-                launches.learn(phase, step)
+            for phase, lo in learning_phases(launches.plan.shape, step):
+                launches.learn(phase, step, lo)
             for number in range(1, launches.steps):
                 launches.launch(number, step, step + 1, end, _STEPS, "alone")
         if launches.exports:
             launches.launch(launches.steps - 1, first, end, end, _AFTER, "alone")
+
+
+def learning_phases(shape: Shape, step: int) -> Iterator[tuple[int, int]]:
+    """Yield the phases of learning in one step, and what they get: the step, or a text's number."""
+    if not shape.learns:
+        return
+    yield from ((phase, step) for phase in (_SCAN, _DUE))
+    if shape.sums_due(step):
+        yield from ((phase, i) for i in range(shape.texts) for phase in (_SUM, _TEXT))
+    yield from ((phase, step) for phase in (_ARRIVE, _REST))
 
 
 EXECUTORS: dict[str, Executor] = {"resident": Resident(), "stepwise": Stepwise()}
@@ -175,9 +186,10 @@ class Launches:
         for phase in (_SETTLE, _SWEEP):
             self.learn(phase, step)
 
-    def learn(self, phase: int, step: int) -> None:
-        """Begin a phase of learning, in which all warps take part."""
-        values = (0, 0, step, step + 1, step + 1, _LEARN | phase << 4, 0, self.arrivals)
+    def learn(self, phase: int, step: int, lo: int | None = None) -> None:
+        """Begin a phase of learning, in which all warps take part: from row ``lo`` to ``step``."""
+        first = step if lo is None else lo
+        values = (0, 0, first, step + 1, step + 1, _LEARN | phase << 4, 0, self.arrivals)
         self._start(self.plan.blocks, values, "alone")
 
     def launch(self, number: int, first: int, last: int, end: int, parts: int, width: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codegen.generate import Task
-from ...codegen.simt.device import ROOMY, Shape
+from ...codegen.simt.shape import ROOMY, Shape
 from ...native.buffers import LANES
 from ...plan.unit import Unit
 
@@ -46,8 +46,15 @@ DELIVERY_WARPS = 4
 LONG_DELIVERY_WARPS = 12
 """Warps of a block where all of them deliver; with more of them registers would spill."""
 
+LEARNING_WARPS = 16
+"""The same where synapses learn: with 12 of them `hpc_benchmark` takes 5 % longer."""
+
 WIDE = 1 << 20
 """Connections of spikes from which the whole device delivers."""
+
+LEARNING = 1 << 14
+"""Connections that learn, or rows of them, from which more than a block is used; a cluster up to
+eight times as many."""
 
 CROWD = 128
 """Components of a block, a warp for each scheduler; with more, others work while one waits."""
@@ -160,11 +167,27 @@ class SpikeLoad:
         Whether there is a list of pieces.
     window : int
         See `codegen.simt.device.Shape`.
+    learning : int
+        Connections that are looked at together: all that learn, where rules have intervals or
+        modulators; else their rows.
     """
 
     edges: int = 0
     listed: bool = False
     window: int = 0
+    learning: int = 0
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that suffice: 1, a cluster, or no limit (0)."""
+        if self.edges >= WIDE or self.learning >= 8 * LEARNING:
+            return 0
+        return 1 if self.learning < LEARNING else CLUSTER
+
+    @property
+    def long(self) -> int:
+        """Warps of a block where all of them deliver."""
+        return LEARNING_WARPS if self.learning else LONG_DELIVERY_WARPS
 
     def most(self, word: int) -> int:
         """Return how many warps of a block may have components, for numbers of ``word`` bytes.
@@ -173,14 +196,14 @@ class SpikeLoad:
         after those of the first one.
         """
         if self.listed and self.window:
-            return LONG_DELIVERY_WARPS - 1
+            return self.long - 1
         warps = SHORT_WARPS if self.edges and word == 4 else BLOCK_WARPS
         return warps - (DELIVERY_WARPS - 1 if self.listed else 0)
 
     def warps(self, busy: int) -> int:
         """Return the warps of a block that has ``busy`` ones with components."""
         if self.listed and self.window:
-            return max(busy + 1, LONG_DELIVERY_WARPS)
+            return max(busy + 1, self.long)
         return max(busy + (DELIVERY_WARPS if self.listed else 1), 4)
 
 
@@ -207,14 +230,13 @@ def choose(
     load = load or SpikeLoad()
     ones = tuple(1 for _ in units)
     most = load.most(word)
-    few = load.edges < WIDE
     small = _pairs(units, 1, most, load)
-    if few and _total(units, small) <= most:
+    if load.blocks == 1 and _total(units, small) <= most:
         return LaunchPlan(
             "block", 1, Shape(load.warps(_total(units, small)) * WARP, 1, True), small
         )
     wide = _pairs(units, CLUSTER, most, load)
-    if few and clusters and _total(units, wide) <= CLUSTER * most:
+    if load.blocks and clusters and _total(units, wide) <= CLUSTER * most:
         each = load.warps(-(-_total(units, wide) // CLUSTER))
         return LaunchPlan("cluster", CLUSTER, Shape(each * WARP, 1, True), wide)
     own = _pairs(units, processors, most, load)

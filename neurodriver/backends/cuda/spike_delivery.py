@@ -14,9 +14,11 @@ import numpy as np
 
 from ...codegen.generate import Generated, Task
 from ...codegen.kernel import Kernel
-from ...codegen.simt.device import Part, Shape
+from ...codegen.simt.device import Part
+from ...codegen.simt.shape import Shape
 from ...codegen.simt.spike_delivery import Sent, few
 from ...plan.program import Program
+from ...plan.spikes.learning import LearningPlan
 from . import schedule
 from .device import Device, Loaded, Pool
 
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 16
 LIST_BYTES = 512 << 20
-"""Largest size of both lists; longer windows are shortened until the lists fit."""
+"""Size that both lists may have in any case; longer windows are shortened until the lists fit."""
+
+LIST_SHARE = 0.5
+"""Or this share of the connections' own size, at four bytes each."""
 
 MOST_WARPS = 1 << 14
 """Largest number of warps of a launch."""
@@ -51,17 +56,21 @@ class SpikeDelivery:
         Connections along which spikes are delivered.
     learns : bool
         Whether some of them learn.
+    looked_at : int
+        See `schedule.SpikeLoad.learning`.
     """
 
     window: int = 0
     pieces: int = 0
     edges: int = 0
     learns: bool = False
+    looked_at: int = 0
 
     @property
     def load(self) -> schedule.SpikeLoad:
         """What a launch has to provide."""
-        return schedule.SpikeLoad(self.edges, self.delivers or self.learns, self.window)
+        listed = self.delivers or self.learns
+        return schedule.SpikeLoad(self.edges, listed, self.window, self.looked_at)
 
     @property
     def delivers(self) -> bool:
@@ -106,28 +115,32 @@ def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
     deliver. Stepwise launches have no windows. Where synapses learn there is always a window, of
     one step at least: they learn between barriers of their own.
     """
-    learning = sum(g.edges for g in program.gathers.values() if g.form == "learning")
+    plans = [g for g in program.gathers.values() if isinstance(g, LearningPlan)]
+    learning = sum(g.edges for g in plans)
+    looked_at = sum(g.edges if g.alone else g.rows_of_sources for g in plans)
     gathers = [g for g in program.gathers.values() if g.form == "fanout" and "near" in g.limits]
     listed = [g for g in gathers if not few(g)]
     near = max((g.limits["near"] / max(len(g.arrays["near"]), 1) for g in listed), default=0.0)
     each = sum(g.limits["pieces"] for g in listed)
+    edges = sum(g.edges for g in gathers) + learning
     window = 0
     if not stepwise:
-        most = LIST_BYTES // (2 * PIECE_BYTES * each) if each else program.window
+        allowed = max(LIST_BYTES, int(LIST_SHARE * 4 * edges))
+        most = allowed // (2 * PIECE_BYTES * each) if each else program.window
         longest = min(program.window, most)
         window = longest if gathers and longest >= WORTH else int(near > MANY)
         window = longest if learning else window
     if window == 0 and not any(g.limits["far"] for g in listed):
         each = 0
-    edges = sum(g.edges for g in gathers) + learning
-    return SpikeDelivery(window, each * max(window, 1), edges, learning > 0)
+    return SpikeDelivery(window, each * max(window, 1), edges, learning > 0, looked_at)
 
 
 def with_learning(shape: Shape, learning: Sequence[Kernel]) -> Shape:
     """Return a shape with what the texts of connections that learn need."""
     every = any(kernel.every for kernel in learning)
     waiting = max((kernel.waiting for kernel in learning), default=0)
-    return replace(shape, learns=bool(learning), every=every, waiting=waiting)
+    sums = tuple(kernel.sums for kernel in learning if kernel.sums)
+    return replace(shape, learns=bool(learning), every=every, sums=sums, waiting=waiting)
 
 
 def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) -> list[Part]:

@@ -288,6 +288,18 @@ struct nd_loop {
         timer.add(ND_INPUTS);
     }
 
+    /* The texts of intervals that read sums, in step n. */
+    ND_MEMBER void learn_from_sums(long long n)
+    {
+        const int texts = nd_sums_due(n) ? ND_SUMS : 0;
+        for (int i = 0; i < texts; ++i) {
+            learn(ND_LEARN_SUM, i, n);
+            barrier();
+            learn(ND_LEARN_TEXT, i, n);
+            barrier();
+        }
+    }
+
     /* The arrivals of the first step of a launch. */
     ND_MEMBER void learn_first()
     {
@@ -297,6 +309,7 @@ struct nd_loop {
         if (ND_EVERY) {
             learn(ND_LEARN_BEFORE, first, first);
             barrier();
+            learn_from_sums(first);
         }
         learn(ND_LEARN_ARRIVE, first, first);
         barrier();
@@ -328,6 +341,7 @@ struct nd_loop {
             if (newest > k) {
                 learn(ND_LEARN_SCAN, k + 1, newest);
                 barrier();
+                learn_from_sums(newest);
                 learn(ND_LEARN_ARRIVE, k + 1, newest);
                 barrier();
                 learn(ND_LEARN_AFTER, k + 1, newest);

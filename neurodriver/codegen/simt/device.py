@@ -11,6 +11,7 @@ from ...native.headers import header
 from ...plan.spikes.fanout import PIECE
 from ..kernel import Kernel
 from ..source import Dialect, prelude
+from .shape import OUTGOING_BYTES, ROOMY, Shape
 from .spike_delivery import Sent, sender
 from .thread_draws import KEEPS
 
@@ -110,17 +111,8 @@ ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }
 """,
 )
 
-ROOMY = 384
-"""Threads of a block at most that have 160 registers each."""
-
-OUTGOING_BYTES = 24
-"""Size of an ``nd_outgoing`` (spike_delivery.cuh)."""
-
 MOST_DRAWING = 2
 """Components of a thread at most whose random words it keeps: a dozen registers each."""
-
-CACHE_BYTES = 47 << 10
-"""Shared memory of a block for cached ``nd_outgoing``; a kilobyte is left for tables."""
 
 TIMER_ROWS = 512
 """Rows into which warps count cycles: few of them add to the same one at the same time."""
@@ -161,108 +153,6 @@ class Part:
     def advances(self) -> bool:
         """Whether it advances components."""
         return not (self.delivery or self.learning)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How a text is to be run.
-
-    Attributes
-    ----------
-    threads : int
-        Of a block.
-    resident : int
-        Blocks of a multiprocessor at once.
-    holds : bool
-        Whether a warp has one item of components at most and keeps them in registers.
-    ahead : int
-        Values of a thread that may be in flight to shared memory.
-    record : int
-        Largest ``record`` of the kernels.
-    stay : int
-        Rounds of records that stay in shared memory: all that the kernels have, or none.
-    timers : bool
-        Whether warps count the cycles of the parts of the steps, for a profile.
-    window : int
-        Steps between barriers. After a window there are two barriers, and between them the warps
-        deliver its spikes. 0: one barrier a step; the spikes of a step are delivered in the next.
-    marks : bool
-        Whether rows that hold events are marked: some kernel or instance reads the marks.
-    gates : bool
-        Whether a launch may wait for other processes.
-    learns : bool
-        Whether there are connections that learn.
-    every : bool
-        Whether something happens to them at intervals.
-    waiting : int
-        Bytes of shared memory of a warp for synapses that have spikes to apply.
-    caches_dirty : bool
-        Whether threads cache in registers which rows of a ring hold events of their components,
-        instead of reading the dirty bitmap.
-    copies : int
-        Of a batch: groups of blocks, one for each copy, whose tables are in shared memory.
-    """
-
-    threads: int = 256
-    resident: int = 1
-    holds: bool = False
-    ahead: int = 16
-    record: int = 8
-    stay: int = 0
-    timers: bool = False
-    window: int = 0
-    marks: bool = True
-    gates: bool = False
-    learns: bool = False
-    every: bool = False
-    waiting: int = 0
-    caches_dirty: bool = False
-    copies: int = 0
-
-    @property
-    def team(self) -> int:
-        """Bytes a thread of what the threads of a warp share."""
-        return max(2 * self.ahead // 16 + 1, self.stay) * self.record
-
-    @property
-    def keeps(self) -> bool:
-        """Whether threads cache where the outgoing connections of their components lie."""
-        return self.holds and self.window != 1
-
-    @property
-    def in_shared_memory(self) -> bool:
-        """Whether that cache is shared memory: registers are few, or windows need them."""
-        return self.threads > ROOMY or self.window > 1
-
-    def cached(self, outgoing: int, tables: int = 0) -> int:
-        """Return how many ``nd_outgoing`` of a block shared memory caches, ``outgoing`` a thread.
-
-        0 where registers hold them, or where they do not fit beside ``tables`` bytes.
-        """
-        number = self.threads * outgoing
-        fits = number * OUTGOING_BYTES + tables <= CACHE_BYTES
-        return number if self.keeps and self.in_shared_memory and fits else 0
-
-    def barriers(self, first: int, last: int) -> int:
-        """Return the number of barriers in steps ``first`` to ``last - 1``."""
-        if not self.window or last <= first:
-            return last - first
-        turns = (last - 1) // self.window - first // self.window + 1
-        if not self.learns:
-            return 2 * turns
-        longer = last - 1 > max(first, (last - 1) // self.window * self.window)
-        return 3 * turns - 1 + longer + 2 + self.every
-
-    def scratch(self, word: int) -> int:
-        """Return the bytes of shared memory of a block, for numbers of ``word`` bytes."""
-        return self.threads * (self.ahead * word + self.team)
-
-    def shared(self, word: int, records: bool) -> int:
-        """Return the bytes of shared memory that a launch asks for.
-
-        ``records``: whether some kernel shares records within its warps.
-        """
-        return self.scratch(word) * records + self.threads // 32 * self.waiting
 
 
 def table_name(number: int) -> str:
@@ -321,7 +211,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         lines += _unit(number, parts[number], shape.copies > 0)
     lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
-    lines += _learn(learning)
+    lines += _learn(learning, shape)
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -384,18 +274,24 @@ def _learning_words(shape: Shape, taken: int) -> list[str]:
     return [
         f"#define ND_LEARNS {int(shape.learns)}",
         f"#define ND_EVERY {int(shape.every)}",
+        f"#define ND_SUMS {shape.texts}",
         f"#define ND_WAITING_BYTES {shape.waiting}",
         f"#define ND_WAITING_AT {taken}",
     ]
 
 
-def _learn(learning: list[int]) -> list[str]:
-    """Return the function of a phase in which synapses learn, if there are any."""
+def _learn(learning: list[int], shape: Shape) -> list[str]:
+    """Return the function of a phase in which synapses learn, if there are any.
+
+    And, where texts of intervals read sums, the function that says when one of them runs.
+    """
     if not learning:
         return []
+    due = " || ".join(f"n % {steps} == 0" for one in shape.sums for steps in one) or "false"
+    sums = block("ND_FN bool nd_sums_due(long long n)", [f"return n > 0 && ({due});"])
     head = "ND_FN void nd_learn(int phase, int lo, int hi, long long last)"
     call = "nd_learn_of<nd_part_{}::learning>(phase, lo, hi, last);"
-    return block(head, [call.format(n) for n in learning])
+    return [*sums, *block(head, [call.format(n) for n in learning])]
 
 
 def _sizes(kernel: Kernel) -> list[int]:

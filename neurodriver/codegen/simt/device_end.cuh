@@ -95,7 +95,7 @@ nd_advance(const nd_item *items, const int *offsets, long long first, long long 
     nd_bring_tables();
 #if ND_LEARNS
     if (parts & ND_LEARN) {
-        nd_learn(parts >> ND_LEARN_PHASE, (int)first, (int)first, last);
+        nd_learn(parts >> ND_LEARN_PHASE, (int)first, (int)last - 1, last);
         return;
     }
 #endif

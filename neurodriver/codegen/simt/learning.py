@@ -37,6 +37,7 @@ def learning_kernel(spec: KernelSpec, access: str, number: int) -> Kernel:
         *tables,
         learns=True,
         every=bool(text.plan.rule.every),
+        sums=text.intervals if any(text.rule.sums) else (),
         waiting=text.waiting,
     )
 
@@ -80,18 +81,44 @@ class _LearningText:
             *["struct learning {", *indent(members), "};"],
         ]
 
+    @property
+    def intervals(self) -> tuple[int, ...]:
+        """Steps of the interval of each text."""
+        return tuple(self.plan.limits[f"every {name}"] for name in self.plan.rule.every)
+
     def _intervals(self) -> list[str]:
-        """Return the struct that says in which steps the texts of intervals run."""
-        every = [self.plan.limits[f"every {name}"] for name in self.plan.rule.every]
+        """Return the struct of the texts of intervals: when they run, and what sums they read."""
+        every, sums = self.intervals, [len(each) for each in self.rule.sums]
+        first = [sum(sums[:i]) for i in range(len(every))]
+        texts, terms = range(len(every)), [(i, v) for i, n in enumerate(sums) for v in range(n)]
         due = " || ".join(f"n % {steps} == 0" for steps in every) or "false"
-        run = [
-            f"if (n % {steps} == 0) rule.template every<{i}>(state, nullptr, nullptr);"
-            for i, steps in enumerate(every)
-        ]
-        given = "const Rule &rule, real *state, int n"
-        members = block(
-            "static ND_MEMBER bool due(long long n)", [f"return n > 0 && ({due});"]
-        ) + block(f"template <class Rule> static ND_MEMBER void run({given})", run)
+        rule, of = "template <class Rule> static ND_MEMBER", "const Rule &rule, int i"
+        methods = {
+            "static ND_MEMBER bool due(long long n)": [f"return n > 0 && ({due});"],
+            "static ND_MEMBER bool due_in(int i, long long n)": [
+                *(f"if (i == {i}) return n > 0 && n % {every[i]} == 0;" for i in texts),
+                "return false;",
+            ],
+            "static ND_MEMBER int first_sum(int i)": [
+                *(f"if (i == {i}) return {first[i]};" for i in texts),
+                "return 0;",
+            ],
+            "static ND_MEMBER int text_of(int sum)": [
+                *(f"if (sum == {first[i] + v}) return {i};" for i, v in terms),
+                "return -1;",
+            ],
+            f"{rule} void run({of}, real *s, const real *level, const real *sums)": [
+                f"if (i == {i}) rule.template every<{i}>(s, level, sums);" for i in texts
+            ],
+            f"{rule} real term({of}, const real *s)": [
+                *(f"if (i == {first[i] + v}) return rule.template summed<{i}>({v}, s);"
+                  for i, v in terms),
+                "return 0;",
+            ],
+        }  # fmt: skip
+        members = [f"static const int TEXTS = {len(every)}, SUMS = {sum(sums)};"]
+        for head, body in methods.items():
+            members += block(head, body)
         return ["struct nd_intervals {", *indent(members), "};"]
 
     def _made(self, code: str, slot: str) -> list[str]:
@@ -122,12 +149,21 @@ class _LearningText:
             "turns": f"(unsigned){a.integer(self.spec.size(self.access, 'depth'))}",
             "width": f"(unsigned){a.integer(self.spec.size(self.access, 'ahead'))}",
             "largest": a.scalar(Key(self.owner, Kind.PARAMETER, "largest sent")),
+            "level": self._pointer("level", "real"),
+            "dosed": self._pointer("dosed", "int"),
+            "doses": self._pointer("doses", "long long"),
+            "sums": self._pointer("sums", "long long") if any(self.rule.sums) else "nullptr",
             **self._units(),
             **self._events("from", self.variable),
             **self._targets(),
         }
         for i, name in enumerate(["weight", *rule.synapse]):
             given[f"own[{i}]"] = self._pointer(name, "real")
+        for i, name in enumerate(rule.modulators):
+            released = name in rule.released_by
+            elements = self._pointer(f"released {name}", "const int") if released else "nullptr"
+            given[f"released[{i}]"] = elements
+            given[f"releasing[{i}]"] = self._size(f"released {name}") if released else "0"
         for i, name in enumerate(rule.post):
             given[f"synapses.post[{i}]"] = self._pointer(name, "real")
         for i, name in enumerate(rule.pre):

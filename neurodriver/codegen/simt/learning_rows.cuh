@@ -16,8 +16,8 @@ struct nd_events_of {       /* the rows of a variable of events */
     ND_MEMBER real at(int row, int element) const
     {
         const long long place = nd_row_index(row, depth);
-        const bool silent = row < 0 || (row > 0 && active[place] != row);
-        return silent ? (real)0 : ring[place * width + element];
+        const real x = ring[place * width + element];   /* not after `active`: both loads at once */
+        return row < 0 || (row > 0 && active[place] != row) ? (real)0 : x;
     }
 };
 
@@ -27,7 +27,7 @@ ND_FN int nd_warps() { return (int)(nd_number_of_all() / ND_WARP); }
 template <class Synapses, typename Code, typename Slot> struct nd_learning_rows {
     typedef typename Synapses::Rule Rule;
     typedef typename Synapses::Source Source;
-    static const int PRE = Rule::PRE, OWN = Rule::OWN;
+    static const int PRE = Rule::PRE, OWN = Rule::OWN, MODULATORS = Rule::MODULATORS;
     Synapses synapses;
     const long long *block;     /* (blocks, 7): a, elements, first row, listed, f, b */
     const int *listed;
@@ -49,6 +49,11 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     unsigned turns, width;      /* rows of slots, slots of a row */
     const real *per_unit;       /* of each target, or null */
     real one_per_unit, largest;
+    const int *released[MODULATORS + 1];        /* elements whose spikes are doses, */
+    int releasing[MODULATORS + 1];              /* and how many */
+    real *level;                /* modulators after the last doses before this step, */
+    int *dosed;                 /* and the steps of these */
+    long long *doses;           /* (modulators, 2): doses of this step, and the step */
 
     /* Put the spikes of rows lo .. hi into the histories of the targets. */
     ND_MEMBER void find_spikes(int lo, int hi)
@@ -120,7 +125,6 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     /* Take over what the last arrivals of a row have left. */
     ND_MEMBER void settle(int row)
     {
-        if (!found[row]) return;
         for (int i = 2 * row; i < 2 * row + 2; ++i) {
             arrivals[i] = next_arrivals[i];
             for (int v = 0; v < PRE; ++v) pre[v][i] = next_pre[v][i];
@@ -134,7 +138,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         int low = 0, high = blocks;
         while (high - low > 1) {
             const int middle = (low + high) / 2;
-            if (block[7 * middle + 3] <= row) low = middle;
+            if (__ldg(block + 7 * middle + 3) <= row) low = middle;
             else high = middle;
         }
         return low;
@@ -143,8 +147,54 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     /* The element of the sources' rows that belongs to a row of connections. */
     ND_MEMBER int element_of(const long long *of, int row) const
     {
-        const int i = (int)of[1] + row - (int)of[3];
-        return of[4] ? listed[i] : i;
+        const int i = (int)__ldg(of + 1) + row - (int)__ldg(of + 3);
+        return __ldg(of + 4) ? __ldg(listed + i) : i;
+    }
+
+    /* Count the doses of step n, after those before have been added to the modulators. */
+    ND_MEMBER void find_doses(int n)
+    {
+        if (!MODULATORS || nd_warp() != nd_warps() / 2) return;
+        add_doses();
+        for (int v = 0; v < MODULATORS; ++v) {
+            long long count = 0;
+            for (int i = nd_lane(); i < releasing[v]; i += ND_WARP) count += nd_spikes(from.at(n, __ldg(released[v] + i)));
+            count = nd_total(count);
+            if (nd_lane() == 0) {
+                doses[2 * v] = count;
+                doses[2 * v + 1] = n;
+            }
+        }
+    }
+
+    ND_MEMBER void add_doses()
+    {
+        take_modulators(true);
+        for (int v = 0; v < MODULATORS; ++v) {
+            if (nd_lane() != 0) continue;
+            level[v] = synapses.level[v];
+            dosed[v] = synapses.dosed[v];
+            doses[2 * v] = 0;
+        }
+    }
+
+    /* What synapses know of modulators, before or after the doses of this step. */
+    ND_MEMBER void take_modulators(bool after)
+    {
+        for (int v = 0; v < MODULATORS; ++v) {
+            synapses.level[v] = level[v];
+            synapses.dosed[v] = dosed[v];
+            if (after && doses[2 * v]) take_dose(v);
+        }
+    }
+
+    ND_MEMBER void take_dose(int v) { synapses.dose(v, doses[2 * v], (int)doses[2 * v + 1]); }
+
+    ND_MEMBER bool doses_came() const
+    {
+        bool any = false;
+        for (int v = 0; v < MODULATORS; ++v) any |= doses[2 * v] != 0;
+        return any;
     }
 
     ND_MEMBER void find_arrivals(int lo, int hi)
@@ -156,10 +206,10 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
             int b = 0, spikes = 0;
             long long first = 0, past = 0;
             if (row < rows) {
-                settle(row);
+                const bool arrived = found[row] != 0;
                 b = block_of(row);
                 const long long *of = block + 7 * b;
-                const int element = element_of(of, row), a = (int)of[0];
+                const int element = element_of(of, row), a = (int)__ldg(of);
                 for (int n = lo; n <= hi; n += ND_LOOK) {
                     real x[ND_LOOK];
                     for (int i = 0; i < ND_LOOK; ++i) x[i] = n + i <= hi ? from.at(n + i - a, element) : (real)0;
@@ -170,7 +220,8 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
                         spikes = count;
                     }
                 }
-                if (bits) first = begin[row], past = begin[row + 1];
+                if (arrived) settle(row);
+                if (bits) first = __ldg(begin + row), past = __ldg(begin + row + 1);
                 if (past > first) found[row] = bits;
             }
             if (nd_ballot(past > first)) list(row, b, bits & (bits - 1) ? 0 : spikes, first, past);

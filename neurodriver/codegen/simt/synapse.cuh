@@ -11,12 +11,15 @@ template <int PRE> struct nd_source {
 template <class R, int depth> struct nd_synapses {
     typedef R Rule;
     static const int DEPTH = depth, PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
-    typedef nd_before<PRE, POST, 0> Before;
+    static const int MODULATORS = Rule::MODULATORS;
+    typedef nd_before<PRE, POST, MODULATORS> Before;
     typedef nd_source<PRE> Source;
     Rule rule;
     int *spikes;                /* (targets, depth): rows of the last spikes, the latest one first */
     real *post[POST + 1];       /* (targets, depth): traces after them */
     int back;
+    real level[MODULATORS + 1]; /* modulators after their last doses, */
+    int dosed[MODULATORS + 1];  /* and the steps of these */
 
     ND_METHOD long long entry(int j, int q) const { return (long long)j * depth + q; }
 
@@ -44,10 +47,28 @@ template <class R, int depth> struct nd_synapses {
     /* The first step whose target spikes are not applied before an arrival in step n. */
     ND_METHOD static int pending_to(int n) { return n + (Rule::SPIKE_FIRST ? 1 : 0); }
 
-    /* Steps since the last event of a synapse, of either kind. */
-    ND_METHOD static int elapsed(int t, int arrival, int spike)
+    /* Steps since the last event of a synapse, of any kind. */
+    ND_METHOD int elapsed(int t, int arrival, int spike) const
     {
-        return t - (arrival > spike ? arrival : spike);
+        int last = arrival > spike ? arrival : spike;
+        for (int v = 0; v < MODULATORS; ++v) last = dosed[v] > last ? dosed[v] : last;
+        return t - last;
+    }
+
+    /* Add what a text knows of modulators to what it knows of other events, in step t. */
+    ND_METHOD void modulate(Before &b, int t) const
+    {
+        for (int v = 0; v < MODULATORS; ++v) {
+            b.level[v] = level[v];
+            b.dosed[v] = t - dosed[v];
+        }
+    }
+
+    /* `doses` of a modulator come in step n. */
+    ND_METHOD void dose(int v, long long doses, int n)
+    {
+        level[v] = rule.dosed(v, level[v], n - dosed[v], (real)doses);
+        dosed[v] = n;
     }
 
     /* The synapse sees spike q of its target j, counted from the latest one. */
@@ -62,12 +83,13 @@ template <class R, int depth> struct nd_synapses {
         for (int v = 0; v < PRE; ++v) b.x[v] = same ? s.x_earlier[v] : s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
         if (Rule::ELAPSES) b.elapsed = elapsed(t, s.last <= t ? s.last : s.earlier, t - b.spike);
+        modulate(b, t);
         if (Rule::DRIFTS) rule.between(own, b);
         rule.on_spike(own, b);
     }
 
-    /* `count` spikes arrive in step n, after spike q of target j; returns what one carries. */
-    ND_METHOD real arrive(real *own, int j, int q, const Source &s, int n, int count) const
+    /* What an event of step n finds at a synapse, after spike q of its target j. */
+    ND_METHOD Before at_synapse(int j, int q, const Source &s, int n) const
     {
         const int latest = spikes[entry(j, q)] + back;
         if (Rule::SPIKE_FIRST && !Rule::PAIR) q += latest == n;
@@ -78,7 +100,21 @@ template <class R, int depth> struct nd_synapses {
         for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
         if (Rule::ELAPSES) b.elapsed = elapsed(n, s.last, latest);
+        modulate(b, n);
+        return b;
+    }
+
+    /* `count` spikes arrive in step n, after spike q of target j; returns what one carries. */
+    ND_METHOD real arrive(real *own, int j, int q, const Source &s, int n, int count) const
+    {
+        const Before b = at_synapse(j, q, s, n);
         if (Rule::DRIFTS) rule.between(own, b);
         return rule.on_arrival(own, b, (real)count);
+    }
+
+    /* A dose comes in step n. */
+    ND_METHOD void drift(real *own, int j, int q, const Source &s, int n) const
+    {
+        if (Rule::DRIFTS) rule.between(own, at_synapse(j, q, s, n));
     }
 };

@@ -150,7 +150,7 @@ def window(
     This is the least latency of all connections, if weighted spikes are all that connects
     components; at most ``LONGEST_WINDOW``. The latencies of ``known`` connections are those of
     ``drawn_accesses``. On a GPU, synapses that learn send at the end of a window, and what they
-    send has to reach their targets after it.
+    send has to reach their targets after it. Intervals and modulators may change in any step.
     """
     learning = [links for links in circuit.connections if links.plasticity is not None]
     if (learning and not target.threads) or not all(sends(group) for group in circuit.groups):
@@ -163,7 +163,8 @@ def window(
         if links in known or not len(links):
             continue
         if links.plasticity is not None:
-            least.append(1 if links.plasticity.every else int(forward_of(links, dt).min()) + 1)
+            alone = links.plasticity.every or links.plasticity.modulators
+            least.append(1 if alone else int(forward_of(links, dt).min()) + 1)
             continue
         ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
         if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):

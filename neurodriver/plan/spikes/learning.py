@@ -98,6 +98,11 @@ class LearningPlan(Gather):
         """Number of each stored connection among those of its set, (m,)."""
         return np.arange(self.edges) if self.rank is None else self.rank
 
+    @property
+    def alone(self) -> bool:
+        """Whether something other than spikes may change all synapses in a step."""
+        return bool(self.rule.every or self.rule.modulators)
+
     def in_units(self, units: Units, dt: float) -> None:
         """Add what depends on the units of the access and on the step."""
         if (units.unit == units.unit[0]).all():
@@ -148,8 +153,9 @@ class LearningPlan(Gather):
         of_source.append(zeros(self.key(owner, "level"), MODULATORS, real, Role.OF_THREAD))
         dosed = np.full(MODULATORS, NEVER, np.int32)
         of_source.append(row(self.key(owner, "dosed"), dosed, Role.OF_THREAD))
-        if sums := max((len(sums_of(text)[0]) for text in rule.every.values()), default=0):
-            size = sums * self.width
+        sums = [len(sums_of(text)[0]) for text in rule.every.values()]
+        if any(sums):
+            size = (sum(sums) if self.threads else max(sums)) * self.width
             of_target.append(zeros(self.key(owner, "sums"), size, np.int64, Role.SCRATCH))
         out += [*of_target, *of_source, *(self._lists(owner, real) if self.threads else [])]
         learning = np.full(8, int(self.learns), np.int64)
@@ -174,6 +180,7 @@ class LearningPlan(Gather):
         ]
         out.append(zeros(self.key(owner, "found"), self.rows_of_sources, np.uint32, Role.SCRATCH))
         pieces = 4 * self.limits["pieces"]
+        out.append(zeros(self.key(owner, "doses"), 2 * MODULATORS, np.int64, Role.SCRATCH))
         return [*out, zeros(self.key(owner, "pieces"), pieces, np.uint32, Role.SCRATCH)]
 
 
@@ -281,7 +288,7 @@ def learn_by_source(
         "learning", edges, arrays, None, rule=rule, name=links.name, width=width,
         depth=depth, variable=spikes,
         rows_of_sources=len(rows.first) - 1, rank=rows.rank,
-        degree=np.bincount(rows.place, minlength=count),
+        degree=np.concatenate([rows.degree, np.zeros(count - len(rows.degree), np.int64)]),
         largest=given_largest(links) or largest_sent(rule, rows.weight),
     )  # fmt: skip
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}

@@ -36,6 +36,8 @@ class LearningRows:
         Where the connections of each row begin.
     place : (m,) int32
         Targets within the group, ascending in each row.
+    degree : (targets,) int64
+        Connections of each target.
     weight : (m,) or () float64
     rank : (m,) int64 or None
         Number of each connection among those of its set; None: 0, 1, 2, ...
@@ -45,6 +47,7 @@ class LearningRows:
     listed: NDArray[np.int32]
     first: NDArray[np.int64]
     place: NDArray[np.int32]
+    degree: NDArray[np.int64]
     weight: NDArray[np.float64]
     rank: NDArray[np.int64] | None
 
@@ -74,6 +77,8 @@ def _drawn(layout: Layout, number: int, variable: str, links: Drawn) -> Learning
     begin[has] = first[row]
     target = aligned(rows.edges, np.int32)
     rows.place(target, begin, origin=start)
+    degree, unused = np.zeros(stop - start, np.int64), np.zeros((3, stop - start))
+    rows.bounds(target, degree, *unused)
     weight = np.asarray(constant(links.weight) or 0.0)
     if links.filtered or constant(links.weight) is None:
         weight = np.empty(rows.edges)
@@ -87,7 +92,7 @@ def _drawn(layout: Layout, number: int, variable: str, links: Drawn) -> Learning
         where = np.repeat(begin[has] - (np.cumsum(rows.count[has]) - rows.count[has]),
                           rows.count[has]) + np.arange(rows.edges)  # fmt: skip
         rank[where] = number_of + where
-    return LearningRows(_with_place(block, place), listed, first, target, weight, rank)
+    return LearningRows(_with_place(block, place), listed, first, target, degree, weight, rank)
 
 
 def _from_columns(layout: Layout, number: int, variable: str, links: Connections) -> LearningRows:
@@ -119,8 +124,9 @@ def _from_columns(layout: Layout, number: int, variable: str, links: Connections
     if weight.ndim:
         weight = np.nan_to_num(weight[rank[order]], nan=1.0)
     place_of = target[order].astype(np.int32)
-    listed_all = np.concatenate(lists)
-    return LearningRows(np.concatenate(blocks), listed_all, first, place_of, weight, rank[order])
+    listed_all, degree = np.concatenate(lists), np.bincount(target)
+    made = np.concatenate(blocks), listed_all, first, place_of, degree, weight, rank[order]
+    return LearningRows(*made)
 
 
 def _with_place(block: NDArray[np.int64], place: Place) -> NDArray[np.int64]:
