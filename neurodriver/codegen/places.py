@@ -10,6 +10,7 @@ rounded where it is assigned.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -345,8 +346,12 @@ class PlaceText(PlaceHead):
             for one in self.place.many(node.over.name):
                 lines += block("", self._inside({node.name: one}, node.body))
             return lines
-        assert isinstance(node.over, tree.Call)
         loop = self.loop(node)
+        return self.loop_lines(node, loop, lambda: self._inside({node.name: loop}, node.body))
+
+    def loop_lines(self, node: tree.Each, loop: Loop, body: Callable[[], list[str]]) -> list[str]:
+        """Return a loop over a look-up; ``body`` gives what is inside."""
+        assert isinstance(node.over, tree.Call)
         label, name = f"{loop.reached.label}_{loop.axis}", node.name
         first, last = self.run(node.over)
         lines = [f"const int nd_b_{name} = {first}, nd_e_{name} = {last};"]
@@ -358,7 +363,7 @@ class PlaceText(PlaceHead):
         index = f"nd_wrapped(nd_r_{name}, nd_n_{label})" if closed else f"nd_r_{name}"
         own = [f"const int {name} = {index}; (void){name};"]
         head = f"for (int nd_r_{name} = {low}; nd_r_{name} <= {high}; ++nd_r_{name})"
-        return block("", [*lines, *block(head, [*own, *self._inside({name: loop}, node.body)])])
+        return block("", [*lines, *block(head, [*own, *body()])])
 
     def loop(self, node: tree.Each) -> Loop:
         """Return what is known of a loop over a look-up."""

@@ -14,6 +14,7 @@ from ..learned_sums import learned_parts
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
+from .strips import NotVectors, StripText, fits
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
 
@@ -60,7 +61,8 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     tile += component.write_events()
     finite = RangeFinite(component)
     once = component.constants(), component.initial()
-    body = [*head, *finite.begin(), *block(TILES, tile), *finite.end()]
+    strips = strips_of(component, finite)
+    body = [*head, *finite.begin(), *(strips or block(TILES, tile)), *finite.end()]
     find = finding(finite.record(), finite.find()) if finite.names else []
     learning = [part for s in sums if isinstance(s, FanoutText) for part in learning_texts(s)]
     deliver = [*delivery_lines(sums), *(line for one in learning for line in one.step())]
@@ -68,6 +70,16 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     rules = [line for part in parts for line in [*part.structure(), ""]]
     made = replace(made, text="\n".join([*rules, made.text]))
     return with_learning(made, arguments, learning) if learning else made
+
+
+def strips_of(component: ComponentText, finite: RangeFinite) -> list[str]:
+    """Return the loop over strips of cells; nothing where components are updated by tiles."""
+    if not fits(component.spec):
+        return []
+    try:
+        return StripText(component).kernel(finite.add())
+    except NotVectors:
+        return []
 
 
 def drawn_update(component: ComponentText, sums: list[SumText], draws: TileDraws) -> list[str]:
