@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..model.language import tree
+from ..model.language import assigned, tree
 from ..model.text import block
 from ..plan.arrays import Kind, depth, width
 from ..plan.places import HERE, LookUp, Reached, Resolved, look_up_name
@@ -62,6 +62,22 @@ class Loop:
     inside: bool
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The variable of a loop that counts from 0 up to a number that is known.
+
+    Attributes
+    ----------
+    count : int
+    """
+
+    count: int
+
+
+Meaning = Loop | Counted | Resolved
+"""What a name stands for inside a loop."""
+
+
 class PlaceHead:
     """Declares what one kernel reads beside its own components.
 
@@ -78,7 +94,7 @@ class PlaceHead:
         self.spec, self.place = spec, spec.place
         self.arguments, self.translator = arguments, translator
         self.rules = spec.model.every_field()
-        self.scopes: list[dict[str, Loop | Resolved]] = []
+        self.scopes: list[dict[str, Meaning]] = []
 
     # -- what does not depend on the component ----------------------------------------------------
 
@@ -162,7 +178,7 @@ class PlaceHead:
 
     # -- names ----------------------------------------------------------------------------------
 
-    def _find(self, name: str) -> Loop | Resolved | None:
+    def _find(self, name: str) -> Meaning | None:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -255,6 +271,8 @@ class PlaceText(PlaceHead):
             return node.whole and int(node.text) < count
         if isinstance(node, tree.Name):
             loop = self._find(node.name)
+            if isinstance(loop, Counted):
+                return loop.count <= count
             return isinstance(loop, Loop) and loop.reached.axis(loop.axis).count <= count
         if isinstance(node, tree.Path) and len(node.names) == 2 and node.name == "here":
             own = self.place.reached[HERE]
@@ -337,6 +355,34 @@ class PlaceText(PlaceHead):
         asked = f"{self._axis(over)}, (double)({about}), (double)({amount})"
         return f"nd_within_first({asked})", f"nd_within_last({asked})"
 
+    def counted(self, node: tree.For) -> dict[str, Meaning]:
+        """Return the variable of ``for (int i = 0; i < n; ++i)`` where ``n`` is known."""
+        begin, test = node.begin, node.condition
+        if len(begin) != 1 or not isinstance(begin[0], tree.Declaration):
+            return {}
+        name, start = begin[0].name, begin[0].value
+        if not (isinstance(start, tree.Number) and start.whole and begin[0].type == "int"):
+            return {}
+        if node.after != (tree.Increment(tree.Name(name), "++"),) or name in assigned(node.body):
+            return {}
+        if not isinstance(test, tree.Binary) or test.sign != "<" or test.left != tree.Name(name):
+            return {}
+        most = self._known(test.right)
+        return {} if most is None else {name: Counted(most)}
+
+    def _known(self, node: tree.Expression) -> int | None:
+        """Return a number or the length of an axis."""
+        if isinstance(node, tree.Number) and node.whole:
+            return int(node.text)
+        if not isinstance(node, tree.Call) or node.name != "size":
+            return None
+        (over,) = node.arguments
+        assert isinstance(over, tree.Path)
+        if over.name in self.place.fields:
+            shape = self.place.fields[over.name][1].values.shape
+            return int(shape[self.rules[over.name].indexed.index(over.names[1])])
+        return self._reached_by(over.name).axis(over.names[1]).count
+
     # -- loops ----------------------------------------------------------------------------------
 
     def each(self, node: tree.Each) -> list[str]:
@@ -376,7 +422,7 @@ class PlaceText(PlaceHead):
             return Loop(node.name, one, over.names[1], None, False)
         return Loop(node.name, one, over.names[1], found.most, found.inside)
 
-    def _inside(self, names: dict[str, Loop | Resolved], body: tree.Body) -> list[str]:
+    def _inside(self, names: dict[str, Meaning], body: tree.Body) -> list[str]:
         self.scopes.append(names)
         lines = self.translator.statements(body)
         self.scopes.pop()

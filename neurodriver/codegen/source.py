@@ -215,7 +215,7 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
     head = prelude([kernel.text], dtype, dialect)
     if "nd_tile_blocks" in kernel.text:
         head.append(header("codegen/cpu/tile_draws.h"))
-    if "nd_load(" in kernel.text:
+    if "ND_VECTOR" in kernel.text:
         head.append(header("codegen/cpu/strips.h"))
     if "nd_write_events" in kernel.text:
         head.append(header("codegen/cpu/tile_events.h"))

@@ -220,6 +220,15 @@ class Translator(CText):
             return self.places.of_array(node.name, (node.index,))
         return super().element(node)
 
+    def statement(self, node: tree.Statement) -> list[str]:
+        """Return the lines of one statement."""
+        if self.places is None or not isinstance(node, tree.For):
+            return super().statement(node)
+        self.places.scopes.append(self.places.counted(node))
+        lines = super().statement(node)
+        self.places.scopes.pop()
+        return lines
+
     def each(self, node: tree.Each) -> list[str]:
         """Return a loop over a look-up or over populations."""
         assert self.places is not None

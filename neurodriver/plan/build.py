@@ -207,6 +207,7 @@ class ProgramBuilder:
             self.watch,
             number in layout.positions,
             place,
+            self.planner.plans,
         )
 
     def _place(self, number: int) -> Surroundings | None:

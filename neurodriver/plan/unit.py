@@ -62,6 +62,8 @@ class KernelSpec:
         Whether the components are stored in another order than the circuit's.
     place : Surroundings, optional
         What the text reads beside its own components.
+    plans : bool
+        Whether neighbours may be computed together; the results are the same.
     """
 
     number: int
@@ -78,6 +80,7 @@ class KernelSpec:
     watch: Diagnostics = OFF
     reordered: bool = False
     place: Surroundings | None = None
+    plans: bool = True
 
     @property
     def accesses(self) -> list[Access]:

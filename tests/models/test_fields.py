@@ -149,6 +149,60 @@ def test_look_ups_of_texts_are_those_of_axes(even: bool, period: float | None) -
         assert found["far"][cell] == axis.position(axis.near(2.5, 3).first) + p
 
 
+class Windows(nd.NDComponent):
+    """Loops of all forms that strips of neighbours know, and some that they do not."""
+
+    axes, updates = ("f", "y", "x"), {"a": "1", "b": "1", "c": "1", "d": "1"}
+    sources = {"image": nd.Source("val"), "others": nd.Source("val", many=True)}
+    fields = {"w": nd.Field(axes="f dy dx")}
+    params = {"p": nd.Parameter("1", default=1.0)}
+    update = """
+        real least = greatest_real;
+        for (y : near(image.y, size(w.dy))) for (x : near(image.x, size(w.dx))) {
+            real v = image.val[y, x];
+            if (place(y) != 1) a += w[here.f, place(y), place(x)] * v - p / (1 + v * v);
+            b = v > 0.5 && v < 0.9 ? b + sqrt(v) : b - exp(v);
+            if (v < least) least = v;
+        }
+        for (o : others)
+            for (y : within(o.y, 0.3)) for (x : within(o.x, 0.21)) {
+                const real v = o.val[y, x];
+                c += v * p;
+                d = fmax(d, v - image.val[here.y, here.x + 1]);
+            }
+        c = c + least;
+        for (int i = 0; i < size(image.y); ++i) d += image.val[i, here.x] * i;
+    """
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("width", [1, 17, 70])
+def test_strips_of_neighbours_have_the_bits_of_single_cells(dtype: str, width: int) -> None:
+    rng = np.random.default_rng(width)
+    span = {"y": nd.Axis.span(9, 0, 1), "x": nd.Axis.span(width + 4, 0, 1)}
+    uneven = np.sort(rng.uniform(0, 1, 12))
+    some = {"y": nd.Axis.at(uneven), "x": nd.Axis.span(2 * width, -0.1, 1.3)}
+    image = nd.Population(Pixel, name="image", axes=span, initval=nd.Uniform(0, 1))
+    other = nd.Population(Pixel, name="other", axes=some, initval=nd.Uniform(-1, 1))
+    axes = {"f": 2, "y": image.y.windows(3), "x": image.x.windows(5)}
+    more = {"w": rng.normal(size=(2, 3, 5)), "p": rng.normal(size=(2, 7, width)), "image": image}
+    cells = nd.Population(Windows, name="cells", axes=axes, others=[other, image], **more)
+    found = []
+    for plans, threads in ((True, 1), (True, 3), (False, 1)):
+        with nd.LPU(
+            nd.Circuit([image, other, cells], seed=1),
+            1e-3,
+            dtype=dtype,
+            plans=plans,
+            threads=threads,
+        ) as lpu:
+            lpu.advance(2)
+            found.append([np.array(lpu["cells"].get(name)) for name in "abcd"])
+    assert all(len(np.unique(one)) > width for one in found[0])
+    for other_way in found[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(found[0], other_way, strict=True))
+
+
 class Base(nd.NDComponent):
     abstract, updates = True, {"val": "1"}
     params = {"tau": nd.Parameter("ms", default=3.0)}

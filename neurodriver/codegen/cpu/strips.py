@@ -24,7 +24,7 @@ from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..places import WORDS, Loop, PlaceText
 
-CHUNKS = (4, 2, 1)
+CHUNKS = (4, 3, 2, 1)
 """Vectors of a strip: as many as it is long, with the next larger number of these."""
 
 UNIFORM, AFFINE, VECTOR, LANES, MASK = "uniform", "affine", "vector", "lanes", "mask"
@@ -48,7 +48,7 @@ def fits(spec: KernelSpec) -> bool:
     """Whether the cells of a group lie in rows, and nothing else asks for tiles of them."""
     place, model = spec.place, spec.model
     own = None if place is None else place.reached.get(HERE)
-    if own is None or own.masked or spec.substeps != 1 or spec.reordered:
+    if own is None or not spec.plans or own.masked or spec.substeps != 1 or spec.reordered:
         return False
     events = any(spec.is_event(v) for v in spec.published)
     others = model.accesses or model.terms or model.sub_units or model.draws_random()
@@ -79,8 +79,6 @@ class StripText:
         assert isinstance(part.tree, tree.Body)
         self.body = part.tree
         self.carried = dict(self._carried())
-        if not any(map(_loops, self.body.statements)):
-            raise NotVectors
         self.parts = [self._part(one) for one in self._runs()]
 
     def _carried(self) -> Iterator[tuple[str, str]]:
@@ -96,6 +94,8 @@ class StripText:
     def _runs(self) -> list[list[tree.Statement]]:
         """Return the statements of the text: each loop for itself, and what is between them."""
         found: list[list[tree.Statement]] = [[]]
+        if not any(map(_loops, self.body.statements)):
+            return [list(self.body.statements)]
         for one in self.body.statements:
             if _loops(one):
                 found += [[one], []]
@@ -264,9 +264,11 @@ class VectorText:
                 raise NotVectors
         if node.condition is not None:
             self._uniform(node.condition)
+        self.places.scopes.append(self.places.counted(node))
         begin, after = self.translator._listed(node.begin), self.translator._listed(node.after)
         condition = "" if node.condition is None else self.translator.expression(node.condition)
         body = [line for one in node.body.statements for line in self.statement(one)]
+        self.places.scopes.pop()
         self.kinds.pop()
         return block(f"for ({begin}; {condition}; {after})", body)
 
