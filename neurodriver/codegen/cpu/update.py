@@ -14,9 +14,10 @@ from ..learned_sums import learned_parts
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
-from .strips import NotVectors, StripText, fits
+from .strips import StripText, fits
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
+from .vector_kinds import NotVectors
 
 if TYPE_CHECKING:
     from ..reactions import SubUnitText

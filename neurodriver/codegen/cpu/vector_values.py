@@ -1,0 +1,91 @@
+"""Expressions of a loop, for a vector of neighbouring cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...model.language import tree
+from .vector_kinds import LANES, UNIFORM, Strided, VectorKinds
+
+
+class VectorValues(VectorKinds):
+    """Writes expressions."""
+
+    def vector(self, node: tree.Expression, c: int) -> str:
+        """Return an expression for the vector with number ``c`` of a strip."""
+        kind = self.kind(node)
+        if kind == UNIFORM:
+            return f"nd_all((real)({self.translator.expression(node)}))"
+        if isinstance(node, tree.Name):
+            if self._find(node.name) is None and node.name not in self.strip.carried:
+                return f"nd_load(nd_p_{node.name} + nd_t + {c} * ND_VECTOR)"
+            return f"{node.name}_{c}"
+        if isinstance(node, tree.Item | tree.Element):
+            return self._read(node, c)
+        if isinstance(node, tree.Unary):
+            return f"({node.sign}{self.vector(node.value, c)})"
+        if isinstance(node, tree.Ternary):
+            yes, no = self.vector(node.yes, c), self.vector(node.no, c)
+            if self.kind(node.condition) == UNIFORM:
+                return f"({self.translator.expression(node.condition)} ? {yes} : {no})"
+            return f"({self.vector(node.condition, c)} ? {yes} : {no})"
+        if isinstance(node, tree.Call):
+            if node.name in ("fmin", "fmax"):
+                given = ", ".join(self.vector(one, c) for one in node.arguments)
+                return f"nd_{node.name}({given})"
+            call = f"[](real nd_one) {{ return nd_{node.name}(nd_one); }}"
+            return f"nd_each_of({call}, {self.vector(node.arguments[0], c)})"
+        assert isinstance(node, tree.Binary)
+        sign = {"&&": "&", "||": "|"}.get(node.sign, node.sign)
+        return f"({self._side(node.left, c)} {sign} {self._side(node.right, c)})"
+
+    def _side(self, node: tree.Expression, c: int) -> str:
+        """Return one side of an operator; a number that all cells share stays one."""
+        if self.kind(node) == UNIFORM:
+            return f"(real)({self.translator.expression(node)})"
+        return self.vector(node, c)
+
+    def _read(self, node: tree.Item | tree.Element, c: int) -> str:
+        """Return the values that the cells of a vector read."""
+        indices = (node.index,) if isinstance(node, tree.Element) else node.indices
+        *others, last = indices
+        beside = all(self.kind(one) == UNIFORM for one in others) and self._neighbours(last)
+        inside = self._inside_for_all(node)
+        if beside and inside:
+            text = self.translator.expression(node)
+            return f"nd_load(&{text} + {c} * ND_VECTOR)"
+        lines = "".join(f"{one} " for one in self._lane_names(node))
+        text = self.translator.expression(node)
+        return f"nd_each_lane([&](int nd_l) {{ {lines}return {text}; }}, {c} * ND_VECTOR)"
+
+    def _neighbours(self, node: tree.Expression) -> bool:
+        """Whether an index grows by one from cell to cell."""
+        if isinstance(node, tree.Binary):
+            sides = [self._neighbours(one) for one in (node.left, node.right)]
+            return any(sides)
+        if isinstance(node, tree.Path):
+            return node.names == ("here", self.strip.last)
+        found = self._find(node.name) if isinstance(node, tree.Name) else None
+        return isinstance(found, Strided) and found.neighbours
+
+    def _inside_for_all(self, node: tree.Item | tree.Element) -> bool:
+        """Whether no index has to be tested, so that the text is that of an element."""
+        text = self.translator.expression(node)
+        return not text.startswith("(") and "nd_wrapped" not in text and "nd_cells" not in text
+
+    def _lane_names(self, node: tree.Expression) -> Iterator[str]:
+        """Yield declarations of the indices that differ between the cells, for one cell."""
+        own = f"nd_h_{self.strip.last}"
+        yield f"const int nd_h_of = {own} + nd_lane[nd_l], {own} = nd_h_of; (void){own};"
+        for one in node.walk():
+            if not isinstance(one, tree.Name):
+                continue
+            found = self._find(one.name)
+            if isinstance(found, Strided):
+                grown = f"{one.name} + nd_lane[nd_l] * {found.stride}"
+                yield f"const int nd_g_{one.name} = {grown}, {one.name} = nd_g_{one.name};"
+            elif found == LANES:
+                low, high = f"nd_low_{one.name}[nd_l]", f"nd_high_{one.name}[nd_l]"
+                turn = f"{low} + nd_j_{one.name}"
+                yield f"const int nd_g_{one.name} = {turn} < {high} ? {turn} : {high};"
+                yield f"const int {one.name} = nd_g_{one.name} > 0 ? nd_g_{one.name} : 0;"
