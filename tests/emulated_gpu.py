@@ -333,14 +333,20 @@ class Kernels:
         if parts & 1:
             for item in items[items["what"] == schedule.INJECT]:
                 self.inject(item, first)
+        stage = [self.stage(int(what)) for what in items["what"][::-1]]
+        order = np.argsort(stage, kind="stable")
         for k in range(first, last) if parts & 2 else []:
-            for item in items[::-1]:
+            for item in items[::-1][order]:
                 self.do(item, k, end)
                 self.count(item, 7)
             self.timers[k % TIMER_ROWS, -1] += np.uint64(100)
         if parts & 4:
             for item in items[items["what"] == schedule.EXPORT]:
                 self.publish(item, last, True)
+
+    def stage(self, what: int) -> int:
+        """Return the stage of a unit; all other items belong to the last one."""
+        return self.program.units[what].stage if what >= 0 else self.program.stages - 1
 
     def do(self, item: Any, k: int, end: int) -> None:
         """Do an item of a step."""

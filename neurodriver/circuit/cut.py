@@ -108,6 +108,8 @@ def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridg
     for links in circuit.connections:
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
+        if len(across):
+            _check_steps(circuit, links, across)
         if len(across) and _for_a_current(circuit, links):
             uids = circuit.uids
             at = across[0]
@@ -127,6 +129,23 @@ def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridg
         sources = np.unique(np.concatenate(parts))
         out.append(_Bridge(first, second, variable, sources, sends, takes))
     return out
+
+
+def _check_steps(circuit: Circuit, links: Connections, across: Numbers) -> None:
+    """Raise CircuitError where a connection from one part to another acts within a step."""
+    phase = circuit.phase_of
+    if phase is None:
+        return
+    early = phase[links.source[across]] < phase[links.target[across]]
+    none = np.broadcast_to(links.delay, (len(links),))[across] == 0
+    same = across[early & none & (phase[links.source[across]] >= 0)]
+    if len(same):
+        uids, at = circuit.uids, same[0]
+        raise CircuitError(
+            f"cut: edge '{uids[links.source[at]]}' -> '{uids[links.target[at]]}' has no delay and "
+            f"leads to a later phase of the same step, from one part to another; a port takes a "
+            f"step: keep both in one part, or give the edge a delay"
+        )
 
 
 def _for_a_current(circuit: Circuit, links: Connections) -> bool:

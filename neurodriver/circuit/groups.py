@@ -110,6 +110,8 @@ class Group:
         names the population of each. They change nothing that is computed.
     layer : Layer, optional
         Of the one population that the group is, where its model has axes, fields or sources.
+    phase : int
+        Place in the order of a step: phases are computed one after the other. 0 for ports.
     """
 
     model: type[NDComponent]
@@ -122,6 +124,7 @@ class Group:
     keys: NDArray[np.uint64] | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     layer: Layer | None = None
+    phase: int = 0
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels", "columns"):

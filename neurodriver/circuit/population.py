@@ -29,6 +29,7 @@ from .population_view import PopulationView
 from .projections import Projection, key_of
 from .rules import Ends, OneToOne
 from .space import AxisGrid, runs_near, runs_within
+from .step_order import in_order
 from .validate import check_group
 
 LONGEST_NAME = 200
@@ -303,11 +304,13 @@ def from_populations(
     name: str,
     seed: int,
     strict: bool,
+    order: object = None,
     shared: Mapping[str, Any] | None = None,
 ) -> Circuit:
     """Return the circuit of ``Circuit(populations, projections)``.
 
-    A model becomes one group, or one for each population, if its texts read what populations have.
+    A model becomes one group, or one for each phase of an order; populations of a model with
+    fields or sources are groups of their own.
     """
     faults = Faults(name)
     given = _named(populations, name)
@@ -332,7 +335,8 @@ def from_populations(
         for (_, name), parts in members.items()
     ]
     spaces = {one.name: one.space for one in given if one.space is not None}
-    return connected(groups, projections, seed, strict, faults, spaces)
+    made = connected(groups, projections, seed, strict, faults, spaces)
+    return made if order is None else in_order(made, order, [one.name for one in given])
 
 
 def _group(parts: list[Group]) -> Group:

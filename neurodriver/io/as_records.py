@@ -17,8 +17,8 @@ def as_records(circuit: Circuit) -> Records:
 
     Edges come set by set, each with its ``variable``, ``receptor`` and numbers. What a component or
     an edge does not have (NaN, an empty text) is left out. A graph cannot tell joined circuits
-    apart, so these raise NeurodriverError; a namespace of random numbers, which a graph does not
-    hold, is warned of.
+    apart, so these raise NeurodriverError; a namespace of random numbers and an order within a
+    step, which a graph does not hold, are warned of.
     """
     if circuit.replaced or circuit.held or any(g.scopes or g.hidden for g in circuit.groups):
         say = "is joined from several circuits, which no graph holds; save the parts, or as HDF5"
@@ -26,6 +26,9 @@ def as_records(circuit: Circuit) -> Records:
     namespace = circuit.random_namespace
     if namespace is not None and any(g.model.draws_random() for g in circuit.groups):
         message = f"the namespace {quoted(namespace)} of random numbers is not kept in a graph"
+        warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
+    if circuit.phase_of_group is not None:
+        message = "the order of its populations within a step is not kept in a graph"
         warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
     records = Records(circuit.name, uids=circuit.uids.tolist())
     meant = {name for group in circuit.groups for name in (*group.params, *group.labels, "class")}

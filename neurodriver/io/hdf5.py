@@ -4,10 +4,10 @@ Layout, version 1: the root has the attributes ``format``, ``version``, ``origin
 circuit that was saved). A circuit with a namespace of random numbers has ``random_namespace`` (),
 text. Components and connections are numbered groups in the circuit's order:
 
-* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``uids`` (n,), ``keys`` (n,), where
-  they are given; ``params/<name>`` () or (n,), ``labels/<name>`` (n,); ``columns/<name>`` (n,)
-  where there are node columns, ``population`` among them; of joined circuits ``scopes/names`` and
-  ``scopes/counts``.
+* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``, and ``phase`` where it is not 0;
+  ``uids`` (n,), ``keys`` (n,), where they are given; ``params/<name>`` () or (n,),
+  ``labels/<name>`` (n,); ``columns/<name>`` (n,) where there are node columns, ``population`` among
+  them; of joined circuits ``scopes/names`` and ``scopes/counts``.
 * ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
   ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
   its rule as attributes instead (`stored_rules`).
@@ -79,6 +79,8 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
         for name, column in given.items():
             if column is not None:
                 put(at, name, column, compress)
+        if group.phase:
+            at.attrs["phase"] = group.phase
         if group.scopes:
             scopes = at.create_group("scopes")
             put(scopes, "names", np.array([name for name, _ in group.scopes]))
@@ -315,7 +317,14 @@ class _HDF5Reader(ColumnReader):
                 self.faults.add(f"{at.name}/columns/{POPULATION}: must hold text")
             if model is not None:
                 more = labels, bool(hidden), scopes, keys, nodes
-                yield Group(model, params, count, uids, *more)
+                yield Group(model, params, count, uids, *more, phase=self.phase(at))
+
+    def phase(self, at: Any) -> int:
+        """Return the place of components in the order of a step; 0 where none is stored."""
+        found = self.attribute(at, "phase", int) if "phase" in at.attrs else 0
+        if found is not None and found < 0:
+            self.faults.add(f"{at.name}, attribute 'phase': must be at least 0 (got {found})")
+        return max(found or 0, 0)
 
     def columns(
         self, at: Any, name: str, kinds: str, *shapes: tuple[int, ...]

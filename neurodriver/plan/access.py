@@ -14,7 +14,7 @@ from .delays import Spread
 from .edges import edges_of
 from .layout import Layout
 from .spikes.drawn import DrawnBySource
-from .spikes.fanout import fan_out, from_senders, narrow
+from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.learning import common_units, learn_by_source, plastic_of
 from .spikes.weights import (
     Units,
@@ -140,7 +140,7 @@ class AccessPlanner:
         layout = self.layout
         if not layout.target.threads:
             return narrow(fan_out(layout, edges, capacity, variable, units, ahead))
-        own = from_senders(layout, variable, edges.element)
+        own = delivering(layout, variable, edges)
         zero = layout.rings[variable].zero
         if not own.any() and ahead is None:
             return plan(edges, capacity, zero, threads=True)

@@ -119,11 +119,17 @@ class ProgramBuilder:
             if gather.claim:
                 need = sum(blank.nbytes for blank in gather.blanks.values())
                 self._claims[gather.claim] = self._claims.get(gather.claim, 0) + need
-        units = (*self._units, *self._templates)
+        units = tuple(sorted(map(self._ordered, (*self._units, *self._templates)), key=_phase))
         return Program(
             layout, self.seed, ArrayTable(self._rows), units, self._gathers, merged,
             deliveries(layout, units), tuple(self._custom), self.spread, self._claims,
         )  # fmt: skip
+
+    def _ordered(self, unit: Unit) -> Unit:
+        """Return a unit with its place in the order of a step."""
+        number = unit.specs[0].number
+        phase, stage = self.layout.circuit.groups[number].phase, self.layout.stages[number]
+        return replace(unit, phase=phase, stage=stage) if phase else unit
 
     # -- units ----------------------------------------------------------------------------------
 
@@ -286,6 +292,10 @@ class ProgramBuilder:
             component[np.bincount(order, minlength=padded(capacity)) > 1] = -1  # no one's own
             rows.append(row(Key(owner, Kind.INDEX, "order"), component))
         return rows
+
+
+def _phase(unit: Unit) -> int:
+    return unit.phase
 
 
 def _work(spec: KernelSpec, count: int) -> NDArray[np.float64]:

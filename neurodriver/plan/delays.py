@@ -20,12 +20,23 @@ LONGEST = 1_000_000
 """Longest delay in steps."""
 
 
-def steps_of(links: Connections, dt: float) -> NDArray[np.int64]:
-    """Return each connection's latency in steps, at least 1, () or (m,) int64.
+def steps_of(
+    links: Connections, dt: float, phase: NDArray[np.integer] | None = None
+) -> NDArray[np.int64]:
+    """Return each connection's latency in steps, () or (m,) int64.
 
-    The ratio ``delay / dt`` is rounded half to even, so anything below 1.5 dt is one step.
+    The ratio ``delay / dt`` is rounded half to even, and is 1 at least, so anything below 1.5 dt
+    is one step. With the ``phase`` of each component (-1: a port), a delay of 0 from an earlier
+    phase to a later one is 0 steps.
     """
-    return _steps(np.asarray(links.delay, dtype=np.float64), dt)
+    steps = _steps(np.asarray(links.delay, dtype=np.float64), dt)
+    if phase is None or not len(links):
+        return steps
+    source, target = phase[links.source], phase[links.target]
+    same = (source >= 0) & (source < target) & (links.delay == 0)
+    if not same.any():
+        return steps
+    return np.zeros((), np.int64) if same.all() else np.where(same, 0, steps)
 
 
 def _steps(delay: NDArray[np.float64], dt: float) -> NDArray[np.int64]:
@@ -66,7 +77,8 @@ def longest(
             check_longest(links, rows, dt, circuit.name)
             out[links.variable] = max(out.get(links.variable, 1), rows)
         elif len(links):
-            steps = steps_of(links, dt) if links.plasticity is None else axonal_of(links, dt) + 1
+            learns = links.plasticity is not None
+            steps = axonal_of(links, dt) + 1 if learns else steps_of(links, dt, circuit.phase_of)
             said = f"connections of {quoted(links.variable)} to {quoted(links.access)}"
             warn_of_delay(faults, said, float(np.max(links.delay)), dt)
             rows = _looked_back(circuit, links, steps, spread, outside)

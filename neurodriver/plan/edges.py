@@ -53,7 +53,7 @@ def edges_of(
             element = element_of(layout, source, variable)
         else:
             element = layout.rings[variable].segments[owner].start + source.astype(np.int64)
-        back = steps_of(links, layout.dt) - 1
+        back = steps_of(links, layout.dt, None if owner else circuit.phase_of) - 1
         parts.append(
             (
                 target,

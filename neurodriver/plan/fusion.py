@@ -90,7 +90,9 @@ def _find(circuit: Circuit, number: int, dt: float) -> Fused | None:
     group = circuit.groups[synapse]
     first = int(circuit.starts[synapse])
     each_once = np.array_equal(np.sort(links.source), first + np.arange(group.count))
-    if not each_once or (steps_of(links, dt) != 1).any() or group.is_port:
+    if not each_once or (steps_of(links, dt, circuit.phase_of) != 1).any() or group.is_port:
+        return None
+    if group.phase != circuit.groups[number].phase:
         return None
     model, conductance = group.model, {access.variable}
     if model.runtime.instance or outer.runtime.instance or access.reduce != "sum":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from ..circuit.circuit import Circuit
 from ..model.kinds import VariableKind
 from ..native.buffers import LANES, padded
 from .injection import Slots
+from .stages import stages_of
 from .target import Target
 
 
@@ -109,6 +111,11 @@ class Layout:
     slots: Slots
     positions: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
     window: int = 1
+
+    @cached_property
+    def stages(self) -> tuple[int, ...]:
+        """Stage of each group: those of a step follow each other, with a barrier between them."""
+        return stages_of(self.circuit)
 
     @property
     def kept(self) -> frozenset[str]:

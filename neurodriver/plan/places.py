@@ -151,7 +151,7 @@ def place_of(layout: Layout, number: int) -> Surroundings | None:
 
 
 def _ahead(source: Group, reader: Group) -> bool:
-    return getattr(source, "phase", 0) < getattr(reader, "phase", 0)
+    return source.phase < reader.phase
 
 
 def _reached(one: Pointer, ahead: bool) -> Reached:

@@ -106,6 +106,16 @@ class Program:
         return self.layout.slots
 
     @property
+    def stages(self) -> int:
+        """Parts of a step, with a barrier between them."""
+        return max(self.layout.stages, default=0) + 1
+
+    @property
+    def phases(self) -> int:
+        """Phases of a step."""
+        return max((group.phase for group in self.circuit.groups), default=0) + 1
+
+    @property
     def window(self) -> int:
         """Steps from one barrier to the next."""
         return self.layout.window

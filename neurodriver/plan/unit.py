@@ -188,6 +188,8 @@ class Unit:
         Whether threads share a component, on a GPU.
     idle : bool
         Whether these sums are zero in most steps, as few sources spike.
+    phase, stage : int
+        Of the groups; units of one phase are in one stage.
     """
 
     specs: tuple[KernelSpec, ...]
@@ -197,6 +199,8 @@ class Unit:
     grain: int = LANES
     spread: bool = False
     idle: bool = False
+    phase: int = 0
+    stage: int = 0
 
     @property
     def groups(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from ..model.component import Access
 from ..plan.arrays import Key, Kind, ReceptorOwner
 from ..plan.edges import edges_of
 from ..plan.program import Program
-from ..plan.spikes.fanout import from_senders
+from ..plan.spikes.fanout import delivering
 from ..plan.spikes.weights import MOST_SPIKES
 from ..plan.sums.gather import Edges
 from .sent import Underway
@@ -312,7 +312,7 @@ def outside_edges(program: Program, number: int, access: Access) -> Edges:
     edges = edges_of(layout, number, access.name, access.variable)
     if not len(edges.target):
         return edges
-    return edges.where(~from_senders(layout, access.variable, edges.element))
+    return edges.where(~delivering(layout, access.variable, edges))
 
 
 def delivered_accesses(program: Program, number: int) -> Iterator[Access]:

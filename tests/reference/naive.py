@@ -39,10 +39,19 @@ class Naive:
     edges : sequence of (source, target, attributes)
     dt : float
         Seconds.
+    phase : mapping of uid to int, optional
+        Which components are computed after others within a step; all at once when not given.
     """
 
-    def __init__(self, nodes: Mapping[str, Attributes], edges: Sequence[Edge], dt: float) -> None:
+    def __init__(
+        self,
+        nodes: Mapping[str, Attributes],
+        edges: Sequence[Edge],
+        dt: float,
+        phase: Mapping[str, int] | None = None,
+    ) -> None:
         self.dt = dt
+        self.phase = dict.fromkeys(nodes, 0) | dict(phase or {})
         self.nodes: dict[str, Attributes] = dict(nodes)
         self.wires: dict[str, list[Wire]] = {uid: [] for uid in nodes}
         inserted: dict[tuple[str, str], str] = {}
@@ -65,6 +74,8 @@ class Naive:
         accesses = MODELS[self.nodes[target]["class"]].accesses
         shared = [v for v in accesses if v in MODELS[self.nodes[source]["class"]].updates]
         back, reverse = self.rows_back(data), self.reversal(data, self.nodes[source])
+        if data.get("delay", 0.0) == 0 and self.phase[source] < self.phase[target]:
+            back = -1
         wire = Wire(
             source, "", back, data.get("weight", 1.0), reverse, data.get("conductance", 0.0)
         )
@@ -81,6 +92,7 @@ class Naive:
             uid = f"{prefix}_{sum(k == kind for k, _ in inserted)}"
             inserted[kind, target] = uid
             self.nodes[uid] = {"class": kind}
+            self.phase[uid] = self.phase[target]
             self.wires[uid] = [Wire(target, own, 0)]
         self.wires[inserted[kind, target]].append(wire)
 
@@ -117,17 +129,29 @@ class Naive:
         return self.history[variable, uid][max(row, 0)]
 
     def run(self, steps: int, injected: Mapping[tuple[str, str], Sequence[float]]) -> None:
-        """Advance: every component reads rows up to k and writes row k + 1."""
+        """Advance: every component reads rows up to k and writes row k + 1.
+
+        Over an edge without a delay, it reads row k + 1 of components of an earlier phase.
+        """
         for k in range(steps):
-            new = {}
-            for uid, p in self.nodes.items():
-                inputs = {v: self.total(uid, v, k) for v in MODELS[p["class"]].accesses}
-                for variable in inputs:
-                    inputs[variable] += injected.get((variable, uid), [0.0] * (k + 1))[k]
-                new[uid] = self.advance(uid, p, inputs)
-            for uid, values in new.items():
-                for variable, value in values.items():
-                    self.history[variable, uid].append(value)
+            for phase in sorted(set(self.phase.values())):
+                self.advance_phase(k, phase, injected)
+
+    def advance_phase(
+        self, k: int, phase: int, injected: Mapping[tuple[str, str], Sequence[float]]
+    ) -> None:
+        """Advance the components of a phase."""
+        new = {}
+        for uid, p in self.nodes.items():
+            if self.phase[uid] != phase:
+                continue
+            inputs = {v: self.total(uid, v, k) for v in MODELS[p["class"]].accesses}
+            for variable in inputs:
+                inputs[variable] += injected.get((variable, uid), [0.0] * (k + 1))[k]
+            new[uid] = self.advance(uid, p, inputs)
+        for uid, values in new.items():
+            for variable, value in values.items():
+                self.history[variable, uid].append(value)
 
     def total(self, uid: str, variable: str, k: int) -> float:
         """Return the sum of a variable over the connections of a component."""

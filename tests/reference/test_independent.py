@@ -11,7 +11,7 @@ from models import MODELS
 from naive import Edge, Naive
 from support import HH2, IAF, ML, graph, node, simulate
 
-from neurodriver import ArrayInput
+from neurodriver import ArrayInput, Circuit
 
 AGREEMENT = 1e-10
 """Relative to the largest value. Sums in another order and another exp differ by 1e-15 a step,
@@ -147,16 +147,41 @@ def as_input(injected: Mapping[tuple[str, str], np.ndarray]) -> ArrayInput:
     return ArrayInput(given)
 
 
+def random_order(nodes: Nodes, rng: np.random.Generator) -> list[list[str]]:
+    """Return the models in a random order of at most four phases."""
+    kinds = [str(kind) for kind in rng.permutation(sorted({p["class"] for p in nodes.values()}))]
+    number = np.sort(rng.integers(0, 4, len(kinds)))
+    phases = [[k for k, n in zip(kinds, number, strict=True) if n == one] for one in range(4)]
+    return [phase for phase in phases if phase]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_circuit_in_phases(seed: int) -> None:
+    """The same of circuits whose models are computed in a random order within a step."""
+    agrees([11, seed], ordered=True)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_circuit(seed: int) -> None:
     """Every variable of every component agrees at every step, spikes exactly."""
-    rng = np.random.default_rng([7, seed])
+    agrees([7, seed], ordered=False)
+
+
+def agrees(seed: list[int], ordered: bool) -> None:
+    """Compare a random circuit with the plain simulator."""
+    rng = np.random.default_rng(seed)
     dt = float(rng.choice([2e-5, 1e-4, 1.3e-4, 2e-4]))
     nodes, edges = random_circuit(rng, dt)
     injected = random_inputs(nodes, rng)
-    made = graph(nodes, edges)
-    naive = Naive(nodes, list(made.edges(data=True)), dt)  # in the order in which the graph says
+    made: Any = graph(nodes, edges)
+    order = random_order(nodes, rng) if ordered else [list({p["class"] for p in nodes.values()})]
+    place = {kind: number for number, phase in enumerate(order) for kind in phase}
+    phase = {uid: place[p["class"]] for uid, p in nodes.items()}
+    # in the order in which the graph says
+    naive = Naive(nodes, list(made.edges(data=True)), dt, phase)
     naive.run(STEPS, injected)
+    if ordered:
+        made = Circuit.from_graph(made).in_order(order)
     uids: dict[str, list[str]] = {}
     for variable, uid in naive.history:
         uids.setdefault(variable, []).append(uid)

@@ -145,12 +145,15 @@ class CPUBackend:
         self.runtime = self.libraries[0]
         self._bound: list[BoundKernel] = []
         self._launched: dict[int, Launch] = {}
+        stage = 0
         for task, library in zip(self.generated.tasks, self.libraries[1:], strict=True):
             self.cuts.append(self._cuts(task))
             kernel = self.binding.bind(task, library, self.cuts[-1])
             if task.groups[0] in self.instances.made:
                 self._launched[task.groups[0]] = Launch(self.runtime, kernel, task.count)
             if not task.stepwise:
+                kernel.phase, kernel.waits = task.phase, int(task.stage > stage)
+                stage = task.stage
                 self._bound.append(kernel)
         self.instances.bind(self._launched)
 

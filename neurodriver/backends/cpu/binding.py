@@ -27,6 +27,7 @@ class Args(ct.Structure):
 
 class BoundKernel(ct.Structure):
     _fields_ = [("update", _ptr), ("deliver", _ptr), ("args", Args), ("cuts", _ptr)]
+    _fields_ += [("phase", ct.c_longlong), ("waits", ct.c_longlong)]
 
 
 def parts_of(program: Program) -> dict[Key, ThreadRanges]:

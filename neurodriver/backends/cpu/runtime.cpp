@@ -4,6 +4,9 @@
  * kernel, of the inputs of step k + 1, and of the recorded rows of step k. No thread reads what another
  * one writes in the same step, so results do not depend on the number of threads.
  *
+ * Kernels of later phases read what earlier phases have written into row k + 1. Then a barrier comes
+ * before the first kernel that does, and again nobody reads what is written meanwhile.
+ *
  * Where spikes with long delays are all that connects components, several steps form a window with one
  * barrier. A thread delivers the spikes of all steps of the window first. Then it advances one tile of
  * components by the whole window before the next tile, so that the states stay in the nearest cache.
@@ -15,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 #ifdef __linux__
@@ -42,6 +46,8 @@ inline void advance_kernel(const nd_kernel &kernel, integer k, integer steps, in
             kernel.update(&kernel.args, s, t, t + TILE < e ? t + TILE : e);
 }
 
+const integer ALL_PHASES = std::numeric_limits<integer>::max();
+
 struct Simulation {
     nd_plan plan;
     std::vector<std::thread> workers;
@@ -51,6 +57,7 @@ struct Simulation {
                                                    set in one, read before the next but one */
     bool quit = false;
     integer first = 0, steps = 0, done = 0, began = 0;   /* of a call; steps done of it */
+    integer from_phase = 0, to_phase = ALL_PHASES;       /* of each step: a part of them in one step */
     std::vector<std::vector<Content>> written;  /* [thread][input * depth + row] */
     std::vector<integer> offset;                /* of each input in `written` */
     std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
@@ -97,8 +104,10 @@ struct Simulation {
         }
     }
 
-    void begin(integer step, integer number)
+    void begin(integer step, integer number, integer low = 0, integer high = ALL_PHASES)
     {
+        from_phase = low;
+        to_phase = high;
         first = step;
         steps = number;
         done = 0;
@@ -227,12 +236,32 @@ struct Simulation {
         scan(thread, k, phase);
     }
 
+    /* Advance a thread's share of the kernels of the phases; return how many components. */
+    template <typename Clock> integer advance_kernels(integer thread, integer k, integer more, Clock &clock, bool show)
+    {
+        integer count = 0;
+        for (integer i = 0; i < plan.kernels; ++i) {
+            const nd_kernel &kernel = plan.kernel[i];
+            if (kernel.phase < from_phase || kernel.phase >= to_phase) continue;
+            if (kernel.waits) {
+                team.barrier(thread);
+                clock.part(2 + plan.kernels);
+            }
+            const integer b = kernel.cuts[thread], e = kernel.cuts[thread + 1];
+            if (b < e) advance_kernel(kernel, k, more, b, e);
+            count += (e - b) * more;
+            clock.part(1 + i, show);
+        }
+        return count;
+    }
+
     template <typename Clock> void advance_by(integer thread)
     {
+        const bool opens = from_phase == 0, ends = to_phase == ALL_PHASES;
         const integer last = first + steps, shown = first + steps / 2, from = first + done;
         const integer inputs = 1 + plan.kernels, waiting = inputs + 1;
         Clock clock(plan.times, thread, began);
-        inject(thread, from);
+        if (opens) inject(thread, from);
         clock.part(inputs);
         team.barrier(thread);
         clock.part(waiting);
@@ -240,15 +269,9 @@ struct Simulation {
         for (integer before = 1, phase = 0; k < last; ++phase) {
             const integer more = last - k < plan.window ? last - k : plan.window;
             const bool show = k <= shown && shown < k + more;
-            for (integer past = k + 1 - before; past <= k; ++past) take(thread, past, phase);
+            for (integer past = k + 1 - before; opens && past <= k; ++past) take(thread, past, phase);
             clock.part(0, show);
-            for (integer i = 0; i < plan.kernels; ++i) {
-                const nd_kernel &kernel = plan.kernel[i];
-                const integer b = kernel.cuts[thread], e = kernel.cuts[thread + 1];
-                if (b < e) advance_kernel(kernel, k, more, b, e);
-                count += (e - b) * more;
-                clock.part(1 + i, show);
-            }
+            count += advance_kernels(thread, k, more, clock, show);
             k += more;
             before = more;
             if (k < last) inject(thread, k);
@@ -260,7 +283,7 @@ struct Simulation {
                 break;
             }
         }
-        publish(thread, k);
+        if (ends) publish(thread, k);
         clock.part(0);  // no timer is written after the last barrier: the caller reads them then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
@@ -284,12 +307,11 @@ extern "C" Simulation *nd_create(const nd_plan *plan)
 
 extern "C" void nd_destroy(Simulation *s) { delete s; }
 
-/* Advance up to `steps` steps from step `first`; return how many were done. */
-extern "C" integer nd_run(Simulation *s, integer first, integer steps)
+namespace {
+
+integer run(Simulation *s)
 {
     const NoSubnormals mode;
-    s->begin(first, steps);
-    s->make_room();
     const auto begin = std::chrono::steady_clock::now();
     s->began = tick();
     s->team.settle(0);
@@ -302,6 +324,24 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
         times->nanoseconds += elapsed.count();
     }
     return s->done;
+}
+
+}  // namespace
+
+/* Advance up to `steps` steps from step `first`; return how many were done. */
+extern "C" integer nd_run(Simulation *s, integer first, integer steps)
+{
+    s->begin(first, steps);
+    s->make_room();
+    return run(s);
+}
+
+/* Advance the phases from `low` to `high` - 1 of step `k`; `last`: none comes after them. */
+extern "C" void nd_run_phases(Simulation *s, integer k, integer low, integer high, integer last)
+{
+    s->begin(k, 1, low, last ? ALL_PHASES : high);
+    if (low == 0) s->make_room();
+    run(s);
 }
 
 /* Advance the components from `begin` to `end` of one kernel by step `k`. */

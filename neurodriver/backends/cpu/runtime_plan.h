@@ -12,6 +12,8 @@ struct nd_kernel {
     nd_update deliver;                 /* before each update, or null */
     nd_args args;
     const integer *cuts;            /* (threads + 1) first component of each thread */
+    integer phase;                  /* kernels ascend by their phase */
+    integer waits;                  /* whether a barrier comes before it */
 };
 
 struct nd_ring {

@@ -118,8 +118,10 @@ def _size(unit: Unit, own: int) -> int:
 
 
 def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
-    """Complete a plan: values in flight, and whether threads cache dirty bits."""
-    shape = replace(plan.shape, caches_dirty=caches_dirty(plan.width, plan.shape))
+    """Complete a plan: stages, values in flight, and whether threads cache dirty bits."""
+    stages = 1 + max((unit.stage for unit in units), default=0)
+    dirty = caches_dirty(plan.width, plan.shape)
+    shape = replace(plan.shape, caches_dirty=dirty, stages=stages)
     return with_ahead(replace(plan, shape=shape), units, word)
 
 
@@ -347,22 +349,22 @@ def over(pieces: Sequence[Items], window: int) -> list[Items]:
 def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items]) -> Lists:
     """Distribute items over warps.
 
-    Components come first, heavy items before light ones, one block after the other. The other
-    items go to the warps with the least work.
+    Components come first, stage by stage, heavy items before light ones, one block after the other.
+    The other items go to the warps with the least work.
 
     The first item of a warp is its components, where it has any; the last ones are what is done
     once a chunk. Units that instances launch are left out.
     """
-    numbered = enumerate(zip(units, plan.own, strict=True))
-    made = [unit_items(u, i, o) for i, (u, o) in numbered if not u.stepwise]
-    items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
-    work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
-    heavy = np.argsort(-work, kind="stable")
-    items, work = items[heavy], work[heavy]
     warps, per_block = plan.warps, plan.shape.threads // WARP
     turn = np.arange(warps)
     order = turn % plan.blocks * per_block + turn // plan.blocks  # warp of each turn
-    turns, busy = _turns(work, warps)
+    items, turns, busy = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(warps)
+    for stage in sorted({unit.stage for unit in units}):
+        some, work = _items_of_stage(plan, units, stage)
+        first = len(items) if plan.shape.holds else 0  # a warp that holds its components has one
+        theirs, more = _turns(work, warps, first)
+        items, turns = np.concatenate([items, some]), np.concatenate([turns, theirs])
+        busy = busy + more
     mine = order[turns]
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     rest = rest[np.argsort(rest[:, 0] == RECORDED, kind="stable")]
@@ -370,9 +372,24 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     return by_warp(np.concatenate([items, rest]), np.concatenate([mine, theirs]), warps)
 
 
-def _turns(work: NDArray[np.float64], warps: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _items_of_stage(
+    plan: LaunchPlan, units: Sequence[Task], stage: int
+) -> tuple[Items, NDArray[np.float64]]:
+    """Return the items of the components of a stage, heavy ones first, and their work."""
+    numbered = enumerate(zip(units, plan.own, strict=True))
+    mine = ((i, u, o) for i, (u, o) in numbered if u.stage == stage and not u.stepwise)
+    made = [unit_items(u, i, o) for i, u, o in mine]
+    items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
+    work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
+    heavy = np.argsort(-work, kind="stable")
+    return items[heavy], work[heavy]
+
+
+def _turns(
+    work: NDArray[np.float64], warps: int, first: int = 0
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return which warp gets each item, the one with the least work first; and their work."""
-    turns: NDArray[np.int64] = np.arange(len(work)) % warps
+    turns: NDArray[np.int64] = (first + np.arange(len(work))) % warps
     if len(work) > warps and work[0] > 2 * work[-1]:
         heap = [(0.0, w) for w in range(warps)]
         for i, amount in enumerate(work.tolist()):

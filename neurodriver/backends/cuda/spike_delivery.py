@@ -155,7 +155,8 @@ def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) 
                         (number, first, not delivery.kernel.delivers)
                     )
         crowd = unit.count > schedule.CROWD * plan.blocks
-        parts.append(Part(unit.kernel, own, binding.known(unit.kernel), sends=sends, crowd=crowd))
+        known = binding.known(unit.kernel)
+        parts.append(Part(unit.kernel, own, known, sends=sends, crowd=crowd, stage=unit.stage))
     deliveries = [
         Part(delivery.kernel, 1, binding.known(delivery.kernel), delivery=True)
         for delivery in generated.deliveries

@@ -86,7 +86,7 @@ class StoredInputs:
                 rows += f" + {self.size('first')}"
             lines.append(f"const real *__restrict nd_ring_{name} = {rows};")
             lines.append(f"const long long nd_depth_{name} = {number}, nd_width_{name} = {length};")
-            lines.append(f"const long long nd_now_{name} = nd_row_index(nd_k, nd_depth_{name});")
+            lines.append(_current_row(self.gather, name))
             lines.append(self._array("back", "int"))
         if "element" in self.gather.arrays:
             lines.append(self._array("element", "int"))
@@ -140,3 +140,12 @@ class StoredInputs:
             else f"const real {n} = nd_u_{name}_{n};"
             for n in self.access.connection
         ]  # fmt: skip
+
+
+def _current_row(gather: Gather, name: str) -> str:
+    """Declare the number of row k, or that of row k + 1 less one where that is read, too."""
+    depth = f"nd_depth_{name}"
+    row = f"nd_row_index(nd_k, {depth})"
+    if gather.early:
+        row = f"nd_row_index(nd_k + 1, {depth}) - 1"
+    return f"const long long nd_now_{name} = {row};"

@@ -3,7 +3,9 @@
  * Work is cut into items: 32 * ND_OWN components of a unit, or a piece of what is injected,
  * recorded or exported. A warp does the items of its own list, at every step the same ones. In
  * step k all items read rows <= k and write row k + 1 (an injection writes row k + 1 of the
- * inputs), so their order means nothing, and one barrier a step is enough.
+ * inputs), so their order means nothing, and one barrier a step is enough. With several stages,
+ * components of a later one also read what earlier ones have written into row k + 1; all other
+ * items belong to the last stage.
  *
  * `nd_do_unit(item, k)` and, where components stay in registers, `nd_hold_unit(item, loop)` are
  * written by the generator.
@@ -17,6 +19,11 @@ enum {
 };
 enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch; or one phase of */
        ND_LEARN = 8, ND_LEARN_PHASE = 4 };                  /* learning, ND_LEARN | phase << 4 */
+#ifndef ND_STAGES
+#define ND_STAGES 1     /* parts of a step, with a barrier between them */
+ND_FN int nd_stage_of(int) { return 0; }
+#endif
+
 enum { ND_ALONE = 0, ND_BLOCK = 1, ND_CLUSTER = 2, ND_GRID = 3 };  /* warps that the barrier synchronises */
 
 #if ND_COPIES
@@ -264,6 +271,12 @@ struct nd_loop {
         return i;
     }
 
+    /* The barriers between two stages of a step. */
+    ND_MEMBER void pass(int from, int to)
+    {
+        for (; ND_STAGES > 1 && from < to; ++from) barrier();
+    }
+
     /* Where the turn of step k ends, in this launch. */
     ND_MEMBER long long until(long long k) const
     {
@@ -382,8 +395,10 @@ template <class Unit> ND_FN void nd_hold(nd_loop &loop)
     for (long long k = loop.first; k < loop.last;) {
         const long long begin = k, until = loop.until(k);
         if (nd_chunk.fuzz) nd_dawdle(k);
+        loop.pass(0, nd_stage_of(item.what));
         nd_steps(unit, k, until);
         loop.timer.add(item);
+        loop.pass(nd_stage_of(item.what), ND_STAGES - 1);
         loop.finish(begin, until, unit);
     }
     unit.save(loop.last);

@@ -139,6 +139,8 @@ class Part:
     crowd : bool
         Whether there are so many components that warps wait for units, not for one another: then
         a division of few instructions is better than one without branches, see ``division.cuh``.
+    stage : int
+        Of the step.
     """
 
     kernel: Kernel
@@ -148,6 +150,7 @@ class Part:
     learning: bool = False
     sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
     crowd: bool = False
+    stage: int = 0
 
     @property
     def advances(self) -> bool:
@@ -201,6 +204,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_STAY {shape.stay}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {word}",
+        *([f"#define ND_STAGES {shape.stages}"] if shape.stages > 1 else []),
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
@@ -212,6 +216,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines += _learn(learning, shape)
+    lines += _stage_of(parts, shape.stages)
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -228,6 +233,16 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     lines.append(header("codegen/simt/device_end.cuh"))
     lines.append(header("codegen/simt/event_lists.cuh"))
     return "\n".join(lines)
+
+
+def _stage_of(parts: Sequence[Part], stages: int) -> list[str]:
+    """Return the function that returns the stage of an item, if a step has several."""
+    if stages == 1:
+        return []
+    later = [(i, p.stage) for i, p in enumerate(parts) if p.advances and p.stage]
+    cases = [f"case {i}: return {stage};" for i, stage in later]
+    rest = f"default: return what < 0 ? {stages - 1} : 0;"
+    return block("ND_FN int nd_stage_of(int what)", block("switch (what)", [*cases, rest]))
 
 
 def with_integers(text: str, integers: Sequence[int | None]) -> str:

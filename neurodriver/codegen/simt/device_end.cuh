@@ -1,4 +1,21 @@
 
+/* The items of a warp in step k, stage by stage, where no warp holds its components; the first one is
+ * number `turn`. */
+ND_FN void nd_do_items(nd_loop &loop, long long k, long long until, unsigned turn)
+{
+    for (int stage = 0; stage < ND_STAGES; ++stage) {
+        if (stage) loop.barrier();
+        for (int i = 0; i < loop.count; ++i) {
+            const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
+            const nd_item item = loop.item(at);
+            if (ND_STAGES > 1 && nd_stage_of(item.what) != stage) continue;
+            if (item.what >= 0) nd_do_unit(item, k, until);
+            else if (!ND_WINDOW) nd_do_other(item, k, loop.end);
+            loop.timer.add(item);
+        }
+    }
+}
+
 /* Advance steps first .. last - 1 of a chunk that ends before step `end`. */
 ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long long last,
                  long long end, int parts, int width, unsigned &arrivals)
@@ -26,6 +43,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
             loop.keep(0);
             for (long long k = first; k < last; k = loop.until(k)) {
                 if (nd_chunk.fuzz) nd_dawdle(k);
+                loop.pass(0, ND_STAGES - 1);
                 loop.finish(k, loop.until(k), none);
             }
         }
@@ -35,13 +53,7 @@ ND_FN void nd_go(const nd_item *items, const int *offsets, long long first, long
             const long long until = loop.until(k);
             const unsigned turn = nd_chunk.fuzz && loop.count ? nd_mixed(k) % loop.count : 0;
             if (nd_chunk.fuzz) nd_dawdle(k);
-            for (int i = 0; i < loop.count; ++i) {
-                const int at = i + turn < loop.count ? i + turn : i + turn - loop.count;
-                const nd_item item = loop.item(at);
-                if (item.what >= 0) nd_do_unit(item, k, until);
-                else if (!ND_WINDOW) nd_do_other(item, k, end);
-                loop.timer.add(item);
-            }
+            nd_do_items(loop, k, until, turn);
             if (ND_WINDOW) loop.finish(k, until, none);
             else loop.barrier();
             k = until;

@@ -10,7 +10,8 @@ extern "C" __global__ void nd_inputs(const real *ring, const int *pre, const int
     ND_EACH(i, count) {
         real sum = 0;
         for (int j = begin[i]; j < begin[i + 1]; ++j) {
-            const real x = ring[nd_wrap(current - delay[j], depth) * width + pre[j]];
+            const long long row = current - delay[j];     /* one step ahead, of an earlier phase */
+            const real x = ring[nd_wrap(row < depth ? row : 0, depth) * width + pre[j]];
             const real value = weight ? x * weight[j] : x;
             if (first_only) {
                 sum = value;

@@ -54,6 +54,8 @@ class Shape:
         instead of reading the dirty bitmap.
     copies : int
         Of a batch: groups of blocks, one for each copy, whose tables are in shared memory.
+    stages : int
+        Parts of a step, with a barrier between them.
     """
 
     threads: int = 256
@@ -72,6 +74,7 @@ class Shape:
     waiting: int = 0
     caches_dirty: bool = False
     copies: int = 0
+    stages: int = 1
 
     @property
     def team(self) -> int:
@@ -99,14 +102,18 @@ class Shape:
 
     def barriers(self, first: int, last: int) -> int:
         """Return the number of barriers in steps ``first`` to ``last - 1``."""
-        if not self.window or last <= first:
-            return last - first
+        if last <= first:
+            return 0
+        within = (self.stages - 1) * (last - first)
+        if not self.window:
+            return within + last - first
         turns = (last - 1) // self.window - first // self.window + 1
         if not self.learns:
-            return 2 * turns
+            return within + 2 * turns
         longer = last - 1 > max(first, (last - 1) // self.window * self.window)
         due = {n for one in self.sums for steps in one for n in _multiples(steps, first, last)}
-        return 3 * turns - 1 + longer + 2 + self.every + 2 * self.texts * len(due)
+        sums = 2 * self.texts * len(due)
+        return within + 3 * turns - 1 + longer + 2 + self.every + sums
 
     def sums_due(self, step: int) -> bool:
         """Whether a text that reads sums may run in a step."""

@@ -6,10 +6,12 @@ a pass, write its module and name it in ``PASSES``, which is the order in which 
 
 from __future__ import annotations
 
-from . import aggregate, inject, merge, publish
+from . import aggregate, expand, inject, merge, publish
 from .draft import Draft, Pass
 
-PASSES: tuple[Pass, ...] = (aggregate.apply, inject.apply, merge.apply, publish.apply)
+PASSES: tuple[Pass, ...] = (
+    aggregate.apply, expand.apply, inject.apply, merge.apply, publish.apply,
+)  # fmt: skip
 
 
 def run(draft: Draft) -> Draft:

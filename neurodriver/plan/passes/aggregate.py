@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group
+from ...circuit.step_order import parted
 from ...circuit.wiring import INSERTED, Inserted, carried, into_current
 from ...errors import CircuitError
 from ...model.component import NDComponent
@@ -53,9 +54,15 @@ def insert_aggregators(circuit: Circuit) -> Circuit:
         for opening, parts in by_opening.items():
             new, more = _between(circuit, joined(parts), opening, INSERTED[kind], groups, taken)
             taken += new.count
-            groups.append(new)
+            groups += parted(new, _phases(circuit, more[-1].target))
             kept += more
     return circuit.with_parts(groups, kept)
+
+
+def _phases(circuit: Circuit, targets: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return the phases of targets, which are those of what is inserted before them."""
+    known = circuit.phase_of
+    return np.zeros(len(targets), np.int64) if known is None else known[targets]
 
 
 class _Opening(NamedTuple):

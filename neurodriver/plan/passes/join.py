@@ -207,6 +207,7 @@ def join(
         uids = np.strings.add("import ", np.arange(imported).astype("U"))
         groups.append(Group(Port, {}, imported, uids, hidden=True))
     start = np.concatenate([[0], np.cumsum([g.count for g in groups])])
+    phase = Circuit.from_columns("", groups, ()).phase_of
     feed = _Feeds(int(start[-1]))
     for one in links:
         feed.add(one, parts, numbers, dt)
@@ -222,7 +223,7 @@ def join(
             ends = (numbers[name][e].astype(np.int32) for e in (one_set.source, one_set.target))
             source, target = ends
             moved = replace(_in_scope(one_set, name), source=source, target=target)
-            crossed, original = _crossed(moved, feed, relays, dt)
+            crossed, original = _crossed(moved, feed, relays, dt, phase)
             if original is not None:
                 replaced.append(original)
             learns = moved.name if moved.plasticity is not None else ""
@@ -238,7 +239,11 @@ def join(
     connections = [joined(p) for p in sets.values()] + relays.connections(dt)
     name = " + ".join(parts)
     every = (*groups, *relays.groups())
-    more: dict[str, Any] = {"replaced": tuple(replaced), "held": tuple(shown), "order": numbers}
+    more: dict[str, Any] = {
+        "replaced": tuple(replaced),
+        "held": tuple(shown),
+        "joined_from": numbers,
+    }
     more |= {"source": name, "random_namespace": ""}
     circuit = Circuit.from_columns(name, every, connections, **more)
     own = len(groups) - 1 if imported else -1
@@ -306,13 +311,14 @@ class _Feeds:
 
 def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers]]:
     """Return groups of all parts, one for each model, and where each part's components went."""
-    members: dict[tuple[type[NDComponent], bool], list[tuple[str, int]]] = {}
+    members: dict[tuple[type[NDComponent], bool, int], list[tuple[str, int]]] = {}
     for name, part in parts.items():
         for number, group in enumerate(part.groups):
-            members.setdefault((group.model, group.hidden), []).append((name, number))
+            kind = group.model, group.hidden, group.phase
+            members.setdefault(kind, []).append((name, number))
     numbers = {name: np.empty(part.count, dtype=np.int64) for name, part in parts.items()}
     groups, first = [], 0
-    for (model, hidden), entries in members.items():
+    for (model, hidden, phase), entries in members.items():
         pieces = [parts[name].groups[number] for name, number in entries]
         counts = [p.count for p in pieces]
         for (name, number), piece in zip(entries, pieces, strict=True):
@@ -337,20 +343,21 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
                 tuple((name, p.count) for (name, _), p in zip(entries, pieces, strict=True)),
                 keys,
                 joined_columns([p.columns for p in pieces], counts),
+                phase=phase,
             )
         )
     return groups, numbers
 
 
 def _crossed(
-    links: Connections, feed: _Feeds, relays: _Relays, dt: float
+    links: Connections, feed: _Feeds, relays: _Relays, dt: float, phase: NDArray[np.int32] | None
 ) -> tuple[Connections, Connections | None]:
     """Lead connections from fed ports straight to the sources; also return what they replace."""
     rows = np.flatnonzero(feed.source[links.source] >= 0)
     if not len(rows):
         return links, None
     m = len(links)
-    steps = np.broadcast_to(steps_of(links, dt), (m,)).copy()
+    steps = np.broadcast_to(steps_of(links, dt, phase), (m,)).copy()
     source = links.source.copy()
     ports = links.source[rows]
     known = np.array([n == links.variable for n in feed.names] + [True])

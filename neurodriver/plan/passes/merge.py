@@ -116,7 +116,7 @@ class _Sums:
 
         source = column([s.source for s in sets]).astype(np.int64)
         target = column([s.target for s in sets]).astype(np.int64)
-        steps = column([steps_of(s, dt) for s in sets]).astype(np.int64)
+        steps = column([steps_of(s, dt, circuit.phase_of) for s in sets]).astype(np.int64)
         none = np.zeros(())
         reverse = column([s.data.get("reverse", none) for s in sets]).astype(np.float64)
         rank = np.full(circuit.count, -1, dtype=np.int64)
@@ -290,7 +290,8 @@ def _one_each(group: Group, form: Linear, heads: Numbers) -> Group:
         column = np.ones(()) if name in form.factors else _column(group, name)
         params[name] = column[heads] if column.ndim else column
     uids = np.strings.add("merged ", group.full_uids[heads])  # the same on any number of ranks
-    return Group(weighted_form(group.model), params, len(heads), uids, hidden=True)
+    model = weighted_form(group.model)
+    return Group(model, params, len(heads), uids, hidden=True, phase=group.phase)
 
 
 def weighted_form(model: type[NDComponent]) -> type[NDComponent]:

@@ -131,6 +131,14 @@ def from_senders(layout: Layout, variable: str, element: NDArray[np.int64]) -> N
     return out
 
 
+def delivering(layout: Layout, variable: str, edges: Edges) -> NDArray[np.bool_]:
+    """Return along which connections a GPU delivers spikes: those that act later than in the step.
+
+    The spikes that a kernel sends reach slots that others read in later steps.
+    """
+    return from_senders(layout, variable, edges.element) & (edges.back >= 0)
+
+
 def _silent_at_first(circuit: Circuit, variable: str) -> bool:
     """Whether no component can hold an event before the first step."""
     models = [g.model for g in circuit.groups if variable in g.model.updates]
@@ -169,8 +177,8 @@ def window(
         ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
         if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):
             return 1
-        least.append(int(steps_of(links, dt).min()))
-    return min(least)
+        least.append(int(steps_of(links, dt, circuit.phase_of).min()))
+    return max(min(least), 1)
 
 
 def fan_out(

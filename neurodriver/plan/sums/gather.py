@@ -142,6 +142,12 @@ class Gather:
     outside: Gather | None = None
     learning: tuple[Gather, ...] = ()
 
+    @property
+    def early(self) -> bool:
+        """Whether some connections act within a step and others later: ``back`` is -1 of some."""
+        back = self.arrays.get("back")
+        return back is not None and bool(np.less(back, 0).any())
+
     def key(self, owner: Owner, name: str) -> Key:
         """Return the key of an array or a number of this plan."""
         if name in self.blanks:

@@ -1,0 +1,54 @@
+"""Phases of a circuit -> stages of a step, with a barrier between them.
+
+Neighbouring phases between which no connection acts within a step are one stage: nothing that they
+read changes meanwhile.
+"""
+
+from __future__ import annotations
+
+from ..circuit.circuit import Circuit
+from ..circuit.pointers import pointers
+from ..circuit.step_order import same_step_pairs
+from ..errors import CircuitError
+
+
+def stages_of(circuit: Circuit) -> tuple[int, ...]:
+    """Return the stage of each group; 0 for ports.
+
+    Raises
+    ------
+    CircuitError
+        For a class with a ``run_step`` in a circuit of several stages.
+
+    Examples
+    --------
+    With phases a, b, c and connections of delay 0 from b to c alone, a and b are stage 0.
+    """
+    phase = [group.phase for group in circuit.groups]
+    if not any(phase):
+        return (0,) * len(phase)
+    read = {
+        (phase[a], phase[b])
+        for links in circuit.connections
+        for a, b in same_step_pairs(circuit, links)
+    }
+    read |= {(phase[p.group], phase[p.reader]) for p in pointers(circuit)}
+    stage, first, number = {}, 0, 0
+    for one in range(max(phase) + 1):
+        if any((before, one) in read for before in range(first, one)):
+            first, number = one, number + 1
+        stage[one] = number
+    if number:
+        _check(circuit)
+    return tuple(0 if g.is_port else stage[g.phase] for g in circuit.groups)
+
+
+def _check(circuit: Circuit) -> None:
+    """Raise CircuitError where a class runs when all stages are done."""
+    own = [group.name for group in circuit.groups if group.model.runtime.stepwise]
+    if own:
+        fix = "give its connections from and to other phases a delay, such as one step"
+        raise CircuitError(
+            f"{circuit.name}: order: {own[0]} has a run_step of its own, which runs when all "
+            f"phases are done; {fix}"
+        )
