@@ -70,11 +70,15 @@ class FiniteText:
         """Declare where the first value is recorded."""
         return [f"long long *nd_fault = {self.component.arguments.pointer(FAULT, 'long long')};"]
 
-    def test(self) -> str:
-        """Return an expression that is 0 unless a value of the component is not finite."""
+    def total(self) -> str:
+        """Return the sum of the values of the component, which is not finite if one is not."""
         states = self.spec.model.states
         values = [n if n in states else f"({self.component.output(n)})" for n in self.names]
-        return f"nd_not_finite({' + '.join(values)})"
+        return " + ".join(values)
+
+    def test(self) -> str:
+        """Return an expression that is 0 unless a value of the component is not finite."""
+        return f"nd_not_finite({self.total()})"
 
     def row(self, name: str, step: str) -> str:
         """Return the expression of a group's values in the row of a step."""

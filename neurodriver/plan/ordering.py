@@ -28,8 +28,8 @@ SPREAD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, NDArray[np.int64]]:
     """Return the storage places of groups whose components all feed exactly one target.
 
-    Groups at the ends of connections that are ``drawn`` in place already, or learn and will be drawn
-    so, stay as they are.
+    Groups at the ends of connections that are ``drawn`` in place already, or learn and will be
+    drawn so, stay as they are.
 
     Returns
     -------

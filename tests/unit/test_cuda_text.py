@@ -313,9 +313,9 @@ def test_copies_of_a_batch_have_tables_in_shared_memory(blocks: int) -> None:
     parts = parts_of(generated, plan, known)  # type: ignore[arg-type]
     plan = schedule.finished(replace(plan, shape=shape), generated.tasks, 8)
     text = device_text(parts, "float64", plan.shape)
-    assert "__shared__ nd_args nd_table_0;" in text
+    assert "__shared__ nd_args::of_copy nd_table_0;" in text
     assert "__constant__ nd_args" not in text
     for line in compiler.resources(built(text, "sm_90")):
         assert "0 + 0 bytes spilled" in line
     lone = device_text(parts, "float64", replace(plan.shape, copies=0))
-    assert "__constant__ nd_args" in lone and "__shared__ nd_args" not in lone
+    assert "__constant__ nd_args" in lone and "__shared__ nd_args::" not in lone

@@ -381,8 +381,10 @@ template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long un
 template <class Unit> ND_FN void nd_stream(const nd_item &item, long long k, long long until)
 {
     Unit unit;
+    const long long begin = k;
     unit.load(k, item.first, item.end);
     nd_steps(unit, k, until);
+    unit.record(begin);
     unit.save(k);
 }
 

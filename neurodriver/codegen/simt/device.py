@@ -185,6 +185,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_THREADS {shape.threads}",
         f"#define ND_RESIDENT {shape.resident}",
         f"#define ND_HOLDS {int(shape.holds)}",
+        f"#define ND_TURNS {int(shape.holds or shape.window > 1)}",
         f"#define ND_TIMERS {TIMER_ROWS * shape.timers}",
         f"#define ND_UNITS {sum(part.advances for part in parts)}",
         f"#define ND_WINDOW {shape.window}",
@@ -326,7 +327,7 @@ def _bring_copy(parts: int, delivers: bool, copies: int) -> list[str]:
     lines = ["nd_bring(&nd_chunk, nd_copies.chunks + copy, sizeof nd_chunk);"]
     for i in range(parts):
         table = f"nd_part_{i}::{table_name(i)}"
-        lines.append(f"nd_bring(&{table}, nd_copies.tables[copy * {parts} + {i}], sizeof {table});")
+        lines.append(f"nd_bring_arguments({table}, nd_copies.tables[copy * {parts} + {i}]);")
     if delivers:
         place = "nd_copies.lists + 3 * copy"
         lines.append(f"nd_bring(&nd_spike_list, {place}, sizeof nd_spike_list);")
@@ -342,9 +343,8 @@ def _unit(number: int, part: Part, copies: bool) -> list[str]:
     inside = [
         f"enum {{ ND_OWN = {part.own}, ND_PAIR = {2 - part.own % 2} }};",
         f"static const bool {KEEPS} = ND_HOLDS && ND_OWN <= {MOST_DRAWING};",
-        f"struct nd_args {{ void *p[{sizes[0]}];",
-        f"    long long n[{sizes[1]}]; double u[{sizes[2]}]; }};",
-        f"__shared__ nd_args {name};" if copies else table,
+        f"typedef nd_table<{sizes[0]}, {sizes[1]}, {sizes[2]}, double> nd_args;",
+        f"__shared__ nd_args::of_copy {name};" if copies else table,
         f"#define nd_steady (&{name})",
         f"enum {{ ND_DELIVERY = {number} }};",
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",

@@ -73,7 +73,7 @@ class _LearningText:
         code = _CODES[self.plan.arrays["code"].dtype.name]
         synapses = f"nd_synapses<{self.rule.name}, {self.plan.depth}>"
         kind = f"nd_learning<{synapses}, nd_intervals, {code}, {slot}>"
-        made = ["const nd_args *nd_a = nd_steady;", *self._made(code, slot), "return nd_l;"]
+        made = ["const auto *nd_a = nd_steady;", *self._made(code, slot), "return nd_l;"]
         members = [f"typedef {kind} type;", *block("static ND_MEMBER type made()", made)]
         return [
             *self.rule.structure(),

@@ -94,7 +94,7 @@ def _members(delivery: Delivery, arguments: Arguments) -> list[str]:
     lines = [f"typedef {slot} slot;", "enum { number = ND_DELIVERY };"]
     for head, body in functions.items():
         needs = any("nd_a->" in line for line in body)
-        table = ["const nd_args *nd_a = nd_steady;"] if needs else []
+        table = ["const auto *nd_a = nd_steady;"] if needs else []
         lines += block(f"static ND_MEMBER {head}", [*table, *body])
     return lines
 
@@ -117,7 +117,15 @@ class SlotText(SumText):
             f"const unsigned nd_now_{name} = nd_r_{name}; (void)nd_now_{name};",
             f"const unsigned nd_then_{name} = {then} == {end} ? 0 : {then}; (void)nd_then_{name};",
             *self.units(),
+            *self._reached(),
         ]
+
+    def _reached(self) -> list[str]:
+        """Declare which slices of components spikes reach, where they do not reach all."""
+        if "reached" not in self.gather.arrays:
+            return []
+        pointer = self._pointer("reached", "const unsigned char")
+        return [f"const unsigned char *const nd_reached_{self.access.name} = {pointer};"]
 
     def row(self) -> str:
         """Return where the slots of step ``nd_k`` begin."""

@@ -42,6 +42,14 @@ struct nd_run {
     nd_events recorded[4];  /* events that are recorded by the warps that compute them */
 };
 
+/* Arguments of a kernel: pointers, integers, numbers. */
+template <int P, int N, int U, typename Number> struct nd_table {
+    void *p[P];
+    long long n[N];
+    Number u[U];
+    typedef nd_table<P, N, U, real> of_copy;
+};
+
 #if ND_COPIES
 /* Copies of a circuit: the blocks of a launch form groups of `blocks`, one for each copy. What
  * constant memory holds of a lone circuit, each block brings into shared memory for its copy. */
@@ -65,6 +73,16 @@ ND_FN void nd_bring(void *to, const void *from, int bytes)
 {
     for (int i = threadIdx.x; i < bytes / 8; i += ND_THREADS)
         ((long long *)to)[i] = ((const long long *)from)[i];
+}
+
+/* Copies a table of arguments into shared memory. Each step reads its numbers, so they are converted
+ * here. */
+template <int P, int N, int U> ND_FN void nd_bring_arguments(nd_table<P, N, U, real> &to, const void *from)
+{
+    const nd_table<P, N, U, double> &all = *(const nd_table<P, N, U, double> *)from;
+    nd_bring(to.p, all.p, sizeof to.p);
+    nd_bring(to.n, all.n, sizeof to.n);
+    for (int i = threadIdx.x; i < U; i += ND_THREADS) to.u[i] = (real)all.u[i];
 }
 #else
 extern "C" { __constant__ nd_run nd_chunk; }
@@ -140,6 +158,40 @@ template <int N> struct nd_dirty_rows {
         any = i ? any | rows[i] : rows[i];
     }
 };
+
+/* Which rows that a turn overwrites hold events of a warp's components, where other components follow
+ * after the turn: one bit for each step. */
+template <int N> struct nd_dirty_turn {
+    long long first;
+    unsigned any;
+
+    static ND_MEMBER bool apart(long long) { return false; }
+
+    ND_MEMBER void load(int i, const unsigned char *dirty, long long depth, long long row, long long slices, int at, bool)
+    {
+        if (i) return;
+        first = row;
+        const int slice = nd_from(at, 0) / ND_LANES;
+        unsigned some = 0;
+        if (nd_lane() < ND_WINDOW) {    /* a row for each thread */
+            const unsigned char *bytes = dirty + nd_row_index(row + nd_lane(), depth) * slices;
+            ND_UNROLL
+            for (int j = 0; j < 2 * N; ++j)
+                some |= bytes[slice + j < slices ? slice + j : slices - 1];
+        }
+        any = nd_ballot(some != 0);
+    }
+
+    ND_MEMBER bool some(long long, long long row) const { return any >> (int)(row - first) & 1; }
+    ND_MEMBER unsigned take(int, const unsigned char *, long long, long long, long long, int) { return 0; }
+    ND_MEMBER void mark(int, bool, long long, long long) {}
+};
+
+#if ND_HOLDS
+#define ND_DIRTY_ROWS nd_dirty_rows
+#else
+#define ND_DIRTY_ROWS nd_dirty_turn
+#endif
 
 /* Copy of the tables in shared memory: constant memory is slow if it is read rarely. */
 struct nd_recording {

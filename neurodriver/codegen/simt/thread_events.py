@@ -10,8 +10,9 @@ Where a thread keeps its components in registers (``ND_HOLDS``):
 * Events are recorded late, so that no warp waits for that at a barrier. With one barrier a step
   they are recorded in the next step. With windows they are recorded between the two barriers.
 
-Where a thread advances other components in turn, it sends and records each event at once. This
-takes fewer registers.
+Where a thread advances other components in turn, it sends and records each event at once, which
+takes fewer registers. With windows it does as a thread that keeps its components, for the steps
+of a turn (``ND_TURNS``). It reads the dirty bytes of the turn at once (``nd_dirty_turn``).
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def _either(which: str, lines: Sequence[str], others: Sequence[str]) -> list[str
 
 
 def held(lines: Sequence[str], streamed: Sequence[str] = ()) -> list[str]:
-    """Return lines for threads that keep their components, and for threads that change them."""
-    return _either("ND_HOLDS", lines, streamed)
+    """Return lines for threads that keep their components for several steps, and for others."""
+    return _either("ND_TURNS", lines, streamed)
 
 
 def within_a_step(lines: Sequence[str], windows: Sequence[str] = ()) -> list[str]:
@@ -66,7 +67,7 @@ class ThreadEvents:
         kept = [f"nd_outgoing_of_{n} nd_l_{n}[ND_OWN];", f"unsigned nd_late_{n}[ND_OWN];"]
         if self.spread:
             return held(kept)
-        return held([*kept, f"nd_dirty_rows<ND_OWN> nd_was_{n};"])
+        return held([*kept, f"ND_DIRTY_ROWS<ND_OWN> nd_was_{n};"])
 
     def load(self) -> list[str]:
         """Return the loads of what is kept, of component ``nd_at``."""
@@ -137,7 +138,8 @@ class ThreadEvents:
         bits, value = f"nd_e_{n}[nd_i]", f"nd_y_{n}[nd_i]"
         changed = [f"{bits} = nd_ballot(nd_live[nd_i] && {value} != 0);"]
         if not self.spread:
-            changed += self._change(bits, value)
+            dirty = f"if (!ND_HOLDS) nd_o_{n}[nd_i] = {self._dirty_at('nd_k + 1')};"
+            changed = [dirty, *changed, *self._change(bits, value)]
             changed.append(f"nd_was_{n}.mark(nd_i, {bits} != 0, {self._depth()}, nd_k + 1);")
         take = [
             f"nd_e.bits[nd_j] = nd_e_{n}[nd_i + nd_j];",

@@ -133,7 +133,7 @@ class ThreadSum:
         if self.form == "fanout":
             units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
             own = f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];"
-            return [f"unsigned nd_r_{name};", own, *units]
+            return [f"unsigned nd_r_{name};", own, *units, *self.reached(f"bool {self.some};")]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
             for c, kind in self.columns if self.kept else ():
@@ -146,8 +146,11 @@ class ThreadSum:
         name = self.name
         if self.form == "single":
             return [f"nd_k_{c}_{name}[nd_i] = nd_{c}_{name}[nd_at];" for c, _ in self.columns]
-        if self.form == "fanout" and "unit" in self.s.gather.arrays:
-            return [f"nd_w_{name}[nd_i] = nd_unit_{name}[nd_at];"]
+        if self.form == "fanout":
+            some = f"ND_HOLDS || nd_ballot(nd_reached_{name}[nd_at / ND_LANES] != 0)"
+            lines = self.reached(f"{self.some} = {some} || (nd_i && {self.some});")
+            varied = "unit" in self.s.gather.arrays
+            return lines + [f"nd_w_{name}[nd_i] = nd_unit_{name}[nd_at];"] * varied
         place = {"lattice": "nd_at / ND_LANES", "rows": "nd_at"}.get(self.form)
         if place:
             ends = (("a", ""), ("z", " + 1"))
@@ -198,9 +201,10 @@ class ThreadSum:
             slots = slots or f"(real)nd_b_{name}[nd_i]"
             return ["#if ND_WINDOW > 1",  # nothing is added in a window to what it takes
                     f"nd_b_{name}[nd_i] = nd_soon_{name}[nd_i];",
-                    f"if (!nd_last) nd_soon_{name}[nd_i] = __ldcg({self.slot('then')});",
+                    f"if ({self.some} && !nd_last) "
+                    f"nd_soon_{name}[nd_i] = __ldcg({self.slot('then')});",
                     "#else",
-                    f"nd_b_{name}[nd_i] = __ldcg({self.slot('now')});",
+                    f"nd_b_{name}[nd_i] = {self.some} ? __ldcg({self.slot('now')}) : 0;",
                     "#endif",
                     f"nd_x_{name}[nd_i] = {slots} * {unit};"]  # fmt: skip
         empty = reductions.EMPTY.get(self.s.access.reduce, "0")
@@ -241,16 +245,25 @@ class ThreadSum:
         """Return the lines that ask for what the first step of a turn takes."""
         if self.form != "fanout":
             return []
-        return ["#if ND_WINDOW > 1",
-                f"nd_soon_{self.name}[nd_i] = __ldcg({self.slot('now')});", "#endif"]  # fmt: skip
+        first = f"{self.some} ? __ldcg({self.slot('now')}) : 0"
+        return ["#if ND_WINDOW > 1", f"nd_soon_{self.name}[nd_i] = {first};", "#endif"]
 
     def clear(self) -> list[str]:
         """Return the lines that clear the slots that were read, after all loads."""
         name = self.name
         if self.form != "fanout":
             return []
-        return [f"if (nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
+        return [f"if ({self.some} && nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
                 f"__stcg({self.slot('now')}, ({self.s.slot})0);"]  # fmt: skip
+
+    @property
+    def some(self) -> str:
+        """Whether spikes reach any component of the warp."""
+        return f"nd_some_{self.name}" if "reached" in self.s.gather.arrays else "true"
+
+    def reached(self, line: str) -> list[str]:
+        """Return a line where spikes do not reach all components."""
+        return [line] if "reached" in self.s.gather.arrays else []
 
     def slot(self, row: str) -> str:
         """Return the place of a component's slot, of the row ``now`` or ``then``."""

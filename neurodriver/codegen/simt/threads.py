@@ -92,7 +92,7 @@ class ThreadText:
         }
         members = self.members()
         for head, body in methods.items():
-            table = "const nd_args *nd_a = nd_steady;"
+            table = "const auto *nd_a = nd_steady;"
             flags = ["(void)nd_last;"] if "nd_last" in head else []
             members += block(f"ND_MEMBER void {head}", [table, *flags, *body])
         rules = [s.structure() for s in self.sums if isinstance(s, LearnedSumText)]
@@ -202,8 +202,12 @@ class ThreadText:
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
         lines += [line for r in self.reads for line in r.next()]
-        test = ThreadFinite(c).lines()  # last: while stores are on their way
-        return [*lines, *(each([*given, *test]) if test else [])]
+        finite = ThreadFinite(c)  # last: while stores are on their way
+        if finite.names:
+            add = [*given, f"nd_all += {finite.total()};"]
+            lines += ["real nd_all = 0;", *each(add)]
+            lines += block("if (!(nd_not_finite(nd_all) == 0))", each([*given, *finite.lines()]))
+        return lines
 
     def record_window(self) -> list[str]:
         """Return what is done between the barriers of a window that began with step ``nd_k``."""

@@ -225,6 +225,8 @@ def fan_out(
     add_slots(gather, layout, first, max(int(later.max()), ahead or 0), width, units)
     if threads:
         add_near(gather, np.bincount(source[back[order] == 0], minlength=len(lag)))
+    if threads and ahead is None:
+        add_reached(gather, edges.target, width)
     multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
     _store_multiples(gather, multiple, source, first, threads)
     gather.cost = per_slice(np.bincount(edges.target, minlength=count))
@@ -308,6 +310,18 @@ def add_near(gather: Gather, count: NDArray[np.int64]) -> None:
     gather.limits["pieces"] = int((-(-degree // PIECE)).sum())
     gather.limits["near"] = int(count.sum())
     gather.limits["far"] = int((degree - count).sum())
+
+
+def add_reached(gather: Gather, target: NDArray[np.integer[Any]], width: int) -> None:
+    """Add to a plan which slices of components spikes reach, if these are few.
+
+    The others take nothing from their slots. Example: a current that few components get from
+    outside.
+    """
+    reached = np.zeros(width // LANES, np.uint8)
+    reached[target // LANES] = 1
+    if 2 * int(reached.sum()) < len(reached):
+        gather.arrays["reached"] = reached
 
 
 def narrow(gather: Gather) -> Gather:
