@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from ..errors import Faults, ModelError, UnitError, near
 from ..quantities import magnitude
 from .component import Parameter, State
@@ -35,6 +37,7 @@ from .language import (
     tree,
     used,
 )
+from .language.evaluate import Evaluator
 from .rule_declarations import check_declarations, mapping
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
 
@@ -218,6 +221,15 @@ class Plasticity:
             return None
         low, high = (values[one] if isinstance(one, str) else float(one) for one in self.bounds)
         return low, high
+
+    def numbers(self, dt_ms: float) -> dict[str, float]:
+        """Return the values of parameters and constants, for a step in ms."""
+        known = {"dt_ms": np.asarray(dt_ms)} | {n: np.asarray(v) for n, v in self.values.items()}
+        for name in self.constants:
+            node = self.checked(f"constants['{name}']").node
+            assert isinstance(node, tree.Expression)
+            known[name] = Evaluator().value(node, known)
+        return {name: float(value) for name, value in known.items()}
 
     def told(self) -> str:
         """Return what the digest of a circuit takes in."""

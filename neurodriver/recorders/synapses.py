@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..circuit.circuit import Circuit
 from ..circuit.plastic import learning_connections
 from ..errors import RecordingError, near, quoted
+from ..model.plasticity import Plasticity
 from ..quantities import seconds
 from ..results.recording import Recording
 from .base import Block, Recorder, RecordingPlan, RecordingProgress
@@ -42,6 +43,9 @@ class SynapseRecorder(Recorder):
         Numbers of the synapses to record, in the order of the connections. All by default.
     count : int, optional
         Instead: so many synapses, drawn at random, ascending.
+    bins : int or array, optional
+        Record counts alone: how many of the synapses have values in each bin. The number of bins
+        between the bounds of the rule, or their edges. What lies beyond the edges is not counted.
     interval : float
         Time between two rows in seconds, rounded to whole steps.
     seed : int
@@ -66,6 +70,7 @@ class SynapseRecorder(Recorder):
         synapses: Sequence[int] | npt.NDArray[np.integer] | None = None,
         *,
         count: int | None = None,
+        bins: int | npt.ArrayLike | None = None,
         interval: float,
         seed: int = 0,
         overwrite: bool = False,
@@ -74,7 +79,7 @@ class SynapseRecorder(Recorder):
         self.connections = connections
         self.variables = (variables,) if isinstance(variables, str) else tuple(variables)
         self.interval = seconds(interval, "SynapseRecorder: interval")
-        self._given, self._count, self._seed = synapses, count, seed
+        self._given, self._count, self._seed, self._bins = synapses, count, seed, bins
         self._check_arguments()
         self.store: HDF5Recorder | MemoryRecorder = (
             MemoryRecorder([])
@@ -117,6 +122,7 @@ class SynapseRecorder(Recorder):
                 say = f"synapses of {type(rule).__name__} have no {quoted(name)}{near(name, names)}"
                 raise RecordingError(f"SynapseRecorder: {say}; they have: {', '.join(names)}")
         self.chosen(len(known[self.connections]))
+        self.edges(rule)
         self.sample_interval = max(round(self.interval / lpu.dt), 1)
         self.store.sample_interval = self.sample_interval
 
@@ -142,6 +148,33 @@ class SynapseRecorder(Recorder):
             say = f"{quoted(self.connections)} has {number:,} synapses, from 0 on"
             raise RecordingError(f"SynapseRecorder: {say} (got {bad[0]})")
         return given.astype(np.int64)
+
+    def edges(self, rule: Plasticity) -> npt.NDArray[np.float64] | None:
+        """Return the edges of the bins, (bins + 1,), ascending; None where values are recorded.
+
+        Raises
+        ------
+        RecordingError
+            Where they are no edges, or a number of bins comes without bounds to divide.
+        """
+        if self._bins is None:
+            return None
+        if isinstance(self._bins, int | np.integer) and not isinstance(self._bins, bool):
+            limits = rule.limits
+            if limits is None or self.variables != ("weight",):
+                say = "a number of 'bins' divides the bounds of the weights; here, give edges"
+                raise RecordingError(f"SynapseRecorder: {say} (got {self._bins})")
+            if self._bins < 1:
+                raise RecordingError(f"SynapseRecorder: 'bins' must be at least 1 ({self._bins})")
+            return np.linspace(*limits, int(self._bins) + 1)
+        try:
+            edges = np.asarray(self._bins, np.float64)
+        except (TypeError, ValueError):
+            edges = np.zeros(0)
+        if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+            want = "'bins' must be a number, or edges that ascend, two at least"
+            raise RecordingError(f"SynapseRecorder: {want} (got {self._bins!r:.60})")
+        return edges
 
     def check(self) -> None:
         self.store.check()

@@ -116,11 +116,13 @@ class LearningConnections(SynapseSummaries):
         Parameters
         ----------
         name : str
-            ``weight``, or a variable of the synapses.
+            ``weight``, or a variable of the synapses; or a modulator, which is one number, ().
         of : (sources, targets), optional
             Only the synapses between these: uids, a population, or None for all.
         """
         synapses = self._current()
+        if name in synapses.rule.modulators:
+            return np.asarray(synapses.level(name, self._simulation().step))
         self._check_name(synapses, name)
         values = synapses.read(name).astype(np.float64)
         return values if of is None else values[self.between(*self._ends(of))]
@@ -161,9 +163,9 @@ class LearningConnections(SynapseSummaries):
         Parameters
         ----------
         name : str
-            ``weight``, or a variable of the synapses.
+            ``weight``, or a variable of the synapses; or a modulator.
         values : float or array
-            One for each synapse that is meant.
+            One for each synapse that is meant; the level of a modulator, which then decays.
         at : array of int or of bool, optional
             Numbers of synapses, or a mask; all by default.
         of : (sources, targets), optional
@@ -176,6 +178,9 @@ class LearningConnections(SynapseSummaries):
             been changed then.
         """
         synapses = self._current()
+        if name in synapses.rule.modulators:
+            synapses.set_level(name, self._level(name, values, at, of), self._simulation().step)
+            return
         self._check_name(synapses, name)
         which = self._which(at, of)
         numbers = self._numbers(name, values, len(which))
@@ -183,6 +188,18 @@ class LearningConnections(SynapseSummaries):
         whole = synapses.read(name)
         whole[which] = numbers
         synapses.write(name, whole)
+
+    def _level(self, name: str, value: ArrayLike, at: Any, of: Ends | None) -> float:
+        """Return the level of a modulator that is to be set."""
+        if at is not None or of is not None:
+            say = "all synapses share it, so 'at' and 'of' say nothing"
+            raise NeurodriverError(f"'{self.name}', '{name}': {say}")
+        level = self._numbers(name, value, 1)
+        if np.ndim(value) or not np.isfinite(level).all():
+            raise NeurodriverError(
+                f"'{self.name}', '{name}': a finite number is needed, got {value!r:.60}"
+            )
+        return float(level[0])
 
     def _which(self, at: Any, of: Ends | None) -> Numbers:
         """Return the numbers of the synapses that are meant."""
@@ -224,7 +241,7 @@ class LearningConnections(SynapseSummaries):
     def _check_name(self, synapses: Synapses, name: str) -> None:
         if name in synapses.names:
             return
-        known = ", ".join(synapses.names)
+        known = ", ".join((*synapses.names, *synapses.rule.modulators))
         if name in synapses.rule.values:
             what = f"'{name}' is a number of the rule, lpu.circuit has it"
         else:

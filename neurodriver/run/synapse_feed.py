@@ -37,12 +37,18 @@ class SynapseFeed(RecorderFeed):
         rule = self._links.plasticity
         assert rule is not None
         self._which = recorder.chosen(len(self._links))
-        labels, ends = _labels(program.circuit, self._links, self._which)
+        self._edges = recorder.edges(rule)
         units = {name: state.unit for name, state in rule.synapse.items()}
-        self.columns = [
-            Columns(variable, labels, units.get(variable, ""), False, ends=ends)
-            for variable in recorder.variables
-        ]
+        if self._edges is None:
+            labels, ends = _labels(program.circuit, self._links, self._which)
+            self.columns = [
+                Columns(variable, labels, units.get(variable, ""), False, ends=ends)
+                for variable in recorder.variables
+            ]
+        else:
+            pairs = zip(self._edges[:-1].tolist(), self._edges[1:].tolist(), strict=True)
+            bins = np.array([f"{low:.6g} to {high:.6g}" for low, high in pairs])
+            self.columns = [Columns(variable, bins, "", False) for variable in recorder.variables]
         self._backend: Backend | None = None
 
     def bind(self, backend: Backend) -> None:
@@ -62,11 +68,16 @@ class SynapseFeed(RecorderFeed):
         if rows:
             backend.live.catch_up(first + done)
         for columns in self.columns:
-            row = np.empty((rows, len(self._which)), self._dtype)
+            row = np.empty((rows, columns.width), self._dtype)
             if rows:
-                row[:] = self._chosen.read(columns.variable)
+                row[:] = self._row(columns.variable)
             out[columns.variable] = row
         return out
+
+    def _row(self, name: str) -> NDArray[np.generic]:
+        """Return values of the chosen synapses, or how many of them are in each bin."""
+        values = self._chosen.read(name)
+        return values if self._edges is None else np.histogram(values, self._edges)[0]
 
 
 def feed_of(

@@ -21,7 +21,7 @@ from ..plan.delays import axonal_of, forward_of, times_of
 from ..plan.program import Program
 from ..plan.spikes.learning import MODULATORS, NEVER, LearningPlan
 from .snapshot import LearnedState, Snapshot
-from .synapses import Synapses, SynapsesOfGroup
+from .synapses import Synapses, SynapsesOfGroup, modulators_of
 
 Numbers = NDArray[np.int64]
 
@@ -66,7 +66,7 @@ def _taken(synapses: Synapses) -> LearnedState:
         _joined([one.example for one in targets]),
         target.pop("spikes").astype(np.int64),
         target,
-        *_modulators(synapses),
+        *modulators_of(synapses),
     )
 
 
@@ -124,18 +124,6 @@ def put_learned(backend: Backend, snapshot: Snapshot) -> None:
                 one[: len(state.level)] = getattr(state, name)
                 _write_each(backend, part, name, one)
             _write_first(backend, part, "clamped", 0 if number else state.clamped)
-
-
-def _modulators(synapses: Synapses) -> tuple[NDArray[Any], Numbers]:
-    """Return the levels of modulators after their last doses, and the steps of these.
-
-    A thread without targets does not know of the doses.
-    """
-    count, part = len(synapses.rule.modulators), synapses.parts[0]
-    stored = (synapses.backend.array(part.key(name)) for name in ("level", "dosed"))
-    level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
-    newest = dosed.argmax(axis=0), np.arange(count)
-    return level[newest], dosed[newest].astype(np.int64)
 
 
 def _pre(synapses: Synapses) -> list[str]:

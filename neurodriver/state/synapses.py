@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Connections
+from ..model.plasticity import Doses
 from ..plan.arrays import Key, ReceptorOwner
-from ..plan.spikes.learning import LearningPlan
+from ..plan.spikes.learning import MODULATORS, LearningPlan
 from ..plan.sums.learned import LearnedSum
 
 Numbers = NDArray[np.int64]
@@ -105,10 +107,48 @@ class Synapses:
         for part in self.parts:
             self.backend.live.write(part.key("learning"), int(on))
 
+    def level(self, name: str, step: int) -> float:
+        """Return the level of a modulator when ``step`` steps are done."""
+        number, doses = self._modulator(name)
+        level, dosed = modulators_of(self)
+        dt_ms = self.backend.program.dt * 1e3
+        passed = (step - int(dosed[number])) * dt_ms
+        return float(level[number]) * math.exp(-passed / self.rule.numbers(dt_ms)[doses.tau])
+
+    def set_level(self, name: str, level: float, step: int) -> None:
+        """Set the level of a modulator from a step on; synapses take up what was before it."""
+        number, _ = self._modulator(name)
+        live = self.backend.live
+        for part in self.parts:
+            live.write(part.key("dosing"), 1)
+        live.catch_up(step)
+        for part in self.parts:
+            live.write(part.key("dosing"), 0)
+            for key, value in (("level", level), ("dosed", step)):
+                whole = self.backend.array(part.key(key)).copy()
+                whole.reshape(-1, MODULATORS)[:, number] = value
+                live.write(part.key(key), whole)
+
+    def _modulator(self, name: str) -> tuple[int, Doses]:
+        names = [*self.rule.modulators]
+        return names.index(name), self.rule.modulators[name]
+
     def clamped(self) -> int:
         """Return how many values were too large to be sent."""
         parts = [part for part in self.parts if part.of_events]
         return sum(int(self.backend.array(part.key("clamped")).sum()) for part in parts)
+
+
+def modulators_of(synapses: Synapses) -> tuple[NDArray[Any], Numbers]:
+    """Return the levels of modulators after their last doses, and the steps of these.
+
+    A thread without targets does not know of the doses.
+    """
+    count, part = len(synapses.rule.modulators), synapses.parts[0]
+    stored = (synapses.backend.array(part.key(name)) for name in ("level", "dosed"))
+    level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
+    newest = dosed.argmax(axis=0), np.arange(count)
+    return level[newest], dosed[newest].astype(np.int64)
 
 
 class ChosenSynapses:

@@ -80,6 +80,28 @@ def test_a_row_holds_what_is_read_at_its_step(tmp_path: Path, file: bool) -> Non
             assert plain["weight/pre"][0] == ends[0][0].encode()
 
 
+@pytest.mark.parametrize("file", [False, True])
+def test_counts_alone(tmp_path: Path, file: bool) -> None:
+    """Of all synapses, and of some; between given edges, or between the bounds of the rule."""
+    expected, edges = read_by_hand()["weight"], [0.2, 0.5, 0.6, 1.0]
+    path = tmp_path / "w.h5" if file else None
+    counts = nd.SynapseRecorder(path, "learning", bins=edges, interval=EVERY * DT)
+    some = nd.SynapseRecorder(None, "learning", synapses=[1, 5], bins=edges, interval=EVERY * DT)
+    with recorded(counts, some) as lpu:
+        lpu.run(STEPS)
+    found = counts.recording.weight
+    assert list(found.uids) == ["0.2 to 0.5", "0.5 to 0.6", "0.6 to 1"]
+    wanted = np.array([np.histogram(row, edges)[0] for row in expected])
+    assert np.array_equal(found[:], wanted) and wanted.sum() > 100
+    wanted = np.array([np.histogram(row[[1, 5]], edges)[0] for row in expected])
+    assert np.array_equal(some.recording.weight[:], wanted)
+    circuit = network(Pairs())
+    bound = nd.SynapseRecorder(None, "learning", bins=4, interval=EVERY * DT)
+    with nd.LPU(circuit, DT, trains(circuit), bound, backend="cpu") as lpu:
+        lpu.run(EVERY)
+        assert np.array_equal(bound.recording.weight[0], lpu["learning"].histogram(4)[0])
+
+
 def test_recording_changes_no_bit_and_stands_beside_others() -> None:
     """The run is that without the recorder; neurons are recorded as well."""
     with learning(Counting()) as lpu:
@@ -172,6 +194,9 @@ def test_a_kill_leaves_a_plain_file(tmp_path: Path) -> None:
         (("learning", "weight", [0]), {"count": 3}, "not both"),
         (("learning",), {"count": 0}, "at least 1 .got 0"),
         (("learning",), {"interval": 0.0}, "above 0 s"),
+        (("learning",), {"bins": 0}, "'bins' must be at least 1"),
+        (("learning",), {"bins": [0.0, 0.5, 0.5]}, "edges that ascend, two at least"),
+        (("learning",), {"bins": "many"}, "'bins' must be a number, or edges"),
     ],
 )
 def test_what_cannot_be_recorded(given: tuple[Any, ...], more: dict[str, Any], said: str) -> None:

@@ -17,7 +17,7 @@ from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.spikes.learning import LearningPlan
 from neurodriver.plan.target import CUDA
 
-STEPS = 300
+STEPS, LEVEL = 300, 0.7
 CASES: dict[str, dict[str, Any]] = {
     "anywhere": {},
     "windows": {"least": 3, "longest": 12},
@@ -32,12 +32,20 @@ def made(rule: type[Plasticity], case: str) -> Any:
 
 
 @cache
-def on_cpu(rule: type[Plasticity], case: str, dtype: str) -> tuple[Any, NDArray[Any], NDArray[Any]]:
-    """Return what a CPU records, the weights at the end, and the rows of spikes."""
+def on_cpu(
+    rule: type[Plasticity], case: str, dtype: str, level_at: int = 0
+) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+    """Return what a CPU records, the weights at the end, and the rows of spikes.
+
+    Before a step ``level_at``, the first modulator is set.
+    """
     circuit, inputs, events = made(rule, case)
     record: Any = [("V", None), ("spike_state", None)]
     with started(circuit, DT, inputs, record, backend="cpu", dtype=dtype) as lpu:
-        lpu.run(steps=STEPS)
+        if level_at:
+            lpu.run(steps=level_at)
+            lpu["learning"].set(next(iter(rule.modulators)), LEVEL)
+        lpu.run(steps=STEPS - level_at)
         data = recorded(lpu, STEPS)
         backend = lpu.simulation.backend
         backend.live.catch_up(STEPS)
@@ -56,12 +64,14 @@ def weight_of(program: Any) -> Any:
     return key
 
 
-def emulated(rule: type[Plasticity], case: str, dtype: str, calls: list[int]) -> Any:
+def emulated(
+    rule: type[Plasticity], case: str, dtype: str, calls: list[int], level_at: int = 0
+) -> Any:
     """Return what targets read from their slots when the spikes are those of the CPU; weights."""
     circuit, *_ = made(rule, case)
     program = compile_circuit(circuit, DT, dtype, target=CUDA)
     one, window = LearningOnCPU(program), program.window
-    spikes = on_cpu(rule, case, dtype)[2]
+    spikes = on_cpu(rule, case, dtype, level_at)[2]
     targets = circuit.groups[1].count
     places = np.concatenate([program.layout.elements(g, "spike_state") for g in range(2)])
     unit = program.gathers[1, "learned"].uniform["unit"]
@@ -70,6 +80,11 @@ def emulated(rule: type[Plasticity], case: str, dtype: str, calls: list[int]) ->
     first = 0
     for length in calls:
         last = first + length
+        if level_at and first == level_at:
+            one.of_plan("dosing")[:] = 1
+            one.catch_up(first)
+            one.of_plan("dosing")[:] = 0
+            one.of_plan("level")[0], one.of_plan("dosed")[0] = LEVEL, first
         one.first(first, last)
         k = first
         while k < last:
@@ -102,3 +117,13 @@ def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str) -> None:
         read, got, _ = emulated(rule, case, dtype, calls)
         assert read[:-1].tobytes() == V[1:].astype(dtype).tobytes()
         assert got.tobytes() == weight.tobytes()
+
+
+@pytest.mark.parametrize("case", ["anywhere", "windows"])
+def test_levels_of_modulators_are_set(case: str, dtype: str) -> None:
+    """Between two calls, before a step; synapses take up what was before it."""
+    rule = RULES[6]
+    V, weight, _ = on_cpu(rule, case, dtype, 131)
+    read, got, _ = emulated(rule, case, dtype, [131, STEPS - 131], 131)
+    assert read[:-1].tobytes() == V[1:].astype(dtype).tobytes()
+    assert got.tobytes() == weight.tobytes() != on_cpu(rule, case, dtype)[1].tobytes()

@@ -65,8 +65,9 @@ class HostLiveMemory:
         """Bring all synapses that learn up to date: with all that they saw before a step."""
         for kernel, cuts in self.owner.binding.learners:
             for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-                span = map(ct.c_longlong, (step, begin, end))
-                self.owner.runtime.nd_launch(ct.byref(kernel), *span)
+                if begin < end:  # a thread without targets has no synapses of its own
+                    span = map(ct.c_longlong, (step, begin, end))
+                    self.owner.runtime.nd_launch(ct.byref(kernel), *span)
 
     def recompute(self, group: int, step: int | None = None) -> None:
         """Compute the constants of a group's kernel again; with a step, its outputs in that row."""

@@ -159,6 +159,9 @@ class LearningText:
     def catch_up(self) -> list[str]:
         """Return the lines that bring all synapses of a thread up to date before step ``nd_k``."""
         sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
+        if self.plan.rule.modulators:
+            dosed = f"if ({self._pointer('dosing', 'const long long')}[0])"
+            sweep = [*block(dosed, self._dosed()), *block("else", sweep)]
         return block("", [*self._declare(), *sweep])
 
     def _declare(self) -> list[str]:

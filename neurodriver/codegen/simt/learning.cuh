@@ -44,6 +44,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     using Pieces::find_spikes, Pieces::find_arrivals, Pieces::find_doses, Pieces::add_doses;
     using Pieces::take_modulators, Pieces::take_dose, Pieces::doses_came, Pieces::deliver;
     using Pieces::deliver_piece, Pieces::units_in;
+    const long long *dosing;    /* whether a sweep comes before a dose, or null */
     long long *sums;            /* (sums, targets) over the synapses of each target */
 
     template <int phase> ND_MEMBER void run(int lo, int hi, long long last)
@@ -82,7 +83,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
         } else if (phase == ND_LEARN_TEXT) {
             if (Intervals::due_in(lo, hi)) run_text(lo, hi);
         } else {
-            sweep(hi, false, false);
+            if (dosing && dosing[0]) bring_to_dose(hi);
+            else sweep(hi, false, false);
             if (first_of_all) swept[ND_SWEPT] = hi;
         }
     }
@@ -104,6 +106,16 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
         const long long sums_of_all = (long long)Intervals::SUMS * width;
         if (runs)
             for (long long i = nd_first_of_all(); i < sums_of_all; i += nd_number_of_all()) sums[i] = 0;
+    }
+
+    /* Bring all synapses to a dose that Python gives before step n. */
+    ND_MEMBER void bring_to_dose(int n)
+    {
+        const int done = (int)swept[ND_SWEPT_BEFORE];
+        each_chunk([&](int row, long long first, long long past) {
+            synapses.back = (int)__ldg(block + 7 * block_of(row) + 6);
+            bring<Synapses::Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, source(row, false), done, n);
+        });
     }
 
     /* Doses come in step n, after the spikes that all synapses saw before; then the arrivals. */

@@ -152,6 +152,7 @@ class _LearningText:
             "level": self._pointer("level", "real"),
             "dosed": self._pointer("dosed", "int"),
             "doses": self._pointer("doses", "long long"),
+            "dosing": self._pointer("dosing", "const long long") if rule.modulators else "nullptr",
             "sums": self._pointer("sums", "long long") if any(self.rule.sums) else "nullptr",
             **self._units(),
             **self._events("from", self.variable),

@@ -153,6 +153,8 @@ class LearningPlan(Gather):
         of_source.append(zeros(self.key(owner, "level"), MODULATORS, real, Role.OF_THREAD))
         dosed = np.full(MODULATORS, NEVER, np.int32)
         of_source.append(row(self.key(owner, "dosed"), dosed, Role.OF_THREAD))
+        if rule.modulators:  # whether synapses catch up to a dose that Python gives
+            of_target.append(zeros(self.key(owner, "dosing"), 8, np.int64, Role.SCRATCH))
         sums = [len(sums_of(text)[0]) for text in rule.every.values()]
         if any(sums):
             size = (sum(sums) if self.threads else max(sums)) * self.width
