@@ -71,6 +71,7 @@ setup(
         "neurodriver.codegen.simt": ["*.cuh"],
         "neurodriver.codegen.cpu": ["*.h"],
         "neurodriver.backends.cpu": ["*.cpp", "*.h"],
+        "neurodriver.compat.base_classes": ["*.h"],
         "neurodriver.circuits.data.optic_lobe": ["*"],
     },
     install_requires=[

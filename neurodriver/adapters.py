@@ -12,7 +12,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 ADAPTERS: dict[str, tuple[str, ...]] = {
-    "graph form": ("neurodriver.compat.legacy.graphs:LegacyForm",),
+    "graph form": (
+        "neurodriver.compat.base_classes.form:BaseClassForm",
+        "neurodriver.compat.legacy.graphs:LegacyForm",
+    ),
     "input file": ("neurodriver.compat.legacy.inputs:LegacyFile",),
     "model": ("neurodriver.compat.models.adapter:OldModel",),
 }

@@ -37,8 +37,10 @@ def assemble(
     faults = records.faults
     if not records.nodes and not faults.count:
         faults.add("the circuit is empty: no nodes")
+    brought = records.models
     records, rules = without_rules(records, known_rules(models), faults)
-    members = _members(records, {**known_models(models), "Port": Port}, faults)
+    known = {**known_models([models, *brought]), "Port": Port}
+    members = _members(records, known, faults)
     names = _names(records.uids, faults)
     groups = tuple(_group(model, rows, records, names, faults) for model, rows in members.items())
     number = np.full(len(records.nodes), -1, dtype=np.int64)

@@ -16,7 +16,8 @@ class Records:
     """Nodes and edges in the order of the file.
 
     ``source`` is the file or graph, for messages; ``sources`` and ``targets`` are the uids of the
-    ends of each edge; ``faults`` holds what was found wrong so far.
+    ends of each edge; ``faults`` holds what was found wrong so far. ``models`` are classes that the
+    records bring with them.
     """
 
     source: str
@@ -25,6 +26,7 @@ class Records:
     sources: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
+    models: list[type] = field(default_factory=list)
     faults: Faults = field(init=False)
 
     def __post_init__(self) -> None:

@@ -28,8 +28,13 @@
 
 struct nd_row_index { unsigned int x = 0, y = 0, z = 0; };
 struct nd_extent { unsigned int x = 1, y = 1, z = 1; };
+#ifdef ND_WHOLE_GRID    /* blocks of any size, whose threads run one after the other */
+static thread_local nd_row_index threadIdx;
+static thread_local nd_extent blockDim, gridDim;
+#else
 static constexpr nd_row_index threadIdx{};
 static constexpr nd_extent blockDim{};
+#endif
 static thread_local nd_row_index blockIdx;
 static const int warpSize = 1;
 using size_t = decltype(sizeof 0);

@@ -69,6 +69,8 @@ TABLE: dict[str, dict[str, str]] = {
         _OUTPUTS, "FileOutputProcessor", "FileOutputReader"
     ),
     f"{OLD_LPU}.OutputProcessors.OutputRecorder": _each(_OUTPUTS, "OutputRecorder"),
+    f"{OLD_LPU}.neurons.baseneuron": _each("neurodriver.compat.base_classes", "BaseNeuron"),
+    f"{OLD_LPU}.synapses.basesynapse": _each("neurodriver.compat.base_classes", "BaseSynapse"),
     f"{COMPONENTS}.NDComponent": {**_STARRED},
     f"{COMPONENTS}.testing": _each("neurodriver.compat.testing", "test_NDComponent"),
     **{
