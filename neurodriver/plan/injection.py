@@ -12,6 +12,9 @@ from ..circuit.circuit import Circuit, Connections
 from ..errors import Faults, TargetError, near, quoted
 from ..model.component import Parameter
 
+Targets = Sequence[tuple[str, Sequence[str]]]
+"""What inputs inject: variables, and uids."""
+
 
 @dataclass
 class Slots:
@@ -32,9 +35,7 @@ class Slots:
     places: list[tuple[str, int, int]] = field(default_factory=list)
 
 
-def make_slots(
-    circuit: Circuit, targets: Sequence[tuple[str, Sequence[str]]], source: str = "input"
-) -> Slots:
+def make_slots(circuit: Circuit, targets: Targets, source: str = "input") -> Slots:
     """Give every injected component a slot of its own.
 
     Parameters

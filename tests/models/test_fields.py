@@ -7,36 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from layered import IMAGE, Looking, Neighbours, Pixel, Row, windows
 
 import neurodriver as nd
 from neurodriver.errors import ModelError
-
-IMAGE = np.arange(12.0).reshape(3, 4)
-
-
-class Pixel(nd.NDComponent):
-    axes, updates = ("y", "x"), {"val": "1"}
-
-
-class Neighbours(nd.NDComponent):
-    """Reads two cells of an image and one of its own; has fields of each scope."""
-
-    axes, updates = ("y", "x"), {"val": "1"}
-    sources = {"src": nd.Source("val"), "more": nd.Source("val", many=True)}
-    shared = {"gain": nd.Field(default=1.0)}
-    fields = {
-        "w": nd.Field(axes="k"),
-        "bias": nd.Field("1", default=0.5),
-        "v": nd.Field(size=2, default=0.0),
-        "n": nd.Field(whole=True, default=3),
-    }
-    params = {"p": nd.Parameter("1", default=0.0)}
-    update = """
-        val = src.val[here.y, here.x] * w[0] + src.val[here.y + 1, here.x - 1] * w[1];
-        val = gain * val + bias + v[1] + p + n + here.val[here.y, here.x + 1];
-        for (m : more) val += m.bias * size(m.y);
-        val += count(more);
-    """
 
 
 def neighbours(
@@ -103,25 +77,6 @@ def test_fields_of_each_scope_are_read_and_set() -> None:
         assert np.array_equal(lpu.get("bank"), [1, 3]) and lpu["b"].get("n") == 5
 
 
-class Looking(nd.NDComponent):
-    """Adds up what look-ups of all kinds find."""
-
-    axes, updates = ("y",), {"n": "1", "sum": "1", "ends": "1", "near3": "1", "far": "1"}
-    sources = {"image": nd.Source("val")}
-    fields = {"r": nd.Field(), "many": nd.Field(whole=True, constant=True)}
-    update = """
-        for (i : within(image.y, r)) { n += 1; sum += image.val[i]; }
-        for (i : near(image.y, many)) { near3 += place(i) * image.val[i] + first(i); }
-        ends = 100 * first(within(image.y, 1.5)) + last(within(image.y, 1.5));
-        if (complete(near(image.y, 2))) ends += 0.5;
-        far = position(image.y, first(near(image.y, 2.5, 3))) + here.pos.y;
-    """
-
-
-class Row(nd.NDComponent):
-    axes, updates = ("y",), {"val": "1"}
-
-
 @pytest.mark.parametrize("period", [None, 9.5])
 @pytest.mark.parametrize("even", [True, False])
 def test_look_ups_of_texts_are_those_of_axes(even: bool, period: float | None) -> None:
@@ -149,53 +104,12 @@ def test_look_ups_of_texts_are_those_of_axes(even: bool, period: float | None) -
         assert found["far"][cell] == axis.position(axis.near(2.5, 3).first) + p
 
 
-class Windows(nd.NDComponent):
-    """Loops of all forms that strips of neighbours know, and some that they do not."""
-
-    axes, updates = ("f", "y", "x"), {"a": "1", "b": "1", "c": "1", "d": "1"}
-    sources = {"image": nd.Source("val"), "others": nd.Source("val", many=True)}
-    fields = {"w": nd.Field(axes="f dy dx")}
-    params = {"p": nd.Parameter("1", default=1.0)}
-    update = """
-        real least = greatest_real;
-        for (y : near(image.y, size(w.dy))) for (x : near(image.x, size(w.dx))) {
-            real v = image.val[y, x];
-            if (place(y) != 1) a += w[here.f, place(y), place(x)] * v - p / (1 + v * v);
-            b = v > 0.5 && v < 0.9 ? b + sqrt(v) : b - exp(v);
-            if (v < least) least = v;
-        }
-        for (o : others)
-            for (y : within(o.y, 0.3)) for (x : within(o.x, 0.21)) {
-                const real v = o.val[y, x];
-                c += v * p;
-                d = fmax(d, v - image.val[here.y, here.x + 1]);
-            }
-        c = c + least;
-        for (int i = 0; i < size(image.y); ++i) d += image.val[i, here.x] * i;
-    """
-
-
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("width", [1, 17, 70])
 def test_strips_of_neighbours_have_the_bits_of_single_cells(dtype: str, width: int) -> None:
-    rng = np.random.default_rng(width)
-    span = {"y": nd.Axis.span(9, 0, 1), "x": nd.Axis.span(width + 4, 0, 1)}
-    uneven = np.sort(rng.uniform(0, 1, 12))
-    some = {"y": nd.Axis.at(uneven), "x": nd.Axis.span(2 * width, -0.1, 1.3)}
-    image = nd.Population(Pixel, name="image", axes=span, initval=nd.Uniform(0, 1))
-    other = nd.Population(Pixel, name="other", axes=some, initval=nd.Uniform(-1, 1))
-    axes = {"f": 2, "y": image.y.windows(3), "x": image.x.windows(5)}
-    more = {"w": rng.normal(size=(2, 3, 5)), "p": rng.normal(size=(2, 7, width)), "image": image}
-    cells = nd.Population(Windows, name="cells", axes=axes, others=[other, image], **more)
-    found = []
+    circuit, found = windows(width), []
     for plans, threads in ((True, 1), (True, 3), (False, 1)):
-        with nd.LPU(
-            nd.Circuit([image, other, cells], seed=1),
-            1e-3,
-            dtype=dtype,
-            plans=plans,
-            threads=threads,
-        ) as lpu:
+        with nd.LPU(circuit, 1e-3, dtype=dtype, plans=plans, threads=threads) as lpu:
             lpu.advance(2)
             found.append([np.array(lpu["cells"].get(name)) for name in "abcd"])
     assert all(len(np.unique(one)) > width for one in found[0])
@@ -371,3 +285,22 @@ def test_all_faults_of_a_population_come_at_once() -> None:
     some = [nd.Population(Neighbours, axes=axes, src=a, w=w) for w in (first, second)]
     with pytest.raises(nd.CircuitError, match="two values have the name 'bank'"):
         nd.Circuit([a, *some])
+
+
+def test_values_without_a_text_take_what_is_injected() -> None:
+    """A picture in each step; cells into which nothing is injected keep their values."""
+    a = nd.Population(Pixel, name="a", axes={"y": 3, "x": 4}, initval=IMAGE)
+    b = nd.Population(Neighbours, name="b", axes={"y": 3, "x": 4}, src=a, w=[1.0, 0.0])
+    pictures = np.random.default_rng(0).random((10, 6))
+    source = nd.ArrayInput({"val": (a[:, :2], pictures)})
+    with nd.LPU(nd.Circuit([a, b]), 1e-3, [source]) as lpu:
+        for step in range(5):
+            lpu.advance(1)
+            val = np.reshape(lpu["a"].get("val"), (3, 4))
+            assert np.array_equal(val[:, :2], pictures[step].reshape(3, 2))
+            assert np.array_equal(val[:, 2:], IMAGE[:, 2:])
+    recorder = nd.MemoryRecorder([("val", a)])
+    with nd.LPU(nd.Circuit([a, b]), 1e-3, [source], [recorder]) as lpu:
+        lpu.run(10)
+    rows = np.asarray(recorder.get("val")).reshape(-1, 3, 4)
+    assert np.array_equal(rows[1:, :, :2].reshape(-1, 6), pictures[: len(rows) - 1])

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import layered
 import numpy as np
 import pytest
 from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_network
@@ -203,6 +204,7 @@ CIRCUITS = {
     "converging": converging(50, 1),
     "all to all": all_to_all(17, 1),
     "optic lobe": optic_lobe.circuit(2),
+    **{name: make() for name, make in layered.CIRCUITS.items()},
 }
 
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from ..injection import make_slots
 from .draft import Draft
+from .held import with_injected
 
 
 def apply(draft: Draft) -> Draft:
     """Return a draft with the slots of all inputs."""
-    return replace(draft, slots=make_slots(draft.circuit, draft.targets))
+    circuit = with_injected(draft.circuit, draft.targets)
+    return replace(draft, circuit=circuit, slots=make_slots(circuit, draft.targets))

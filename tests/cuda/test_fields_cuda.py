@@ -1,0 +1,33 @@
+"""Texts that read other cells and fields on a GPU: the bits of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from layered import CIRCUITS
+
+import neurodriver as nd
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", CIRCUITS)
+def test_bits_of_the_cpu(name: str, dtype: str, executor: str) -> None:
+    """Before and after fields are set."""
+    circuit = CIRCUITS[name]()
+    found = []
+    for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):
+        with nd.LPU(circuit, dt=1e-3, dtype=dtype, **more) as lpu:
+            values = []
+            for _ in range(2):
+                lpu.advance(3)
+                for group in circuit.groups:
+                    cells = lpu[group.layer.population]
+                    values += [np.array(cells.get(v)) for v in group.model.updates]
+                    for field, rule in group.model.fields.items():
+                        if not rule.constant:
+                            cells.set(field, 2 * np.asarray(cells.get(field)))
+                            values.append(np.array(cells.get(field)))
+            found.append(values)
+    assert sum(len(np.unique(one)) > 2 for one in found[0]) > 2
+    for mine, other in zip(*found, strict=True):
+        assert mine.tobytes() == other.tobytes()

@@ -1,0 +1,121 @@
+"""Models whose texts read other cells and fields, and circuits of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import neurodriver as nd
+
+IMAGE = np.arange(12.0).reshape(3, 4)
+
+
+class Pixel(nd.NDComponent):
+    axes, updates = ("y", "x"), {"val": "1"}
+
+
+class Neighbours(nd.NDComponent):
+    """Reads two cells of an image and one of its own; has fields of each scope."""
+
+    axes, updates = ("y", "x"), {"val": "1"}
+    sources = {"src": nd.Source("val"), "more": nd.Source("val", many=True)}
+    shared = {"gain": nd.Field(default=1.0)}
+    fields = {
+        "w": nd.Field(axes="k"),
+        "bias": nd.Field("1", default=0.5),
+        "v": nd.Field(size=2, default=0.0),
+        "n": nd.Field(whole=True, default=3),
+    }
+    params = {"p": nd.Parameter("1", default=0.0)}
+    update = """
+        val = src.val[here.y, here.x] * w[0] + src.val[here.y + 1, here.x - 1] * w[1];
+        val = gain * val + bias + v[1] + p + n + here.val[here.y, here.x + 1];
+        for (m : more) val += m.bias * size(m.y);
+        val += count(more);
+    """
+
+
+class Looking(nd.NDComponent):
+    """Adds up what look-ups of all kinds find."""
+
+    axes, updates = ("y",), {"n": "1", "sum": "1", "ends": "1", "near3": "1", "far": "1"}
+    sources = {"image": nd.Source("val")}
+    fields = {"r": nd.Field(), "many": nd.Field(whole=True, constant=True)}
+    update = """
+        for (i : within(image.y, r)) { n += 1; sum += image.val[i]; }
+        for (i : near(image.y, many)) { near3 += place(i) * image.val[i] + first(i); }
+        ends = 100 * first(within(image.y, 1.5)) + last(within(image.y, 1.5));
+        if (complete(near(image.y, 2))) ends += 0.5;
+        far = position(image.y, first(near(image.y, 2.5, 3))) + here.pos.y;
+    """
+
+
+class Row(nd.NDComponent):
+    axes, updates = ("y",), {"val": "1"}
+
+
+class Windows(nd.NDComponent):
+    """Loops of all forms that strips of neighbours know, and some that they do not."""
+
+    axes, updates = ("f", "y", "x"), {"a": "1", "b": "1", "c": "1", "d": "1"}
+    sources = {"image": nd.Source("val"), "others": nd.Source("val", many=True)}
+    fields = {"w": nd.Field(axes="f dy dx")}
+    params = {"p": nd.Parameter("1", default=1.0)}
+    update = """
+        real least = greatest_real;
+        for (y : near(image.y, size(w.dy))) for (x : near(image.x, size(w.dx))) {
+            real v = image.val[y, x];
+            if (place(y) != 1) a += w[here.f, place(y), place(x)] * v - p / (1 + v * v);
+            b = v > 0.5 && v < 0.9 ? b + sqrt(v) : b - exp(v);
+            if (v < least) least = v;
+        }
+        for (o : others)
+            for (y : within(o.y, 0.3)) for (x : within(o.x, 0.21)) {
+                const real v = o.val[y, x];
+                c += v * p;
+                d = fmax(d, v - image.val[here.y, here.x + 1]);
+            }
+        c = c + least;
+        for (int i = 0; i < size(image.y); ++i) d += image.val[i, here.x] * i;
+    """
+
+
+def windows(width: int) -> nd.Circuit:
+    """Return a circuit with loops over windows of an image, rows of ``width`` cells."""
+    rng = np.random.default_rng(width)
+    span = {"y": nd.Axis.span(9, 0, 1), "x": nd.Axis.span(width + 4, 0, 1)}
+    uneven = np.sort(rng.uniform(0, 1, 12))
+    some = {"y": nd.Axis.at(uneven), "x": nd.Axis.span(2 * width, -0.1, 1.3)}
+    image = nd.Population(Pixel, name="image", axes=span, initval=nd.Uniform(0, 1))
+    other = nd.Population(Pixel, name="other", axes=some, initval=nd.Uniform(-1, 1))
+    axes = {"f": 2, "y": image.y.windows(3), "x": image.x.windows(5)}
+    more = {"w": rng.normal(size=(2, 3, 5)), "p": rng.normal(size=(2, 7, width)), "image": image}
+    cells = nd.Population(Windows, name="cells", axes=axes, others=[other, image], **more)
+    return nd.Circuit([image, other, cells], seed=1)
+
+
+def neighbours() -> nd.Circuit:
+    """Return a circuit with fields of each scope."""
+    axes = {"y": 3, "x": 4}
+    a = nd.Population(Pixel, name="a", axes=axes, initval=IMAGE)
+    bank = nd.Value([2.0, 1.0], name="bank")
+    b = nd.Population(Neighbours, name="b", axes=axes, src=a, w=bank)
+    c = nd.Population(Neighbours, name="c", axes=axes, src=a, w=bank, p=IMAGE, more=[b])
+    return nd.Circuit([a, b, c], shared={"gain": 2.0})
+
+
+def looking(period: float | None) -> nd.Circuit:
+    """Return a circuit with look-ups of all kinds."""
+    n = np.arange(8)
+    axis = nd.Axis.at(n + 0.3 * np.sin(1.7 * n), period=period)
+    image = nd.Population(Row, name="image", axes={"y": axis}, initval=1.0 + n**2)
+    about = {"y": nd.Axis.at(np.linspace(-0.75, 8.1, 9))}
+    cells = nd.Population(Looking, name="cells", axes=about, image=image, r=1.25, many=3)
+    return nd.Circuit([image, cells])
+
+
+CIRCUITS = {
+    "fields": neighbours,
+    "windows": lambda: windows(37),
+    "look-ups": lambda: looking(None),
+    "look-ups on a closed axis": lambda: looking(9.5),
+}
