@@ -138,12 +138,12 @@ def _numbered(group: Group, earlier: Sequence[Group]) -> Group:
     The numbers go on from those of the groups of the model before it.
     """
     before = [g for g in earlier if g.name == group.name]
-    if all(g.given_uids is not None for g in before):
+    if all(g.names is not None for g in before):
         return group
     first, start = (sum(g.count for g in some) for some in (before, earlier))
     number = np.arange(first, first + group.count).astype("U")
     keys = np.arange(start, start + group.count, dtype=np.uint64)  # as of any without names
-    return replace(group, given_uids=np.strings.add(f"{group.name}/", number), keys=keys)
+    return replace(group, names=np.strings.add(f"{group.name}/", number), keys=keys)
 
 
 def floats(values: ArrayLike, where: str, faults: Faults, unit: str | None) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from .builders import BUILDERS
 from .groups import Column as Column
 from .groups import Connections as Connections
 from .groups import Group as Group
+from .groups import Numbered
 from .groups import Port as Port
 from .groups import told as told
 from .readers import CircuitReaders
@@ -256,12 +257,18 @@ class Circuit(CircuitReaders):
 
     def find(self, uids: Sequence[str] | Column) -> NDArray[np.int64]:
         """Return component numbers of names, -1 where there is none, (len(uids),) int64."""
+        if (counted := self._counted) is not None:
+            return _by_number(uids, counted)
         order, known = self._sorted_uids
         wanted = np.asarray(uids, dtype=np.str_)
         if not len(known):
             return np.full(len(wanted), -1)
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where(known[at] == wanted, order[at], -1)
+
+    @cached_property
+    def _counted(self) -> Mapping[str, tuple[int, int]] | None:
+        return _counted(self)
 
     @cached_property
     def _sorted_uids(self) -> tuple[Column, Column]:
@@ -296,6 +303,35 @@ class Circuit(CircuitReaders):
         return f"{self.name}: {counts}; {self.edges:,} connections"
 
 
+def _counted(circuit: Circuit) -> Mapping[str, tuple[int, int]] | None:
+    """First component and number of the components of each name, where all uids count."""
+    found: dict[str, tuple[int, int]] = {}
+    for group, start in zip(circuit.groups, circuit.starts.tolist(), strict=False):
+        if group.scopes or not isinstance(group.names, Numbered | None):
+            return None
+        parts = ((group.name, group.count),) if group.names is None else group.names.parts
+        for name, count in parts:
+            if name in found:
+                return None
+            found[name] = start, count
+            start += count
+    return found
+
+
+def _by_number(
+    uids: Sequence[str] | Column, known: Mapping[str, tuple[int, int]]
+) -> NDArray[np.int64]:
+    """Return component numbers of names that count, -1 where there is none."""
+    listed = uids.tolist() if isinstance(uids, np.ndarray) else uids
+    out = np.full(len(listed), -1, dtype=np.int64)
+    for place, uid in enumerate(listed):
+        name, _, number = str(uid).rpartition("/")
+        start, count = known.get(name, (0, 0))
+        if number.isascii() and number.isdigit() and (number[0] != "0" or number == "0"):
+            out[place] = start + int(number) if int(number) < count else -1
+    return out
+
+
 def _checked_namespace(namespace: object, circuit: str) -> str | None:
     if namespace is None or (isinstance(namespace, str) and "\0" not in namespace):
         return namespace
@@ -309,8 +345,10 @@ def _digest(circuit: Circuit) -> str:
         state.update(f"random namespace {circuit.random_namespace!r};".encode())
     for group in circuit.groups:
         state.update(f"{group.name}:{group.count};".encode())
-        if group.given_uids is not None:
-            state.update("\0".join(group.given_uids.tolist()).encode())
+        if isinstance(group.names, Numbered):
+            state.update("\0".join(group.names.listed()).encode())
+        elif group.names is not None:
+            state.update("\0".join(group.names.tolist()).encode())
         for name, column in sorted({**group.params, **group.labels}.items()):
             state.update(told(name, column))
         if group.phase:

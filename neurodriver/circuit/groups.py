@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,40 @@ def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
 def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str, Column]:
     """Return some rows of columns; one number for all stays one."""
     return {name: c[rows] if c.ndim else c for name, c in columns.items()}
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Names that count, ``<population>/<number>``; they are made when somebody asks for them.
+
+    Attributes
+    ----------
+    parts : tuple of (str, int)
+        Name and number of components of each population, one after the other.
+    """
+
+    parts: tuple[tuple[str, int], ...]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of names."""
+        return (sum(count for _, count in self.parts),)
+
+    def made(self) -> Column:
+        """Return the names, (n,) str."""
+        each = [
+            np.strings.add(f"{name}/", np.arange(count).astype("U")) for name, count in self.parts
+        ]
+        return np.concatenate(each)
+
+    def listed(self) -> Iterator[str]:
+        """Yield the names; that is faster than to make an array of them."""
+        for name, count in self.parts:
+            yield from map(f"{name}/".__add__, map(str, range(count)))
+
+    def first(self, count: int) -> list[str]:
+        """Return the first names."""
+        return list(islice(self.listed(), count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +128,7 @@ class Group:
         value. NaN in an ``init...`` column means: not given.
     count : int
         Number of components n.
-    uids : (n,) str array, optional
+    names : (n,) str array or Numbered, optional
         Names; ``<model>/<number>`` where none are given.
     labels : mapping of str to (n,) array
         Text attributes (for ports: selector, port_type, port_io), and ``extern`` (bool): whether
@@ -117,7 +152,7 @@ class Group:
     model: type[NDComponent]
     params: Mapping[str, Column]
     count: int
-    given_uids: Column | None = None
+    names: Column | Numbered | None = None
     labels: Mapping[str, Column] = field(default_factory=dict)
     hidden: bool = False
     scopes: tuple[tuple[str, int], ...] = ()
@@ -139,6 +174,11 @@ class Group:
     def is_port(self) -> bool:
         """Whether the components are ports."""
         return self.model.is_port
+
+    @cached_property
+    def given_uids(self) -> Column | None:
+        """Names of the components, (n,) str; None where they follow from the model."""
+        return self.names.made() if isinstance(self.names, Numbered) else self.names
 
     @cached_property
     def uids(self) -> Column:
@@ -163,7 +203,7 @@ class Group:
         tables = ("params", "labels", "columns")
         columns: dict[str, Any] = {name: _taken(getattr(self, name), rows) for name in tables}
         keys = None if self.keys is None else self.keys[rows]
-        return replace(self, count=len(rows), given_uids=self.uids[rows], keys=keys, **columns)
+        return replace(self, count=len(rows), names=self.uids[rows], keys=keys, **columns)
 
 
 @dataclass(frozen=True, eq=False)

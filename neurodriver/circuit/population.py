@@ -21,7 +21,7 @@ from .builders import builds
 from .circuit import Circuit
 from .distributions import Distribution
 from .drawing import Rows as DrawnRows
-from .groups import Column, Connections, Group, joined_params
+from .groups import Column, Connections, Group, Numbered, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, given_columns, joined_columns, storable
 from .population_values import law_in_unit, rule_of, space_given, stand_in
@@ -164,7 +164,7 @@ class Population(Members):
         """Names of the components, (count,) str."""
         if self._group.given_uids is not None:
             return self._group.given_uids
-        return np.strings.add(f"{self.name}/", np.arange(self.count).astype("U"))
+        return self._numbered().made()
 
     @property
     def axes(self) -> Mapping[str, Axis]:
@@ -262,6 +262,9 @@ class Population(Members):
                 return found.numbers
         return super().numbers_in(circuit)
 
+    def _numbered(self) -> Numbered:
+        return Numbered(((self.name, self.count),))
+
     def group(self, seed: int) -> Group:
         """Return the components as columns, with what distributions draw."""
         drawn = {k: self._drawn(k, law, seed) for k, law in self._laws.items()}
@@ -269,7 +272,7 @@ class Population(Members):
         return replace(
             self._group,
             params={**self._group.params, **drawn},
-            given_uids=self.uids,
+            names=self._numbered() if self._group.names is None else self._group.names,
             columns={**self._group.columns, POPULATION: name},
         )
 
@@ -348,9 +351,16 @@ def _group(parts: list[Group]) -> Group:
         model,
         joined_params(model, [part.params for part in parts], counts),
         sum(counts),
-        np.concatenate([part.uids for part in parts]),
+        joined_names([part.names for part in parts], parts),
         columns=joined_columns([part.columns for part in parts], counts),
     )
+
+
+def joined_names(names: list[Any], parts: list[Group]) -> Column | Numbered:
+    """Return the names of several groups as those of one."""
+    if all(isinstance(one, Numbered) for one in names):
+        return Numbered(tuple(part for one in names for part in one.parts))
+    return np.concatenate([part.uids for part in parts])
 
 
 def _named(populations: object, circuit: str) -> list[Population]:

@@ -31,7 +31,7 @@ def own_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
     group = circuit.groups[number]
     if group.keys is not None:
         return group.keys
-    if group.given_uids is None:
+    if group.names is None:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)
     return _hashes(group.uids.tolist())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import CircuitError, PopulationError, near, quoted
 from ..model.component import NDComponent
-from .groups import Group
+from .groups import Group, Numbered
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, Column, joined_columns
 
@@ -208,6 +208,8 @@ def named_populations(circuit: Circuit) -> Populations:
     """
     every = whole(circuit)
     numbers = every.numbers
+    if (counted := _counted(circuit)) is not None:
+        return Populations({n: Selection(circuit, numbers[b:e], n) for n, b, e in counted})
     labels = population_names(circuit)[numbers]
     if not len(labels):
         return Populations()
@@ -224,6 +226,18 @@ def named_populations(circuit: Circuit) -> Populations:
     return Populations({name: found[name] for name in names[np.argsort(begin)].tolist()})
 
 
+def _counted(circuit: Circuit) -> list[tuple[str, int, int]] | None:
+    """Return name, first component and end of populations whose uids count; None if some do not."""
+    found = []
+    for group, first in zip(circuit.groups, circuit.starts.tolist(), strict=False):
+        if group.scopes or not isinstance(group.names, Numbered):
+            return None
+        for name, count in group.names.parts:
+            found.append((name, first, first + count))
+            first += count
+    return found if len({name for name, _, _ in found}) == len(found) else None
+
+
 def has_populations(circuit: Circuit) -> bool:
     """Whether any component has a named population."""
     return any(POPULATION in group.columns for group in circuit.groups)
@@ -235,6 +249,10 @@ def population_names(circuit: Circuit) -> Column:
     for group in circuit.groups:
         default = np.broadcast_to(np.array(group.name), (group.count,))
         given = group.columns.get(POPULATION)
+        if given is not None and given.strides == (0,):  # one name for all
+            given = np.broadcast_to(given[0] or np.array(group.name), (group.count,))
+            parts.append(given)
+            continue
         parts.append(default if given is None else np.where(given == "", default, given))
     return np.concatenate(parts) if parts else np.empty(0, "U1")
 

@@ -23,7 +23,6 @@ from .groups import Group
 from .members import Members
 from .pointers import pointers
 from .random_keys import own_keys
-from .selection import population_names
 
 LISTED, DERIVED = "listed", "derived"
 
@@ -45,19 +44,20 @@ def in_order(circuit: Circuit, order: object, listed: Sequence[str] = ()) -> Cir
     faults = Faults(circuit.name)
     if any(group.scopes for group in circuit.groups):
         raise CircuitError(f"{circuit.name}: order: circuits get one before they are joined")
-    owner = population_names(circuit)
     port = _of_ports(circuit)
-    names = list(dict.fromkeys([*listed, *owner[~port].tolist()]))
+    inner = {n: m.numbers[~port[m.numbers]] for n, m in circuit.populations.items()}
+    names = list(dict.fromkeys([*listed, *(n for n, own in inner.items() if len(own))]))
     number = np.full(circuit.count, -1, dtype=np.int64)
     for place, name in enumerate(names):
-        number[(owner == name) & ~port] = place
+        number[inner[name]] = place
     phase: Numbers
     if isinstance(order, str) and order == LISTED:
         phase = np.arange(len(names))
     elif isinstance(order, str) and order == DERIVED:
         phase = _levels(names, _same_step(circuit, number), faults)
     else:
-        ports = {*owner[port].tolist(), *circuit.uids[port].tolist()} - {*names}
+        ports = {n for n, own in inner.items() if not len(own)} - {*names}
+        ports |= {*circuit.uids[port].tolist()} - {*names} if port.any() else set()
         phase = _given(order, names, ports, faults)
     faults.finish()
     of = np.where(port, 0, phase[number])
@@ -238,7 +238,7 @@ def _split(circuit: Circuit, phase: Numbers) -> Iterator[Group]:
     """Yield the groups, parted where the phase of the components changes; numbers stay."""
     for number, group in enumerate(circuit.groups):
         of = phase[circuit.starts[number] : circuit.starts[number + 1]]
-        if group.keys is None and group.given_uids is None and (of[1:] != of[:-1]).any():
+        if group.keys is None and group.names is None and (of[1:] != of[:-1]).any():
             group = replace(group, keys=own_keys(circuit, number))
         yield from parted(group, of)
 

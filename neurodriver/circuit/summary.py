@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import html
+from .groups import Numbered
 
 
 def circuit_text(circuit: Any) -> str:
@@ -67,7 +68,9 @@ def _label(links: Any) -> str:
 
 def _first_uids(group: Any) -> Iterable[str]:
     """Return the first uids; names that count are not made for all components."""
-    given = getattr(group, "given_uids", None)
+    given = getattr(group, "names", None)
+    if isinstance(given, Numbered):
+        return given.first(3)
     if given is not None:
         return [str(uid) for uid in given[:3]]
     return [f"{group.name}/{i}" for i in range(min(3, group.count))]

@@ -14,6 +14,7 @@ from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
 from .drawn import Drawn, warn_of_none
+from .groups import Numbered
 from .node_columns import storable
 from .plastic import check_learning
 from .wiring import numbers_of
@@ -110,8 +111,8 @@ def _shapes(group: Group, faults: Faults) -> None:
     for name, parameter in model.params.items():
         if name not in group.params and parameter.default is None:
             faults.add(f"{group.name}: parameter '{name}' [{parameter.unit}] is missing")
-    if group.given_uids is not None and group.given_uids.shape != (group.count,):
-        faults.add(f"{group.name}: expected {group.count} uids, got {group.given_uids.shape}")
+    if group.names is not None and group.names.shape != (group.count,):
+        faults.add(f"{group.name}: expected {group.count} uids, got {group.names.shape}")
 
 
 def admits(rule: Parameter, column: NDArray[np.float64]) -> bool:
@@ -213,8 +214,19 @@ def repeats(values: NDArray[np.str_]) -> Iterator[tuple[str, int, int]]:
         yield str(values[order[i]]), int(order[i]), int(order[i + 1])
 
 
+def _counted_apart(circuit: Circuit) -> bool:
+    """Whether all names count, each population with a name of its own: no two are equal."""
+    names: list[str] = []
+    for group in circuit.groups:
+        if (group.names is not None and not isinstance(group.names, Numbered)) or group.scopes:
+            return False
+        parts = ((group.name, 0),) if group.names is None else group.names.parts
+        names += [name for name, _ in parts]
+    return len({*names}) == len(names) and all(names)
+
+
 def _uids(circuit: Circuit, faults: Faults) -> None:
-    if all(g.given_uids is None for g in circuit.groups):
+    if all(g.names is None for g in circuit.groups) or _counted_apart(circuit):
         return
     uids = circuit.uids
     lengths = np.strings.str_len(uids)

@@ -5,7 +5,8 @@ circuit that was saved). A circuit with a namespace of random numbers has ``rand
 text. Components and connections are numbered groups in the circuit's order:
 
 * ``groups/<i>``: attributes ``model``, ``count``, ``hidden``, and ``phase`` where it is not 0;
-  ``uids`` (n,), ``keys`` (n,), where they are given; ``params/<name>`` () or (n,),
+  ``uids`` (n,), ``keys`` (n,), where they are given; ``counted/names`` and ``counted/counts``
+  where uids are ``<name>/<number>``; ``params/<name>`` () or (n,),
   ``labels/<name>`` (n,); ``columns/<name>`` (n,) where there are node columns, ``population`` among
   them; of joined circuits ``scopes/names`` and ``scopes/counts``.
 * ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
@@ -32,6 +33,7 @@ from ..circuit.arrays import check_wiring
 from ..circuit.assemble import PORT_LABELS
 from ..circuit.circuit import Circuit, Column, Connections, Group, Port
 from ..circuit.drawn import Drawn
+from ..circuit.groups import Numbered
 from ..circuit.node_columns import POPULATION
 from ..circuit.projections import Projection, bind
 from ..circuit.space import Space
@@ -75,7 +77,12 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
     for number, group in enumerate(circuit.groups):
         at = groups.create_group(str(number))
         at.attrs.update({"model": group.name, "count": group.count, "hidden": group.hidden})
-        given = {"uids": group.given_uids, "keys": group.keys}
+        counted = group.names if isinstance(group.names, Numbered) else None
+        given = {"uids": None if counted else group.given_uids, "keys": group.keys}
+        if counted is not None:
+            names = at.create_group("counted")
+            put(names, "names", np.array([name for name, _ in counted.parts]))
+            put(names, "counts", np.array([count for _, count in counted.parts], np.int64))
         for name, column in given.items():
             if column is not None:
                 put(at, name, column, compress)
@@ -311,13 +318,14 @@ class _HDF5Reader(ColumnReader):
             if model is not None and model.is_port:
                 for lost in sorted({*PORT_LABELS}.difference(labels)):
                     self.faults.add(f"{at.name}/labels/{lost}: this column is missing")
-            scopes = self.scopes(at, count) if "scopes" in at else ()
+            scopes = self.pieces(at, "scopes", count) if "scopes" in at else ()
+            named = Numbered(self.pieces(at, "counted", count)) if "counted" in at else uids
             nodes = self.columns(at, "columns", "Ubfiu", (count,)) if "columns" in at else {}
             if POPULATION in nodes and nodes[POPULATION].dtype.kind != "U":
                 self.faults.add(f"{at.name}/columns/{POPULATION}: must hold text")
             if model is not None:
                 more = labels, bool(hidden), scopes, keys, nodes
-                yield Group(model, params, count, uids, *more, phase=self.phase(at))
+                yield Group(model, params, count, named, *more, phase=self.phase(at))
 
     def phase(self, at: Any) -> int:
         """Return the place of components in the order of a step; 0 where none is stored."""
@@ -337,17 +345,17 @@ class _HDF5Reader(ColumnReader):
         }
         return {key: column for key, column in taken.items() if column is not None}
 
-    def scopes(self, at: Any, count: int) -> tuple[tuple[str, int], ...]:
-        """Return which components belong to which of several circuits."""
-        found = self.members(at, "scopes")
+    def pieces(self, at: Any, what: str, count: int) -> tuple[tuple[str, int], ...]:
+        """Return which components belong to which of several circuits, or populations."""
+        found = self.members(at, what)
         size = _length(found, "counts")
-        names = self.values(found.get("names"), f"{at.name}/scopes/names", "U", (size,))
-        counts = self.values(found.get("counts"), f"{at.name}/scopes/counts", "i", (size,))
+        names = self.values(found.get("names"), f"{at.name}/{what}/names", "U", (size,))
+        counts = self.values(found.get("counts"), f"{at.name}/{what}/counts", "i", (size,))
         if names is None or counts is None:
             return ()
         if counts.min(initial=0) < 0 or counts.sum() != count:
             say = f"must add up to {count:,}, got {counts.sum():,}"
-            self.faults.add(f"{at.name}/scopes/counts: {say}")
+            self.faults.add(f"{at.name}/{what}/counts: {say}")
         return tuple(zip(names.tolist(), counts.tolist(), strict=True))
 
     def bound(

@@ -310,7 +310,7 @@ class Components:
             return
         uids = group.uids[part.rows]
         if given:
-            some = replace(group, params={name: values}, count=len(values), given_uids=uids)
+            some = replace(group, params={name: values}, count=len(values), names=uids)
             check_parameters(some, faults)
         else:
             faults.add_for(

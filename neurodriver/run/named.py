@@ -42,6 +42,9 @@ def numbered(circuit: Circuit, scope: str | None, own: Circuit, who: Any) -> Num
         Where there is no such component.
     """
     uids: Sequence[str] = []
+    if scope is None and isinstance(who, str) and who in circuit.populations:
+        if own.find([who])[0] < 0 and who in own.populations:
+            return circuit.populations[who].numbers
     if isinstance(who, str) and own.find([who])[0] < 0:
         uids = _called(own, who)
     else:

@@ -148,9 +148,7 @@ RAW = {"LeakyIAF": DeviceLeaky, "AlphaSynapse": DeviceAlpha}
 
 def with_models(circuit: Circuit, exchange: Mapping[str, type[NDComponent]]) -> Circuit:
     """Return a circuit with other models for some groups and the same names of components."""
-    groups = [
-        replace(g, model=exchange.get(g.name, g.model), given_uids=g.uids) for g in circuit.groups
-    ]
+    groups = [replace(g, model=exchange.get(g.name, g.model), names=g.uids) for g in circuit.groups]
     return circuit.with_parts(groups, circuit.connections)
 
 

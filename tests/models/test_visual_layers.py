@@ -45,9 +45,10 @@ def computed(case: Any, given: Any, dtype: str, threads: int) -> dict[str, np.nd
     """Return every layer of a picture."""
     counts = given["mask"].astype(float)
     layers = example("serre_2007").layers(case, given["filters"], given["prototypes"], counts)
-    with nd.LPU(nd.Circuit(layers), dt=1e-3, dtype=dtype, threads=threads) as lpu:
+    circuit = nd.Circuit(layers, order="listed")
+    with nd.LPU(circuit, dt=1e-3, dtype=dtype, threads=threads) as lpu:
         lpu["image"].set("val", (given["image"] / 255.0).reshape(-1))
-        lpu.advance(6)  # a layer reads what the one before it had a step ago
+        lpu.advance(1)
         return {p.name: np.array(lpu[p.name].get("val")).reshape(p.shape) for p in layers}
 
 
@@ -78,6 +79,21 @@ def test_other_sizes_extents_steps_and_masks(reference: ModuleType, name: str) -
     parts = (given[part] for part in ("image", "filters", "prototypes", "mask"))
     found = computed(case, given, "float64", 2)
     assert largest(found, reference.run(case, *parts)) < LARGEST["float64"]
+
+
+def test_without_an_order_each_layer_takes_a_step(reference: ModuleType) -> None:
+    case, kept = reference.Case(), np.load(DATA / "hmax_a.npz")
+    found = computed(case, kept, "float64", 1)
+    counts = kept["mask"].astype(float)
+    layers = example("serre_2007").layers(case, kept["filters"], kept["prototypes"], counts)
+    with nd.LPU(nd.Circuit(layers), dt=1e-3) as lpu:
+        lpu["image"].set("val", (kept["image"] / 255.0).reshape(-1))
+        for step, name in enumerate(["s0_0", "s1_0", "c1_0", "s2_0", "c2"]):
+            before = np.array(lpu[name].get("val")).reshape(found[name].shape)
+            lpu.advance(1)
+            after = np.array(lpu[name].get("val")).reshape(found[name].shape)
+            assert np.array_equal(after, found[name]), step
+            assert not np.array_equal(before, after)
 
 
 def test_the_model_is_short() -> None:
