@@ -68,6 +68,9 @@ class Projection:
     largest : float, optional
         Largest |value| that a synapse which learns sends; larger ones are clamped to it. Default:
         the bounds of the rule, or else 16 times the largest first weight.
+    stored : bool or "auto"
+        Whether the connections are stored. Those of a rule of place need not be: then they are
+        found in each step. The results are the same. By default it is decided by their number.
     """
 
     variable: str | None
@@ -82,6 +85,7 @@ class Projection:
     dendritic: float
     back: float | None
     largest: float | None
+    stored: bool | str
 
     @overload
     def __init__(
@@ -98,6 +102,7 @@ class Projection:
         dendritic: float = 0.0,
         back: float | None = None,
         largest: float | None = None,
+        stored: bool | str = "auto",
     ) -> None: ...
 
     @overload
@@ -115,6 +120,7 @@ class Projection:
         dendritic: float = 0.0,
         back: float | None = None,
         largest: float | None = None,
+        stored: bool | str = "auto",
     ) -> None: ...
 
     def __init__(self, *given: Any, **more: Any) -> None:
@@ -150,9 +156,10 @@ def _by_receptor(
     dendritic: float = 0.0,
     back: float | None = None,
     largest: float | None = None,
+    stored: bool | str = "auto",
 ) -> dict[str, Any]:
     given = source, target, rule, weight, delay, variable, name
-    learning = plasticity, dendritic, back, largest
+    learning = plasticity, dendritic, back, largest, stored
     return {"access": receptor, **_fields_of(*given, *learning)}
 
 
@@ -169,9 +176,10 @@ def _by_access(
     dendritic: float = 0.0,
     back: float | None = None,
     largest: float | None = None,
+    stored: bool | str = "auto",
 ) -> dict[str, Any]:
     given = source, target, rule, weight, delay, variable, name
-    learning = plasticity, dendritic, back, largest
+    learning = plasticity, dendritic, back, largest, stored
     return {"access": access, **_fields_of(*given, *learning)}
 
 
@@ -185,7 +193,7 @@ def _fields_of(*given: Any) -> dict[str, Any]:
 
 _FIELDS = (
     "source", "target", "rule", "weight", "delay", "variable", "name", "plasticity", "dendritic",
-    "back", "largest",
+    "back", "largest", "stored",
 )  # fmt: skip
 
 
@@ -230,6 +238,8 @@ def _bound(
     for name, given in texts.items():
         if not isinstance(given, str) and (given is not None or name == "name"):
             faults.add(f"'{name}' must be a text (got {given!r:.60})")
+    if one.stored not in (True, False, "auto"):
+        faults.add(f"'stored' must be True, False or 'auto' (got {one.stored!r:.60})")
     rule: object = one.rule
     if not isinstance(rule, Rule):
         want = "a rule, such as AllToAll() or FixedProbability(0.1)"
@@ -294,7 +304,7 @@ def _routed(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Pr
         return one
     said = " -> ".join(end_name(end) for end in (one.source, one.target))
     name = one.name or f"{said}, {access}"
-    learning = one.plasticity, one.dendritic, one.back, one.largest
+    learning = one.plasticity, one.dendritic, one.back, one.largest, one.stored
     return Projection(
         variable, access, ends.source, ends.target, one.rule, one.weight, one.delay, name, *learning
     )

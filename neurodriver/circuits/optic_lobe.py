@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neurodriver.circuit import Circuit, Connections
+from neurodriver.circuit import Axis, Circuit, Connections, Offsets, Population, Projection
 from neurodriver.circuit.cut import Parts, cut
 from neurodriver.components.membranes.graded_neuron import GradedNeuron
 from neurodriver.errors import CircuitError, near, quoted
@@ -247,6 +247,56 @@ def circuit(extent: int) -> Circuit:
     columns = {"population": types, "type": types, "u": lobe.u, "v": lobe.v}
     groups = [(GradedNeuron, lobe.cell_count, params, lobe.uids, columns)]
     return Circuit.from_arrays(groups, [edges], name=f"optic lobe, extent {extent}")
+
+
+def from_rules(extent: int, folder: Path | None = None, stored: bool | str = "auto") -> Circuit:
+    """Return the circuit of an extent as populations on axes (u, v) and filters between them.
+
+    The cells of a population are in the order of those of `circuit`, and have the same activity,
+    bit by bit. Without stored connections memory does not depend on their number.
+
+    Parameters
+    ----------
+    extent
+        Radius of the hexagon in columns.
+    folder
+        Where the tables are, by default `data_folder`.
+    stored
+        Whether connections are stored, as `Projection` takes it.
+    """
+    folder = data_folder() if folder is None else folder
+    types, pairs = _read(folder / "types.csv"), _read(folder / "pairs.csv")
+    cells = {str(row["type"]): _population(row, extent) for row in types}
+    filters = _read(folder / "filters.csv")
+    weight = pairs["sign"].astype(np.float64)[filters["pair"]] * filters["n_syn"]
+    weight = weight * pairs["strength"][filters["pair"]]
+    place = {name: number for number, name in enumerate(types["type"].tolist())}
+    order = sorted(range(len(pairs)), key=lambda i: place[pairs["source"][i]])
+    projections = []
+    for i in order:
+        source, target = str(pairs["source"][i]), str(pairs["target"][i])
+        mine = filters["pair"] == i
+        offsets = np.stack([filters["du"][mine], filters["dv"][mine]], axis=1)
+        rule = Offsets(offsets, weight[mine])
+        ends = cells[source], cells[target]
+        projections.append(Projection(*ends, rule, name=f"{source} -> {target}", stored=stored))
+    return Circuit([*cells.values()], projections, name=f"optic lobe, extent {extent}, by rules")
+
+
+def _population(row: Any, extent: int) -> Population:
+    """Return the cells of a type, a row of the table of types, on the columns of a hexagon."""
+    a, b = int(row["a"]), int(row["a"] if row["lattice"] == "tile" else row["b"])
+    if row["lattice"] == "single":
+        a = b = 2 * extent + 1
+    axes = {}
+    for name, step in (("u", a), ("v", b)):
+        reach = extent // step
+        axes[name] = Axis.regular(2 * reach + 1, -reach * step, step)
+    positions = [np.asarray(axis.positions) for axis in axes.values()]
+    u, v = np.meshgrid(positions[0], positions[1], indexing="ij")
+    numbers = {"time_constant": 1e3 * row["time_constant_s"], "bias": row["bias"]}
+    mask = np.abs(u + v) <= extent
+    return Population(GradedNeuron, name=str(row["type"]), axes=axes, mask=mask, **numbers)
 
 
 def part_of(type_name: str) -> str:

@@ -26,6 +26,8 @@ def put_rule(at: Any, links: Drawn, compress: bool) -> None:
     at.attrs["weight"], at.attrs["delay"] = _text(given.weight), _text(given.delay)
     at.attrs["name"] = given.label
     at.attrs["key"] = np.uint64(links.key)
+    if given.stored != "auto":
+        at.attrs["stored"] = bool(given.stored)
     ends = links.ends.source, links.ends.target
     at.attrs["ends"] = np.array([[end.start, end.stop] for end in ends], np.int64)
     columns = at.create_group("columns")
@@ -59,6 +61,8 @@ def take_rule(
     rule, weight, delay = (made[name] for name in ("rule", "weight", "delay"))
     name, (source, target) = texts["name"] or "", ends
     more = {key: value for key, value in learning.items() if key != "name"}
+    if "stored" in at.attrs:
+        more["stored"] = bool(reader.attribute(at, "stored", bool))
     return Projection(variable, access, source, target, rule, weight, delay, name, **more), key
 
 

@@ -24,6 +24,7 @@ from .spikes.weights import (
     integer_weights,
     multiples,
 )
+from .sums.by_place import place_plan
 from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
@@ -57,6 +58,10 @@ class AccessPlanner:
     def gather(self, number: int, access: Access, capacity: int) -> Gather:
         """Return how an access of a group is summed, for ``capacity`` storage places."""
         layout = self.layout
+        if self.plans:
+            found = place_plan(layout, number, access, capacity)
+            if found is not None:
+                return found
         drawn = self.drawn_accesses.get((number, access.name))
         if plastic := plastic_of(layout.circuit, number, access.name):
             return self._learning(number, access, plastic, drawn, capacity)

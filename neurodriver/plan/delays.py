@@ -76,6 +76,10 @@ def longest(
             rows = int(axonal_of(links, dt)) + 1
             check_longest(links, rows, dt, circuit.name)
             out[links.variable] = max(out.get(links.variable, 1), rows)
+        elif isinstance(links, Drawn) and links.located is not None and _equal(links):
+            rows = int(_steps(np.asarray(links.latency.least), dt))
+            check_longest(links, rows, dt, circuit.name)
+            out[links.variable] = max(out.get(links.variable, 1), rows)
         elif len(links):
             learns = links.plasticity is not None
             steps = axonal_of(links, dt) + 1 if learns else steps_of(links, dt, circuit.phase_of)
@@ -112,6 +116,11 @@ def read_by_rules(circuit: Circuit, dt: float) -> dict[str, int]:
             variable = value.variable(links.variable)
             out[variable] = max(out.get(variable, 1), rows)
     return out
+
+
+def _equal(links: Drawn) -> bool:
+    """Whether all connections of a projection have one delay; no connection is looked at."""
+    return links.latency.least == links.latency.most and links.plasticity is None
 
 
 def times_of(links: Connections, name: str) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit, Connections, Group
+from ...circuit.drawn import Drawn
 from ...errors import CircuitError
 from ...native.buffers import LANES, ZeroArray, as_aligned, padded
 from ..delays import Spread, forward_of, steps_of
@@ -168,6 +169,9 @@ def window(
         *(lag + 1 for one in drawn_accesses.values() for lag in one.lags.values()),
     ]
     for links in circuit.connections:
+        by_place = isinstance(links, Drawn) and links.located is not None
+        if by_place and not circuit.kinds.is_event(links.variable):
+            return 1  # without looking for the connections
         if links in known or not len(links):
             continue
         if links.plasticity is not None:

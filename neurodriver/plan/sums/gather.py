@@ -24,6 +24,8 @@ all forms give the same bits. `plan` chooses the form.
 ``learning``
     Weighted spikes whose weights learn: see `plan.spikes.learning`. They are added to the slots of
     a plan of the form ``fanout``.
+``by_place``
+    Rules of place, whose connections are stored nowhere: see `plan.sums.by_place`.
 ``learned``
     Graded values whose weights learn, stored as ``sliced``: see `plan.sums.learned`. Their sum is
     added to that of the other connections.

@@ -1,0 +1,73 @@
+"""Sums over connections that are stored nowhere -> C++ text; the loops are in ``by_place.h``."""
+
+from __future__ import annotations
+
+from ...model.text import block
+from ...plan.arrays import depth, width
+from .. import reductions
+from .sums import SumText
+
+TABLES = {"segment": "int", "listed": "long long", "projection": "long long", "entry": "int",
+          "begin": "long long", "shift": "int", "table": "int"}  # fmt: skip
+"""Arrays of the plan, and their types."""
+
+COUNTED = ("max", "min", "mean")
+"""Reductions that ask how many values came before."""
+
+
+class PlaceText(SumText):
+    """Writes the sum of an access that rules of place reach."""
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether the row that is read may be known to be all zero."""
+        return False
+
+    @property
+    def loops(self) -> bool:
+        """Whether the sum needs a loop of its own before the components are updated."""
+        return True
+
+    def head(self) -> list[str]:
+        """Declare the ring and the tables."""
+        a, name, variable = self.component.arguments, self.access.name, self.access.variable
+        ring = a.pointer(self.component.spec.ring(variable), "real")
+        lines = [f"const real *__restrict nd_ring_{name} = {ring};",
+                 f"const long long nd_depth_{name} = {a.integer(depth(variable))};",
+                 f"const long long nd_width_{name} = {a.integer(width(variable))};"]  # fmt: skip
+        lines += [self._array(array, kind) for array, kind in TABLES.items()]
+        return lines + [self._array(n, "real") for n in self.varied]
+
+    def loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loop that fills ``nd_sum_<access>`` for one tile."""
+        name, reduce = self.access.name, self.access.reduce
+        counted, first = reduce in COUNTED, reductions.begin(reduce)
+        each = "for (int nd_l = 0; nd_l < 4 * ND_LANES; ++nd_l)"
+        lines = [f"typedef {self.kind} nd_sum_t;", "alignas(64) nd_sum_t nd_acc[4 * ND_LANES];",
+                 f"for (int nd_i = 0; nd_i < ND_TILE; ++nd_i) nd_sum_{name}[nd_i] = {first};",
+                 *(["int nd_degree[4 * ND_LANES];"] if counted else [])]  # fmt: skip
+        begin = [f"{each} nd_acc[nd_l] = {first};"]
+        take = [
+            "(void)nd_e;",
+            *self.data("nd_e"),
+            *reductions.taken(reduce, "[nd_l]", self.each(), "nd_live", "nd_degree[nd_l]"),
+        ]
+        if counted:
+            begin.append(f"{each} nd_degree[nd_l] = 0;")
+            take.append("nd_degree[nd_l] += nd_live;")
+        done = "(real)nd_acc[nd_l]"
+        if self.reduced:
+            division = self.component.translator.division
+            done = reductions.finished(reduce, "nd_acc[nd_l]", "", "nd_degree[nd_l]", division)
+        end = [f"for (int nd_l = 0; nd_l < nd_n; ++nd_l) nd_sum_{name}[nd_at + nd_l] = {done};"]
+        value = f"int nd_l, real {self.access.variable}, long long nd_e, bool nd_live"
+        parts = {"begin_": ("", begin), "take": (value, take),
+                 "end_": ("long long nd_at, int nd_n", end)}  # fmt: skip
+        for what, (given, body) in parts.items():
+            head = f"const auto nd_{what} = [&]({given}) __attribute__((always_inline))"
+            lines += [*block(head, body), ";"]
+        tables = [f"nd_{one}_{name}" for one in TABLES]
+        tables += [f"nd_ring_{name}", self.size("segments"), "nd_k", f"nd_depth_{name}"]
+        lines.append(f"const nd_place_tables nd_n = {{{', '.join(tables)}, nd_width_{name}}};")
+        lines.append("nd_by_place(nd_n, nd_t, nd_m, nd_begin_, nd_take, nd_end_);")
+        return [f"real nd_sum_{name}[ND_TILE];", *block("", lines)]
