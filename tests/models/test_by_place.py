@@ -73,6 +73,23 @@ def circuit(kind: str, masked: bool, stored: bool) -> nd.Circuit:
     return nd.Circuit([a, b, c], links)
 
 
+def test_phases_of_a_step() -> None:
+    """Without a delay, a later phase reads what an earlier one wrote in the same step."""
+    y = nd.Axis.span(40, 0, 20)
+    a = nd.Population(Fading, name="a", axes={"y": y}, first=np.arange(40.0))
+    b = nd.Population(Seen, name="b", axes={"y": y})
+    found = []
+    for stored in (False, True):
+        rule = nd.Near(y=3)
+        link = nd.Projection(a, b, rule, receptor="by_sum", name="p", stored=stored)
+        with nd.LPU(nd.Circuit([a, b], [link], order="listed"), dt=1e-3) as lpu:
+            lpu.advance(1)
+            found.append(lpu["b"].get("r_sum").copy())
+            now = lpu["a"].get("x").copy()
+    assert found[0][5] == now[4] + now[5] + now[6]
+    assert found[0].tobytes() == found[1].tobytes()
+
+
 def run(one: nd.Circuit, **more: Any) -> tuple[dict[str, Any], set[str]]:
     with nd.LPU(one, dt=1e-3, **more) as lpu:
         lpu.advance(5)

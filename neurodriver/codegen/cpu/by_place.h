@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) void nd_by_place(
     const nd_place_tables &n, long long tile, int count, Begin begin, Take take, End end)
 {
     const long long behind_tile = tile + count;
-    long long low = 0, high = n.segments, back = -1;
+    long long low = 0, high = n.segments, back = ~(1ll << 62);   /* no number of rows */
     const real *past = n.ring;
     while (low < high) {   /* the first segment that ends behind the beginning of the tile */
         const long long middle = (low + high) / 2;

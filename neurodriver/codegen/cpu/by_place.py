@@ -15,7 +15,7 @@ COUNTED = ("max", "min", "mean")
 """Reductions that ask how many values came before."""
 
 
-class PlaceText(SumText):
+class UnstoredText(SumText):
     """Writes the sum of an access that rules of place reach."""
 
     @property

@@ -16,7 +16,7 @@ from ...model.text import block
 from ...plan.arrays import activity, depth, width
 from ...plan.sums.events import MOST
 from ..component import ComponentText
-from .by_place import PlaceText
+from .by_place import UnstoredText
 from .fanout import FanoutText
 from .sums import SumText
 
@@ -26,7 +26,7 @@ LISTED = 4096
 _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 
-SUM_TEXTS: dict[str, type[SumText]] = {"by_place": PlaceText, "fanout": FanoutText}
+SUM_TEXTS: dict[str, type[SumText]] = {"by_place": UnstoredText, "fanout": FanoutText}
 """Form of a plan -> what writes it; all others are written by ``SumText``."""
 
 

@@ -42,7 +42,7 @@ REDUCTIONS = ("sum", "max", "min", "mean", "product", "any")
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class GridRows:
     """The rows of a grid: cells that are neighbours along the last axis.
 
     Attributes
@@ -59,7 +59,7 @@ class Rows:
     length: Integers
 
     @classmethod
-    def of(cls, space: AxisGrid) -> Rows:
+    def of(cls, space: AxisGrid) -> GridRows:
         """Return the rows of a grid, in the order of the cells; a gap begins a new one."""
         wide = space.extent[-1]
         if space.mask is None:
@@ -171,7 +171,7 @@ class _Tables:
     def __init__(self, layout: Layout, number: int, count: int) -> None:
         self.layout, self.count = layout, count
         self.start = int(layout.circuit.starts[number])
-        self._targets: dict[int, tuple[Rows, list[int]]] = {}  # first cell -> rows, projections
+        self._targets: dict[int, tuple[GridRows, list[int]]] = {}  # first cell -> rows, projections
         self._projections: list[dict[str, NDArray[np.generic]]] = []
         self._numbers: list[tuple[bool, int]] = []  # whether it is plain, rows back
         self._vectors = self._all = 0.0
@@ -182,7 +182,7 @@ class _Tables:
         relation = one.located.relation
         source, target = relation.source, relation.target
         assert isinstance(source, AxisGrid) and isinstance(target, AxisGrid)
-        rows = Rows.of(source)
+        rows = GridRows.of(source)
         if len(np.unique(rows.number)) < len(rows.number) or relation.names[-1] not in source.names:
             return False
         if source.names[-1] != target.names[-1]:
@@ -202,8 +202,7 @@ class _Tables:
         row = of_row[from_row[there]]
         points = int(np.prod(target.extent[:-1], dtype=np.int64))
         begin = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=points))])
-        steps = int(max(np.rint(min(one.latency.least / self.layout.dt, 2.0**53)), 1))
-        check_longest(one, steps, self.layout.dt, self.layout.circuit.name)
+        steps = self._steps(one)
         base = self._element(one) + rows.cell[row] - rows.first[row] + shift[kind, 0]
         ends = rows.first[row] - shift[kind, 0], rows.first[row] + rows.length[row] - shift[kind, 0]
         plain = not shift[:, 4].any() and bool((shift[:, 3] <= 1).all())
@@ -211,7 +210,7 @@ class _Tables:
             ends = np.maximum(ends[0], shift[kind, 1]), np.minimum(ends[1], shift[kind, 2])
         first = one.ends.target.start - self.start
         if first not in self._targets:
-            self._targets[first] = Rows.of(target), []
+            self._targets[first] = GridRows.of(target), []
         self._targets[first][1].append(len(self._projections))
         self._projections.append({
             "entry": np.stack([base, *ends, kind], axis=1), "weight": one.weight.least * factor,
@@ -222,6 +221,18 @@ class _Tables:
         self._vectors += float(vectors[kind].sum())
         self._all += float((vectors + table[:, :, [1, 3]].sum(axis=(1, 2)))[kind].sum())
         return True
+
+    def _steps(self, one: Drawn) -> int:
+        """Return the latency in steps; 0 without a delay from an earlier phase to a later one."""
+        circuit, dt = self.layout.circuit, self.layout.dt
+        steps = int(max(np.rint(min(one.latency.least / dt, 2.0**53)), 1))
+        check_longest(one, steps, dt, circuit.name)
+        phase = circuit.phase_of_group
+        if phase is None or one.latency.least > 0:
+            return steps
+        ends = one.ends.source.start, one.ends.target.start
+        source, target = phase[np.searchsorted(circuit.starts, ends, side="right") - 1]
+        return 0 if 0 <= source < target else steps
 
     def _element(self, one: Drawn) -> int:
         """Return where the first source stands in a row of the variable."""
