@@ -79,6 +79,7 @@ TABLE = (
     "batches",
     "stdp_hpc",
     "stdp_izhikevich",
+    "reward",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -1,4 +1,4 @@
-"""The text by which synapses learn on a GPU, compiled for a CPU: its warps are one thread wide."""
+"""The text by which synapses learn on a GPU, compiled for a CPU: warps of one thread, or of 32."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from warps_on_cpu import WARPS
 
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.shape import Shape
@@ -19,32 +20,43 @@ from neurodriver.plan.spikes.learning import LearningPlan
 
 SCAN, BEFORE, ARRIVE, AFTER, SETTLE, SWEEP, SUM, TEXT = range(8)
 
+_ALONE = """
+enum { ND_WARP = 1 };
+static int nd_lane() { return 0; }
+static void nd_together() {}
+static int nd_lower(unsigned) { return 0; }
+static unsigned nd_ballot(bool x) { return x; }
+template <class T> static T nd_from(T x, int) { return x; }
+static int nd_sum_up_to_here(int x) { return x; }
+static unsigned nd_across(unsigned x, int) { return x; }
+static long long nd_total(long long x) { return x; }
+static bool nd_run_warp(void (*work)())
+{
+    work();
+    return true;
+}
+"""
+
 _HEAD = """
 #define ND_MEMBER inline
 #define ND_UNROLL
-#define ND_WARP 1
 #define ND_APART static
-#define ND_PIECE 8
+#define ND_PIECE {piece}
 #define ND_WINDOW {window}
 struct uint4 {{ unsigned x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
-static int nd_thread, nd_threads;
-static int nd_lane() {{ return 0; }}
-static void nd_together() {{}}
+struct int2 {{ int x, y; }};
+enum {{ ND_SET = 0, ND_SETS = 1 }};
+static int nd_own_warp, nd_all_warps;
 static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
-static int nd_lower(unsigned) {{ return 0; }}
 #define ND_WAITING_BYTES {waiting}
 static void *nd_waiting_room()
 {{
     alignas(16) static unsigned char room[ND_WAITING_BYTES];
     return room;
 }}
-static unsigned nd_ballot(bool x) {{ return x; }}
-template <class T> static T nd_from(T x, int) {{ return x; }}
-static int nd_sum_up_to_here(int x) {{ return x; }}
-static long long nd_total(long long x) {{ return x; }}
-static long long nd_first_of_all() {{ return nd_thread; }}
-static long long nd_number_of_all() {{ return nd_threads; }}
+static long long nd_first_of_all() {{ return nd_own_warp * ND_WARP + nd_lane(); }}
+static long long nd_number_of_all() {{ return nd_all_warps * ND_WARP; }}
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
 static uint4 __ldcg(const uint4 *p) {{ return *p; }}
 template <class T> static T __ldg(const T *p) {{ return *p; }}
@@ -65,12 +77,17 @@ static void nd_add(unsigned i, unsigned end, T *to, int more, int times, unsigne
 """
 
 _TAIL = """
-extern "C" void run(int phase, int lo, int hi, long long last, int threads, const int *order)
+static int nd_phase, nd_lo, nd_hi;
+static long long nd_last;
+static void nd_learn_here() { nd_learn_of<learning>(nd_phase, nd_lo, nd_hi, nd_last); }
+extern "C" int run(int phase, int lo, int hi, long long last, int warps, const int *order)
 {
-    for (int i = 0; i < threads; ++i) {
-        nd_thread = order[i], nd_threads = threads;
-        nd_learn_of<learning>(phase, lo, hi, last);
+    nd_phase = phase, nd_lo = lo, nd_hi = hi, nd_last = last, nd_all_warps = warps;
+    for (int i = 0; i < warps; ++i) {
+        nd_own_warp = order[i];
+        if (!nd_run_warp(nd_learn_here)) return 0;
     }
+    return 1;
 }
 extern "C" void bind(void *const *p, const long long *n, const double *u)
 {
@@ -87,12 +104,14 @@ class LearningOnCPU:
     Parameters
     ----------
     program : Program
-    threads : int
+    lanes : int
+        Threads of a warp: 1, or 32 that wait for one another.
+    warps : int
         They work one after the other, in an order of chance.
     """
 
-    def __init__(self, program: Program, threads: int = 5) -> None:
-        self.program, self.threads = program, threads
+    def __init__(self, program: Program, lanes: int = 1, warps: int = 5) -> None:
+        self.program, self.lanes, self.warps = program, lanes, warps
         (self.kernel,) = generate(program).learning
         ((self.number, self.access),) = (
             key for key, gather in program.gathers.items() if gather.form == "learning"
@@ -120,7 +139,9 @@ class LearningOnCPU:
         lines = [
             "/* learning on a CPU */",
             *prelude([kernel.text], dtype, CPU),
-            _HEAD.format(window=self.program.window, waiting=kernel.waiting),
+            WARPS if self.lanes > 1 else _ALONE,
+            _HEAD.format(window=self.program.window, waiting=kernel.waiting,
+                         piece=64 if self.lanes > 1 else 8),
             *[f"#define {name} {size}" for name, size in names],
             header("codegen/simt/learning.cuh"),
             table, "static nd_args nd_table;", "#define nd_steady (&nd_table)", kernel.text, _TAIL,
@@ -168,10 +189,10 @@ class LearningOnCPU:
                 array[k % len(array)] = k
 
     def run(self, phase: int, lo: int, hi: int, last: int = 1 << 40) -> None:
-        """Let all threads do a phase."""
-        order = np.ascontiguousarray(self.rng.permutation(self.threads), np.int32)
-        given = (phase, lo, hi, ct.c_longlong(last), self.threads, ct.c_void_p(order.ctypes.data))
-        self.library.run(*given)
+        """Let all warps do a phase."""
+        order = np.ascontiguousarray(self.rng.permutation(self.warps), np.int32)
+        given = (phase, lo, hi, ct.c_longlong(last), self.warps, ct.c_void_p(order.ctypes.data))
+        assert self.library.run(*given), "the threads of a warp went different ways"
 
     def first(self, k: int, last: int) -> None:
         """Begin a launch with step k."""

@@ -9,8 +9,8 @@ begin to arrive after the delay, too: NEST connects its generators with it.
 
 With 11,250 neurons and 9,000 inputs, two neurons share four fifths of their inputs. So their
 spikes are correlated, the weights grow, and after some 0.3 s all neurons fire together. The
-script that NEST ships says the same of this size, and simulates 0.3 s. From 112,500 neurons on the
-rates stay.
+script that NEST ships says the same of this size, and simulates 0.3 s. For longer runs it asks for
+more than 112,500 neurons.
 
 Kunkel, S. et al. Spiking network simulation code for petascale computers. Front Neuroinform 8, 78
 (2014). https://doi.org/10.3389/fninf.2014.00078

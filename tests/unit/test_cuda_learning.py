@@ -23,6 +23,7 @@ CASES: dict[str, dict[str, Any]] = {
     "windows": {"least": 3, "longest": 12},
     "counts": {"counts": 5},
     "busy": {"rate": 0.6, "least": 2, "synapses": 300},
+    "many": {"rate": 0.15, "least": 2, "longest": 3, "sources": 3, "targets": 40, "synapses": 1200},
 }
 
 
@@ -65,12 +66,17 @@ def weight_of(program: Any) -> Any:
 
 
 def emulated(
-    rule: type[Plasticity], case: str, dtype: str, calls: list[int], level_at: int = 0
+    rule: type[Plasticity],
+    case: str,
+    dtype: str,
+    calls: list[int],
+    level_at: int = 0,
+    lanes: int = 1,
 ) -> Any:
     """Return what targets read from their slots when the spikes are those of the CPU; weights."""
     circuit, *_ = made(rule, case)
     program = compile_circuit(circuit, DT, dtype, target=CUDA)
-    one, window = LearningOnCPU(program), program.window
+    one, window = LearningOnCPU(program, lanes), program.window
     spikes = on_cpu(rule, case, dtype, level_at)[2]
     targets = circuit.groups[1].count
     places = np.concatenate([program.layout.elements(g, "spike_state") for g in range(2)])
@@ -107,7 +113,7 @@ def emulated(
     return read, weight, one
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case != "many"])
 @pytest.mark.parametrize("rule", RULES)
 def test_bits_of_the_cpu(rule: type[Plasticity], case: str, dtype: str) -> None:
     """In one call, and in calls that cut windows."""
@@ -127,3 +133,16 @@ def test_levels_of_modulators_are_set(case: str, dtype: str) -> None:
     read, got, _ = emulated(rule, case, dtype, [131, STEPS - 131], 131)
     assert read[:-1].tobytes() == V[1:].astype(dtype).tobytes()
     assert got.tobytes() == weight.tobytes() != on_cpu(rule, case, dtype)[1].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("rule", "level_at"), [(RULES[0], 0), (RULES[6], 0), (RULES[6], 131), (RULES[7], 0)]
+)
+def test_threads_of_a_warp(rule: type[Plasticity], level_at: int) -> None:
+    """Warps of 32 threads, which need one another, have the bits of the CPU, too."""
+    V, weight, spikes = on_cpu(rule, "many", "float32", level_at)
+    assert spikes.sum() > 300 and len(np.unique(V)) > 100
+    calls = [level_at or STEPS - 7, STEPS - level_at if level_at else 7]
+    read, got, _ = emulated(rule, "many", "float32", calls, level_at, lanes=32)
+    assert read[:-1].tobytes() == V[1:].astype("float32").tobytes()
+    assert got.tobytes() == weight.tobytes()

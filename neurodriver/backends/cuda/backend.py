@@ -190,7 +190,7 @@ class CUDABackend:
         self.exports = list(exports)
         with self.device.current():
             self._staging = Staging(self, inputs, probes, events, self.exports)
-            self._stages = [self._staging, *self._lanes]
+            self._stages = [self._staging, *self._staging.reserved(self._lanes)]
             given, *rest = self._staging.pieces
             delivery = [self.delivery.delivery_items(self.plan, self.generated.tasks)]
             self.launches.distribute(self.generated.tasks, [given, delivery, *rest])

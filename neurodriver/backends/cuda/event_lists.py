@@ -110,6 +110,13 @@ class EventLists:
         base = self._bits.room(self._size)
         return [base + start for start in self._starts]
 
+    def reserve(self, rows: Sequence[int], steps: int) -> None:
+        """Take the memory that calls of so many steps need, so that none of them has to."""
+        if rows:
+            self.room(rows, steps)
+            self._numbers.room(8 * len(rows))
+            self._counts_of(-1)
+
     def clear(self) -> None:
         """Begin to set all bits to zero."""
         if self._size:

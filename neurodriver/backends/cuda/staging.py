@@ -26,6 +26,9 @@ CHUNK = 32 << 20
 BITS = 64 << 20
 """Bytes on the device for the events of one call, as bits."""
 
+RESERVED = 1 << 10
+"""Steps of a call for whose events there is memory from the beginning."""
+
 
 class Staging:
     """Holds the stage of each table and the tables of the kernel.
@@ -108,6 +111,13 @@ class Staging:
         self._twins.begin_sending()
         lane.events.clear()
         tables.begin_sending(first, first + steps, self._fuzz, self._gates.fields)
+
+    def reserved(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
+        """Return lanes after they have taken their memory for events, so that no call has to."""
+        words = [one.words for one in self._events]
+        for lane in lanes:
+            lane.events.reserve(words, min(self.longest, RESERVED))
+        return lanes
 
     def expect(self, lane: Lane) -> None:
         """Give a lane the functions that collect the rows of the last chunk."""

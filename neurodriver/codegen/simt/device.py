@@ -104,6 +104,7 @@ ND_FN long long nd_total(long long x)
     for (int i = 16; i; i /= 2) x += __shfl_xor_sync(0xffffffffu, x, i);
     return x;
 }
+ND_FN unsigned nd_across(unsigned x, int lanes) { return __shfl_xor_sync(0xffffffffu, x, lanes); }
 template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
@@ -213,11 +214,10 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     learning = [number for number, part in enumerate(parts) if part.learning]
     lines += _headers(parts)
     for number in [*deliveries, *learning, *numbers]:
-        lines += _unit(number, parts[number], shape.copies > 0)
+        lines += _unit(number, parts[number], shape.copies > 0, _sets(number, learning))
     lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
-    lines += _learn(learning, shape)
-    lines += _stage_of(parts, shape.stages)
+    lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
     lines.append(header("codegen/simt/device.cuh"))
     stream = [f"case {i}: nd_stream<nd_part_{i}::unit>(item, k, until); break;" for i in numbers]
     head = "ND_FN void nd_do_unit(const nd_item &item, long long k, long long until)"
@@ -296,6 +296,14 @@ def _learning_words(shape: Shape, taken: int) -> list[str]:
     ]
 
 
+def _sets(number: int, learning: list[int]) -> str:
+    """Return the definition of which set of connections that learn a part is, of how many."""
+    if not learning:
+        return ""
+    which = learning.index(number) if number in learning else 0
+    return f"enum {{ ND_SET = {which}, ND_SETS = {max(len(learning), 1)} }};"
+
+
 def _learn(learning: list[int], shape: Shape) -> list[str]:
     """Return the function of a phase in which synapses learn, if there are any.
 
@@ -334,7 +342,7 @@ def _bring_copy(parts: int, delivers: bool, copies: int) -> list[str]:
     return block("ND_FN void nd_bring_copy(int copy)", [*lines, "__syncthreads();"])
 
 
-def _unit(number: int, part: Part, copies: bool) -> list[str]:
+def _unit(number: int, part: Part, copies: bool, sets: str) -> list[str]:
     """Return a kernel in a namespace of its own, with its table of arguments."""
     kernel = part.kernel
     sends = sorted(set(re.findall(r"\bnd_send_(\w+)<", kernel.text)))
@@ -347,6 +355,7 @@ def _unit(number: int, part: Part, copies: bool) -> list[str]:
         f"__shared__ nd_args::of_copy {name};" if copies else table,
         f"#define nd_steady (&{name})",
         f"enum {{ ND_DELIVERY = {number} }};",
+        sets,
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
         with_integers(kernel.text, part.integers),

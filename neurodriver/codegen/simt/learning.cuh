@@ -38,9 +38,9 @@ template <class Synapses, class Intervals, typename Code, typename Slot>
 struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     typedef nd_learning_pieces<Synapses, Code, Slot> Pieces;
     typedef typename Pieces::Source Source;
-    using Pieces::OWN, Pieces::MODULATORS, Pieces::synapses, Pieces::block, Pieces::begin, Pieces::rows;
+    using Pieces::OWN, Pieces::MODULATORS, Pieces::synapses, Pieces::row_of, Pieces::warp, Pieces::rows;
     using Pieces::longest, Pieces::code, Pieces::own, Pieces::found, Pieces::swept, Pieces::learns;
-    using Pieces::width, Pieces::doses, Pieces::source, Pieces::settle, Pieces::block_of;
+    using Pieces::width, Pieces::doses, Pieces::source, Pieces::settle;
     using Pieces::find_spikes, Pieces::find_arrivals, Pieces::find_doses, Pieces::add_doses;
     using Pieces::take_modulators, Pieces::take_dose, Pieces::doses_came, Pieces::deliver;
     using Pieces::deliver_piece, Pieces::units_in;
@@ -76,7 +76,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
         } else if (phase == ND_LEARN_SETTLE) {
             for (int row = (int)nd_first_of_all(); row < rows; row += (int)nd_number_of_all())
                 if (found[row]) settle(row);
-            if (nd_warp() == 0) add_doses();
+            if (warp() == 0) add_doses();
             if (first_of_all) swept[ND_SWEPT_BEFORE] = swept[ND_SWEPT];
         } else if (phase == ND_LEARN_SUM) {
             if (Intervals::due_in(lo, hi)) add_up(lo);
@@ -96,8 +96,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void sweep(int n, bool runs, bool after)
     {
         const int done = (int)swept[ND_SWEPT_BEFORE];
-        each_chunk([&](int row, long long first, long long past) {
-            synapses.back = (int)__ldg(block + 7 * block_of(row) + 6);
+        each_chunk([&](int row, int back, long long first, long long past) {
+            synapses.back = back;
             bring<ND_SWEEP>(first, past, source(row, after), done, n);
             if (!runs || !learns || Intervals::SUMS) return;
             for (int i = 0; i < Intervals::TEXTS; ++i)
@@ -112,8 +112,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void bring_to_dose(int n)
     {
         const int done = (int)swept[ND_SWEPT_BEFORE];
-        each_chunk([&](int row, long long first, long long past) {
-            synapses.back = (int)__ldg(block + 7 * block_of(row) + 6);
+        each_chunk([&](int row, int back, long long first, long long past) {
+            synapses.back = back;
             bring<Synapses::Rule::DRIFTS ? ND_DOSE : ND_SWEEP>(first, past, source(row, false), done, n);
         });
     }
@@ -122,9 +122,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void take_doses(int n)
     {
         const int swept_before = (int)swept[ND_SWEPT];
-        each_chunk([&](int row, long long first, long long past) {
-            const int b = block_of(row);
-            synapses.back = (int)__ldg(block + 7 * b + 6);
+        each_chunk([&](int row, int back, long long first, long long past) {
+            synapses.back = back;
             const Source s = source(row, false);
             int done = swept_before;
             take_modulators(false);
@@ -138,21 +137,29 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
             for (long long p = first; p < past; p += ND_PIECE) {
                 const unsigned length = past - p < ND_PIECE ? (unsigned)(past - p) : ND_PIECE;
                 const unsigned high = (unsigned)(p >> 32) | length << 16;
-                deliver_piece(make_uint4((unsigned)p, high, (unsigned)row, (unsigned)b), n, n);
+                deliver_piece(make_uint4((unsigned)p, high, (unsigned)row, 0), n, n);
             }
         });
     }
 
-    /* Call a function for each chunk of synapses of each row: it gets row, first and past. */
+    /* Call a function for each chunk of synapses of each row: it gets row, back, first and past. */
     template <class Function> ND_MEMBER void each_chunk(Function of_chunk)
     {
         const int chunks = (longest + ND_CHUNK - 1) / ND_CHUNK;
-        for (long long i = nd_warp(); i < (long long)rows * chunks; i += nd_warps()) {
-            const int row = chunks == 1 ? (int)i : (int)(i / chunks);
-            const long long first = __ldg(begin + row) + (i - (long long)row * chunks) * ND_CHUNK, last = __ldg(begin + row + 1);
-            if (first < last) of_chunk(row, first, last < first + ND_CHUNK ? last : first + ND_CHUNK);
+        const long long all = (long long)rows * chunks;
+        nd_source_row next = {};
+        if (warp() < all) next = row_of(row_of_chunk(warp(), chunks));
+        for (long long i = warp(); i < all;) {
+            const int row = row_of_chunk(i, chunks);
+            const nd_source_row r = next;
+            const long long first = r.begin + (i - (long long)row * chunks) * ND_CHUNK, last = r.begin + r.length;
+            i += nd_warps();
+            if (i < all) next = row_of(row_of_chunk(i, chunks));
+            if (first < last) of_chunk(row, r.back, first, last < first + ND_CHUNK ? last : first + ND_CHUNK);
         }
     }
+
+    static ND_MEMBER int row_of_chunk(long long i, int chunks) { return chunks == 1 ? (int)i : (int)(i / chunks); }
 
     /* Bring the synapses of a chunk to step n, where those before step `done` are done with. */
     template <nd_reason why> ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n)
@@ -167,7 +174,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void run_text(int i, int n)
     {
         if (!learns) return;
-        each_chunk([&](int, long long first, long long past) { run_text(i, first, past, n); });
+        each_chunk([&](int, int, long long first, long long past) { run_text(i, first, past, n); });
     }
 
     ND_MEMBER void run_text(int i, long long first, long long past, int n)
@@ -190,7 +197,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
      * thousands of weights is exact, whatever its order. */
     ND_MEMBER void add_up(int i)
     {
-        each_chunk([&](int, long long first, long long past) {
+        each_chunk([&](int, int, long long first, long long past) {
             for (long long p = first + nd_lane(); p < past; p += ND_WARP) {
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = own[v][p];

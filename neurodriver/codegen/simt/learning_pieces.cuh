@@ -26,10 +26,10 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     typedef nd_learning_rows<Synapses, Code, Slot> Rows;
     typedef typename Rows::Rule Rule;
     typedef typename Rows::Source Source;
-    using Rows::PRE, Rows::OWN, Rows::synapses, Rows::block, Rows::begin, Rows::code, Rows::own, Rows::from;
+    using Rows::PRE, Rows::OWN, Rows::synapses, Rows::row_of, Rows::warp, Rows::code, Rows::own, Rows::from;
     using Rows::next_arrivals, Rows::next_pre, Rows::found, Rows::pieces, Rows::swept, Rows::clamped;
     using Rows::learns, Rows::slots, Rows::turns, Rows::width, Rows::per_unit, Rows::one_per_unit;
-    using Rows::largest, Rows::source, Rows::element_of;
+    using Rows::largest, Rows::source;
 
     /* What a thread holds of a piece: every ND_WARP-th synapse. */
     struct Held {
@@ -41,8 +41,8 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     {
         const int number = (int)swept[ND_LISTED], done = (int)swept[ND_SWEPT];
         uint4 piece = make_uint4(0, 0, 0, 0);
-        if (nd_warp() < number) piece = __ldcg(pieces + nd_warp());
-        for (int i = nd_warp(); i < number;) {
+        if (warp() < number) piece = __ldcg(pieces + warp());
+        for (int i = warp(); i < number;) {
             i += nd_warps();
             const uint4 next = i < number ? __ldcg(pieces + i) : piece;
             deliver_piece(piece, lo, done);
@@ -54,25 +54,23 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     ND_MEMBER void deliver_piece(const uint4 &piece, int lo, int done)
     {
         const long long first = (long long)(piece.y & 0xffffu) << 32 | piece.x;
-        const int length = (int)(piece.y >> 16), row = (int)piece.z, only = (int)(piece.w >> 20);
-        const long long *of = block + 7 * (piece.w & 0xfffffu);
+        const int length = (int)(piece.y >> 16), row = (int)piece.z, only = (int)piece.w;
         const unsigned arrivals_of_row = found[row];
-        const bool leads = first == __ldg(begin + row);
+        const nd_source_row r = row_of(row);
         Held h;
         load(h, first, length);
-        synapses.back = (int)__ldg(of + 6);
         Source s = source(row, false);
-        const int a = (int)__ldg(of), f = (int)__ldg(of + 5);
+        synapses.back = r.back;
         for (unsigned bits = arrivals_of_row; bits; bits &= bits - 1) {
             const int n = lo + __ffs((int)bits) - 1;
-            const int count = only ? only : nd_spikes(from.at(n - a, element_of(of, row)));
-            const unsigned now = (unsigned)((unsigned long long)(n + f) % turns) * width;
+            const int count = only ? only : nd_spikes(from.at(n - r.a, r.element));
+            const unsigned now = (unsigned)(n + r.f) % turns * width;
             advance(h, s, Synapses::pending_from(s, done), Synapses::pending_to(n));
             arrive(h, length, s, n, count, now);
             s = synapses.after(s, count, n);
         }
         if (learns) store(h, first, length, ~0u);
-        if (!leads || nd_lane() != 0) return;
+        if (first != r.begin || nd_lane() != 0) return;
         next_arrivals[2 * row] = s.last;
         next_arrivals[2 * row + 1] = s.earlier;
         for (int v = 0; v < PRE; ++v) {

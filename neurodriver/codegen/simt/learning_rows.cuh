@@ -21,18 +21,27 @@ struct nd_events_of {       /* the rows of a variable of events */
     }
 };
 
-ND_FN int nd_warp() { return (int)(nd_first_of_all() / ND_WARP); }
 ND_FN int nd_warps() { return (int)(nd_number_of_all() / ND_WARP); }
+
+/* What is known of a row, in the order of the numbers of `row_of`. */
+struct nd_source_row {
+    int element, a, f, back;    /* of the source; where its synapses stand (plan/spikes/learning.py) */
+    long long begin;            /* its first connection */
+    int length;
+};
+
+/* Targets whose rows of spikes a warp looks at together; its threads share the steps. */
+enum { ND_TOGETHER = ND_WARP < 4 ? 1 : ND_WARP / 4 };
 
 template <class Synapses, typename Code, typename Slot> struct nd_learning_rows {
     typedef typename Synapses::Rule Rule;
     typedef typename Synapses::Source Source;
     static const int PRE = Rule::PRE, OWN = Rule::OWN, MODULATORS = Rule::MODULATORS;
     Synapses synapses;
-    const long long *block;     /* (blocks, 7): a, elements, first row, listed, f, b */
-    const int *listed;
-    const long long *begin;     /* (rows + 1,) */
-    int blocks, rows, longest;  /* connections of a row at most */
+    const int2 *scanned;        /* (rows,): element and a */
+    const int4 *about;          /* (rows, 2): element, a, f, back; begin, length */
+    int rows, longest;          /* connections of a row at most */
+    int set, sets;              /* of connections that learn: which one, of how many */
     const Code *code;           /* the place of each target */
     real *own[OWN];             /* weight, then the variables of each synapse */
     nd_events_of from, to;      /* spikes of the sources, of the targets */
@@ -55,20 +64,36 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     int *dosed;                 /* and the steps of these */
     long long *doses;           /* (modulators, 2): doses of this step, and the step */
 
+    /* The number of this warp. Warps have other numbers in another set, so that they share the work of
+     * small sets. */
+    ND_MEMBER int warp() const
+    {
+        const int all = nd_warps(), i = (int)(nd_first_of_all() / ND_WARP) + all / sets * set;
+        return i < all ? i : i - all;
+    }
+
+    ND_MEMBER nd_source_row row_of(int row) const
+    {
+        const int4 x = __ldg(about + 2 * row), y = __ldg(about + 2 * row + 1);
+        return {x.x, x.y, x.z, x.w, (long long)y.y << 32 | (unsigned)y.x, y.z};
+    }
+
     /* Put the spikes of rows lo .. hi into the histories of the targets. */
     ND_MEMBER void find_spikes(int lo, int hi)
     {
         if (!to.ring) return;
-        for (int base = nd_warp() * ND_WARP; base < targets; base += nd_warps() * ND_WARP) {
-            const int j = base + nd_lane();
+        const int part = nd_lane() / ND_TOGETHER, parts = ND_WARP / ND_TOGETHER;
+        for (int base = warp() * ND_TOGETHER; base < targets; base += nd_warps() * ND_TOGETHER) {
+            const int j = base + nd_lane() % ND_TOGETHER;
             unsigned bits = 0;
-            for (int row = lo; row <= hi; row += ND_LOOK) {
+            for (int row = lo + part; row <= hi; row += ND_LOOK * parts) {
                 real x[ND_LOOK];
                 for (int i = 0; i < ND_LOOK; ++i)
-                    x[i] = row + i <= hi && j < targets ? to.at(row + i, first_target + j) : (real)0;
-                for (int i = 0; i < ND_LOOK; ++i) bits |= (unsigned)(x[i] != 0) << (row + i - lo & 31);
+                    x[i] = row + i * parts <= hi && j < targets ? to.at(row + i * parts, first_target + j) : (real)0;
+                for (int i = 0; i < ND_LOOK; ++i) bits |= (unsigned)(x[i] != 0) << (row + i * parts - lo & 31);
             }
-            for (unsigned some = nd_ballot(bits != 0); some; some &= some - 1) {
+            for (int d = ND_TOGETHER; d < ND_WARP; d *= 2) bits |= nd_across(bits, d);
+            for (unsigned some = nd_ballot(bits != 0 && part == 0); some; some &= some - 1) {
                 const int lane = __ffs((int)some) - 1;
                 add_spikes(base + lane, lo, nd_from(bits, lane), hi);
             }
@@ -132,29 +157,10 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         found[row] = 0;
     }
 
-    /* The block of a row. */
-    ND_MEMBER int block_of(int row) const
-    {
-        int low = 0, high = blocks;
-        while (high - low > 1) {
-            const int middle = (low + high) / 2;
-            if (__ldg(block + 7 * middle + 3) <= row) low = middle;
-            else high = middle;
-        }
-        return low;
-    }
-
-    /* The element of the sources' rows that belongs to a row of connections. */
-    ND_MEMBER int element_of(const long long *of, int row) const
-    {
-        const int i = (int)__ldg(of + 1) + row - (int)__ldg(of + 3);
-        return __ldg(of + 4) ? __ldg(listed + i) : i;
-    }
-
     /* Count the doses of step n, after those before have been added to the modulators. */
     ND_MEMBER void find_doses(int n)
     {
-        if (!MODULATORS || nd_warp() != nd_warps() / 2) return;
+        if (!MODULATORS || warp() != nd_warps() / 2) return;
         add_doses();
         for (int v = 0; v < MODULATORS; ++v) {
             long long count = 0;
@@ -199,17 +205,16 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
 
     ND_MEMBER void find_arrivals(int lo, int hi)
     {
-        const int warp = nd_warps() - 1 - nd_warp();    /* the others have the targets */
-        for (int base = warp * ND_WARP; base < rows; base += nd_warps() * ND_WARP) {
+        const int mine = nd_warps() - 1 - warp();       /* the others have the targets */
+        for (int base = mine * ND_WARP; base < rows; base += nd_warps() * ND_WARP) {
             const int row = base + nd_lane();
             unsigned bits = 0;
-            int b = 0, spikes = 0;
-            long long first = 0, past = 0;
+            int spikes = 0, length = 0;
+            long long first = 0;
             if (row < rows) {
                 const bool arrived = found[row] != 0;
-                b = block_of(row);
-                const long long *of = block + 7 * b;
-                const int element = element_of(of, row), a = (int)__ldg(of);
+                const int2 of = __ldg(scanned + row);
+                const int element = of.x, a = of.y;
                 for (int n = lo; n <= hi; n += ND_LOOK) {
                     real x[ND_LOOK];
                     for (int i = 0; i < ND_LOOK; ++i) x[i] = n + i <= hi ? from.at(n + i - a, element) : (real)0;
@@ -221,30 +226,36 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
                     }
                 }
                 if (arrived) settle(row);
-                if (bits) first = __ldg(begin + row), past = __ldg(begin + row + 1);
-                if (past > first) found[row] = bits;
+                if (bits) {
+                    const nd_source_row r = row_of(row);
+                    first = r.begin;
+                    length = r.length;
+                    found[row] = bits;
+                }
             }
-            if (nd_ballot(past > first)) list(row, b, bits & (bits - 1) ? 0 : spikes, first, past);
+            if (nd_ballot(length > 0)) list(row, bits & (bits - 1) ? 0 : spikes, first, length);
         }
     }
 
     /* List the connections of a warp's rows; `count`: spikes of the only arrival, or 0. */
-    ND_MEMBER void list(int row, int b, int count, long long first, long long past)
+    ND_MEMBER void list(int row, int count, long long first, int length)
     {
-        const int number = (int)((past - first + ND_PIECE - 1) / ND_PIECE);
+        const int number = (length + ND_PIECE - 1) / ND_PIECE;
         const int end = nd_sum_up_to_here(number), total = nd_from(end, ND_WARP - 1);
         unsigned at = 0;
         if (nd_lane() == 0) at = (unsigned)atomicAdd((unsigned long long *)(swept + ND_LISTED), (unsigned long long)total);
         const unsigned mine = nd_from(at, 0) + (unsigned)(end - number);
         for (unsigned some = nd_ballot(number > 0); some; some &= some - 1) {
             const int lane = __ffs((int)some) - 1, many = nd_from(number, lane);
-            const long long p = nd_from(first, lane), q = nd_from(past, lane);
-            const unsigned where = nd_from(mine, lane), what = (unsigned)nd_from(b | count << 20, lane);
+            const long long p = nd_from(first, lane);
+            const int all = nd_from(length, lane);
+            const unsigned where = nd_from(mine, lane), what = (unsigned)nd_from(count, lane);
             const unsigned of = (unsigned)nd_from(row, lane);
             for (int i = nd_lane(); i < many; i += ND_WARP) {
-                const long long start = p + (long long)i * ND_PIECE;
-                const unsigned length = q - start < ND_PIECE ? (unsigned)(q - start) : ND_PIECE;
-                __stcg(pieces + where + i, make_uint4((unsigned)start, (unsigned)(start >> 32) | length << 16, of, what));
+                const long long start = p + i * ND_PIECE;
+                const int left = all - i * ND_PIECE;
+                const unsigned here = left < ND_PIECE ? (unsigned)left : ND_PIECE;
+                __stcg(pieces + where + i, make_uint4((unsigned)start, (unsigned)(start >> 32) | here << 16, of, what));
             }
         }
     }

@@ -121,7 +121,7 @@ class LearningPlan(Gather):
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
-        index = ("code", "block", "listed", "parts", "begin")
+        index = ("code", "block", "listed", "parts", "begin", "scanned", "about")
         if name in index or name.startswith(("released ", "seen ")):
             return Key(owner, Kind.INDEX, name)
         return Key(owner, Kind.HISTORY, name)
@@ -299,6 +299,7 @@ def learn_by_source(
     if layout.target.threads:
         degree = np.diff(rows.first)
         arrays["begin"] = rows.first
+        arrays["scanned"], arrays["about"] = _about(rows)
         gather.limits["most"] = int(degree.max())
         gather.limits["pieces"] = int((-(-degree // PIECE)).sum())
     else:
@@ -324,6 +325,22 @@ def _seen(layout: Layout, links: Connections, rows: LearningRows) -> dict[str, N
         column[has] = element_of(layout, source, value.variable(links.variable))
         out[f"seen {value.symbol}"] = column
     return out
+
+
+def _about(rows: LearningRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return what a GPU knows of each row.
+
+    (rows, 2): element and a; (rows, 8): element, a, f, b, where its connections begin, in two
+    halves, how many there are, and 0.
+    """
+    about = np.zeros((len(rows.first) - 1, 8), np.int32)
+    for a, start, stop, first, listed, f, b in rows.block.tolist():
+        mine = about[first : first + stop - start]
+        mine[:, 0] = rows.listed[start:stop] if listed else np.arange(start, stop)
+        mine[:, 1:4] = a, f, b
+    about[:, 4:6] = rows.first[:-1, None].view(np.int32)
+    about[:, 6] = np.diff(rows.first)
+    return np.ascontiguousarray(about[:, :2]), about
 
 
 def _elements(layout: Layout, variable: str, uids: Any, links: Connections) -> NDArray[np.int32]:
