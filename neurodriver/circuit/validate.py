@@ -68,6 +68,9 @@ def check(circuit: Circuit, faults: Faults) -> None:
     """Note every broken rule of a circuit whose columns have the right shapes."""
     for group in circuit.groups:
         check_parameters(group, faults)
+        if group.layer is None and group.model.layered():
+            need = "reads axes, fields or sources of a population"
+            faults.add(f"{group.name} {need}: make it by nd.Population(...), in nd.Circuit(...)")
         if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)

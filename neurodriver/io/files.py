@@ -66,16 +66,17 @@ def read_tables(*given: Any, **more: Any) -> Circuit:
 def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
     """Write a circuit in the format that the ending asks for; see `Circuit.save`."""
     check_ending(path)
-    for group in circuit.groups:
-        if group.layer is not None:
-            say = f"population '{group.layer.population}' ({group.name}) has fields or sources"
-            fix = "build it again from the program that made it"
-            raise CircuitError(f"{path}: {say}, which files do not keep yet; {fix}")
     if path.name.lower().endswith(HDF5):
         from .hdf5 import write_hdf5
 
         write_hdf5(circuit, path, compress)
         return
+    for group in circuit.groups:
+        if group.layer is not None:
+            say = (
+                f"population '{group.layer.population}' ({group.name}) has axes, fields or sources"
+            )
+            raise CircuitError(f"{path}: {say}, which a graph does not keep; save it as .h5")
     from .as_records import as_records
     from .write import write_gexf
 

@@ -9,6 +9,7 @@ text. Components and connections are numbered groups in the circuit's order:
   where uids are ``<name>/<number>``; ``params/<name>`` () or (n,),
   ``labels/<name>`` (n,); ``columns/<name>`` (n,) where there are node columns, ``population`` among
   them; of joined circuits ``scopes/names`` and ``scopes/counts``.
+* ``groups/<i>/layer``, where the model has axes, fields or sources (`stored_layers`).
 * ``connections/<i>``: attributes ``variable``, ``access``; ``source``, ``target`` (m,) int32,
   ``delay`` () or (m,) in s, ``data/<name>`` (m,). ``replaced/<i>`` alike. A projection has
   its rule as attributes instead (`stored_rules`).
@@ -43,6 +44,7 @@ from ..model.component import NDComponent
 from ..model.library import models as known_models
 from ..model.library import rules as known_rules
 from .columns import BROKEN, ColumnReader, open_hdf5, put, stored_name
+from .stored_layers import check_layers, put_layer, take_layer
 from .stored_plasticity import RulesReader, put_learning, put_rules
 from .stored_rules import put_rule, take_rule
 from .stored_spaces import put_spaces, take_spaces
@@ -88,6 +90,8 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
                 put(at, name, column, compress)
         if group.phase:
             at.attrs["phase"] = group.phase
+        if group.layer is not None:
+            put_layer(at, group.layer, compress)
         if group.scopes:
             scopes = at.create_group("scopes")
             put(scopes, "names", np.array([name for name, _ in group.scopes]))
@@ -145,6 +149,8 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
         groups = tuple(reader.groups(file))
         spaces = reader.spaces(file, groups)
         circuit = Circuit.from_columns(str(path), groups, (), spaces=spaces)
+        if any(group.layer is not None for group in groups):
+            check_layers(reader, groups, spaces, circuit.populations)
         rules = RulesReader(reader, file, known_rules(models))
         connections, replaced = (
             reader.bound(reader.connections(file, kind, rules), circuit)
@@ -325,7 +331,8 @@ class _HDF5Reader(ColumnReader):
                 self.faults.add(f"{at.name}/columns/{POPULATION}: must hold text")
             if model is not None:
                 more = labels, bool(hidden), scopes, keys, nodes
-                yield Group(model, params, count, named, *more, phase=self.phase(at))
+                layer = take_layer(self, at, model)
+                yield Group(model, params, count, named, *more, layer, self.phase(at))
 
     def phase(self, at: Any) -> int:
         """Return the place of components in the order of a step; 0 where none is stored."""

@@ -14,6 +14,12 @@ REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
 """What an access may make of the values of its connections."""
 
 
+OF_POPULATIONS = frozenset(
+    "model count name uids columns axes mask positions period every first space shape".split()
+)
+"""Names of what a population takes and has, which no field or source can have."""
+
+
 def check_declarations(cls: Any) -> None:
     """Raise ModelError where the declarations of a class contradict each other."""
     where = cls.__name__
@@ -38,6 +44,9 @@ def check_declarations(cls: Any) -> None:
             raise ModelError(f"{where}: '{name}' is not a usable name (letters, digits and _)")
         if name in RESERVED or name.startswith("nd_"):
             raise ModelError(f"{where}: the name '{name}' is reserved; choose another")
+    for name in (*cls.fields, *cls.sources):
+        if name in OF_POPULATIONS:
+            raise ModelError(f"{where}: the name '{name}' belongs to populations; choose another")
     for name in symbols:
         if symbols.count(name) > 1:
             raise ModelError(f"{where}: the name '{name}' is declared twice")

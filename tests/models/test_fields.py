@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import h5py
+import layered
 import numpy as np
 import pytest
-from layered import IMAGE, Looking, Neighbours, Pixel, Row, windows
+from layered import CIRCUITS, IMAGE, Looking, Neighbours, Pixel, Row, windows
 
 import neurodriver as nd
 from neurodriver.errors import ModelError
@@ -256,6 +259,17 @@ def test_a_base_has_no_population() -> None:
         nd.Population(Base, 3)
 
 
+def test_a_graph_has_no_populations_with_axes() -> None:
+    with pytest.raises(nd.CircuitError, match=r"Row reads axes, fields or sources.*nd\.Population"):
+        nd.Circuit.from_arrays([(Row, 3, {}, None)], [])
+
+
+@pytest.mark.parametrize("name", ["mask", "period", "columns", "model"])
+def test_fields_cannot_be_called_as_what_a_population_takes(name: str) -> None:
+    with pytest.raises(ModelError, match=f"the name '{name}' belongs to populations"):
+        type("Broken", (Pixel,), {"fields": {name: nd.Field()}})
+
+
 def test_all_faults_of_a_population_come_at_once() -> None:
     axes = {"y": 3, "x": 4}
     a = nd.Population(Pixel, name="a", axes=axes)
@@ -304,3 +318,39 @@ def test_values_without_a_text_take_what_is_injected() -> None:
         lpu.run(10)
     rows = np.asarray(recorder.get("val")).reshape(-1, 3, 4)
     assert np.array_equal(rows[1:, :, :2].reshape(-1, 6), pictures[: len(rows) - 1])
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+def test_files_keep_fields_and_sources(name: str, tmp_path: Path) -> None:
+    circuit = CIRCUITS[name]()
+    circuit.save(tmp_path / "saved.h5")
+    again = nd.Circuit.from_file(tmp_path / "saved.h5", models=layered)
+    assert again.digest == circuit.digest
+    found = []
+    for one in (circuit, again):
+        with nd.LPU(one, 1e-3) as lpu:
+            lpu.advance(2)
+            found.append([lpu.get(v) for v in sorted({*one.groups[-1].model.updates})])
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    with pytest.raises(nd.CircuitError, match=r"which a graph does not keep; save it as \.h5"):
+        circuit.save(tmp_path / "saved.gexf")
+
+
+def test_files_with_wrong_fields_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "saved.h5"
+    CIRCUITS["fields"]().save(path)
+    with h5py.File(path, "r+") as file:
+        number = next(n for n, g in file["groups"].items() if g["layer"].attrs["population"] == "b")
+        layer = file[f"groups/{number}/layer"]
+        del layer["fields/n"], layer["fields/v"], layer["sources/src"]
+        layer["fields/v"] = np.zeros(3)
+        layer["fields/u"] = 1.0
+        layer["sources/src"] = np.array([b"nobody"])
+        layer["sources/src"].attrs["dtype"] = "<U6"
+    with pytest.raises(nd.CircuitError) as caught:
+        nd.Circuit.from_file(path, models=layered)
+    for said in (
+        "'n' of Neighbours is missing",
+        "Neighbours has no field 'u'",
+    ):
+        assert said in str(caught.value)
