@@ -18,6 +18,7 @@ from ..circuit.groups import FieldValue, Group
 from ..circuit.pointers import Pointer, pointers_of
 from ..circuit.space import AxisGrid
 from ..errors import CircuitError, quoted
+from ..model.fields import Field
 from ..model.language import raise_faults, to_text, tree
 from ..model.language.tokens import message
 from ..model.texts import TextPart, texts_of
@@ -47,6 +48,8 @@ class Reached:
         Whether there are cells at some points only.
     ahead : bool
         Whether the row of this step is read, which an earlier phase has written.
+    fields : mapping of str to Field
+        What its model declares.
     """
 
     pointer: Pointer
@@ -54,6 +57,7 @@ class Reached:
     axes: tuple[Axis, ...]
     masked: bool
     ahead: bool
+    fields: Mapping[str, Field]
 
     @property
     def label(self) -> str:
@@ -142,23 +146,20 @@ def place_of(layout: Layout, number: int) -> Surroundings | None:
         return None
     reached: dict[Resolved, Reached] = {}
     for one in pointers_of(layout.circuit, number):
-        ahead = _ahead(layout.circuit.groups[one.group], group)
-        reached[one.source, one.place] = _reached(one, ahead)
-    fields = {n: (field_key(number, n, v), v) for n, v in group.layer.fields.items()}
-    binding = TextBinding(group, Surroundings(number, reached, fields, {}))
+        source = layout.circuit.groups[one.group]
+        fields = source.model.every_field()
+        reached[one.source, one.place] = _reached(one, source.phase < group.phase, fields)
+    own = {n: (field_key(number, n, v), v) for n, v in group.layer.fields.items()}
+    binding = TextBinding(group, Surroundings(number, reached, own, {}))
     binding.run()
-    return Surroundings(number, reached, fields, binding.look_ups)
+    return Surroundings(number, reached, own, binding.look_ups)
 
 
-def _ahead(source: Group, reader: Group) -> bool:
-    return source.phase < reader.phase
-
-
-def _reached(one: Pointer, ahead: bool) -> Reached:
+def _reached(one: Pointer, ahead: bool, fields: Mapping[str, Field]) -> Reached:
     if isinstance(one.space, AxisGrid):
         axes, masked = tuple(one.space.axes.values()), one.space.mask is not None
-        return Reached(one, one.space.names, axes, masked, ahead)
-    return Reached(one, ("",), (Axis(one.count),), False, ahead)
+        return Reached(one, one.space.names, axes, masked, ahead, fields)
+    return Reached(one, ("",), (Axis(one.count),), False, ahead, fields)
 
 
 def field_key(number: int, name: str, value: FieldValue) -> Key:
@@ -396,8 +397,11 @@ _ARITHMETIC: dict[str, Any] = {
 
 def numbers_of(one: Reached) -> list[str]:
     """Return the numbers of a population that the texts of others can read."""
-    layer = one.pointer.layer
-    return [] if layer is None else [n for n, v in layer.fields.items() if not v.values.ndim]
+    layer, rules = one.pointer.layer, one.fields
+    if layer is None:
+        return []
+    numbers = [name for name, value in layer.fields.items() if not value.values.ndim]
+    return [name for name in numbers if not rules[name].private]
 
 
 def look_up_name(node: tree.Call, label: str) -> str:

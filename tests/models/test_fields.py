@@ -254,6 +254,16 @@ def test_texts_that_reach_for_what_is_not_there(text: str) -> None:
     assert TEXTS[text] in str(caught.value) and "line 1, column" in str(caught.value)
 
 
+def test_private_fields_are_not_read_by_others() -> None:
+    private = {"secret": nd.Field(default=1.0, private=True)}
+    owner = type("Owner", (Pixel,), {"fields": private})
+    reads = type("Reads", (Neighbours,), {"update": "val = src.secret;"})
+    a = nd.Population(owner, name="a", axes={"y": 3, "x": 4})
+    b = nd.Population(reads, name="b", axes={"y": 3, "x": 4}, src=a, w=[1, 2])
+    with pytest.raises(ModelError, match="population 'a' has no 'secret'.*its fields none"):
+        nd.LPU(nd.Circuit([a, b]), dt=1e-3)
+
+
 def test_a_base_has_no_population() -> None:
     with pytest.raises(ModelError, match=r"Base is a base of models.*subclasses: .*Half, Whole"):
         nd.Population(Base, 3)
