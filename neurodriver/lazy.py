@@ -10,9 +10,9 @@ from . import adapters
 
 RULES = (
     "BCMRule", "CentredSTDP", "ClopathSTDP", "CovarianceRule", "DiehlCookSTDP", "HebbRule",
-    "InhibitorySTDP", "IntervalRewardedSTDP", "NearestSTDP", "NearestTripletSTDP", "NormalisedSTDP",
-    "OjaRule", "PairSTDP", "PowerLawSTDP", "RestrictedSTDP", "RewardedSTDP", "ShortTerm",
-    "TripletSTDP", "WeightedSTDP",
+    "HomeostaticSTDP", "InhibitorySTDP", "IntervalRewardedSTDP", "NearestSTDP",
+    "NearestTripletSTDP", "NormalisedSTDP", "OjaRule", "PairSTDP", "PowerLawSTDP", "RestrictedSTDP",
+    "RewardedSTDP", "ShortTerm", "TripletSTDP", "WeightedSTDP",
 )  # fmt: skip
 """Rules of plasticity that are shipped."""
 

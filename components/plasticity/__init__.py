@@ -6,6 +6,7 @@ from .clopath_stdp import ClopathSTDP as ClopathSTDP
 from .covariance_rule import CovarianceRule as CovarianceRule
 from .diehl_cook_stdp import DiehlCookSTDP as DiehlCookSTDP
 from .hebb_rule import HebbRule as HebbRule
+from .homeostatic_stdp import HomeostaticSTDP as HomeostaticSTDP
 from .inhibitory_stdp import InhibitorySTDP as InhibitorySTDP
 from .interval_rewarded_stdp import IntervalRewardedSTDP as IntervalRewardedSTDP
 from .nearest_stdp import NearestSTDP as NearestSTDP

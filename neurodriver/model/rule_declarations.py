@@ -15,6 +15,12 @@ from .rule_values import VALUE_TEXTS, values_of
 CHOICES = {"first": ("arrival", "spike"), "same_step": ("apart", "pair")}
 """Attribute -> what it may be."""
 
+STORED = frozenset(
+    "arrivals begin block clamped code dosed doses dosing found learning level listed one_per_unit "
+    "parts per_unit pieces spikes sums swept_step unswept".split()
+)
+"""Names of what is stored beside numbers of synapses and traces: these have others."""
+
 DECAYING = ("pre", "post", "modulators")
 """Attributes whose values decay: they name time constants."""
 
@@ -92,10 +98,14 @@ def _check_names(cls: Any, kinds: Mapping[str, type], own: set[str], faults: Fau
     for name, where in places.items():
         if not _usable(name):
             faults.add(f"{where[0]}: {name!r} is not a usable name (letters, digits and _)")
-        elif name in RESERVED or name in own or name.startswith("nd_"):
+        elif name in RESERVED or name in own or name.startswith("nd_") or _is_stored(name, where):
             faults.add(f"{where[0]}: the name '{name}' is reserved; choose another")
         elif len(where) > 1:
             faults.add(f"the name '{name}' is declared twice, in {' and '.join(where)}")
+
+
+def _is_stored(name: str, where: list[str]) -> bool:
+    return name in STORED and bool({*where} & {"synapse", "pre", "post"})
 
 
 def _usable(name: Any) -> bool:

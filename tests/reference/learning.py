@@ -167,7 +167,7 @@ EVENTS: dict[str, tuple[Event, Event]] = {
     "RewardedSTDP": (not_yet, soon),
     "IntervalRewardedSTDP": (not_yet, soon),
 }
-EVENTS["NormalisedSTDP"] = EVENTS["PairSTDP"]
+EVENTS["HomeostaticSTDP"] = EVENTS["NormalisedSTDP"] = EVENTS["PairSTDP"]
 """Rule -> what happens at an arrival, and at a spike of the target."""
 
 

@@ -9,9 +9,10 @@ from learning import Trains, learned
 import neurodriver as nd
 
 RULES = (
-    nd.CentredSTDP, nd.DiehlCookSTDP, nd.InhibitorySTDP, nd.IntervalRewardedSTDP, nd.NearestSTDP,
-    nd.NearestTripletSTDP, nd.NormalisedSTDP, nd.PairSTDP, nd.PowerLawSTDP, nd.RestrictedSTDP,
-    nd.RewardedSTDP, nd.ShortTerm, nd.TripletSTDP, nd.WeightedSTDP,
+    nd.CentredSTDP, nd.DiehlCookSTDP, nd.HomeostaticSTDP, nd.InhibitorySTDP,
+    nd.IntervalRewardedSTDP, nd.NearestSTDP, nd.NearestTripletSTDP, nd.NormalisedSTDP, nd.PairSTDP,
+    nd.PowerLawSTDP, nd.RestrictedSTDP, nd.RewardedSTDP, nd.ShortTerm, nd.TripletSTDP,
+    nd.WeightedSTDP,
 )  # fmt: skip
 
 

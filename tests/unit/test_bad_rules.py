@@ -34,6 +34,10 @@ DECLARED: dict[str, tuple[dict[str, Any], str]] = {
         "Bad: params['tau']: must be nd.Parameter(...) (got 20.0)",
     ),
     "a trace is a text": ({"pre": {"x": "tau"}}, "pre['x']: must be nd.Trace(...) (got 'tau')"),
+    "a variable is called as what is stored": (
+        {"synapse": {"spikes": nd.State("1", 0.0)}},
+        "Bad: synapse: the name 'spikes' is reserved; choose another",
+    ),
     "a variable is a number": (
         {"synapse": {"seen": 0.0}},
         "synapse['seen']: must be nd.State(...) (got 0.0)",
