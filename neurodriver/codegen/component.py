@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..model.language.words import STEP
 from ..model.text import block
 from ..model.texts import named, step_numbers, texts_of
 from ..plan.arrays import SEED, Key, Kind, activity, depth, width
@@ -127,6 +128,8 @@ class ComponentText:
         lines = []
         if named(["substeps"], self.texts.step(), self.spec.watch.debug):
             lines.append(f"const int substeps = {self.spec.substeps}; (void)substeps;")
+        if named([STEP], self.texts.step(), self.spec.watch.debug):
+            lines.append(f"const int {STEP} = (int)nd_k; (void){STEP};")
         for name in self.model.terms:
             lines.append(f"const real {name} = {self.translator.value(f'terms[{name!r}]')};")
         return lines

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .component import NDComponent
 from .language import tree
 from .language.evaluate import Column, Columns, Evaluator, NotReadError
+from .language.words import STEP
 from .texts import texts_of
 
 _LEAST = -1.0 - 1e-6
@@ -95,6 +96,7 @@ class _SubStep:
         names: Columns = {name: np.asarray(values) for name, values in params.items()}
         names["dt_ms"] = np.full(self.count, dt * 1000.0 / substeps)
         names["substep"], names["substeps"] = np.zeros(self.count), np.full(self.count, substeps)
+        names[STEP] = np.zeros(self.count)
         for name in self.model.constants:
             self._value(f"constants['{name}']", name, names)
         for access in self.model.accesses:

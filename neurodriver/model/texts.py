@@ -24,7 +24,7 @@ from .language import (
 )
 from .language.measures import Measures, dimensions
 from .language.tokens import message
-from .language.words import GIVEN, LIMITS
+from .language.words import LIMITS, STEP
 from .parts import filled, function_text, with_numbers
 from .units import NONE, Dimension, dimension
 
@@ -340,7 +340,11 @@ _STATE = "declare a state, which starts at it"
 _COPY = "copy it first: real x = ...;"
 _GIVEN = (
     {"dt_ms": Symbol("length of the sub-step", unit="ms")},
-    {name: Symbol("number of the sub-step", "int") for name in GIVEN if name != "dt_ms"},
+    {
+        "substep": Symbol("number of the sub-step", "int"),
+        "substeps": Symbol("number of sub-steps", "int"),
+        STEP: Symbol("number of the step", "int"),
+    },
 )
 
 

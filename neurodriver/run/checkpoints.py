@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..circuit.circuit import Connections
+from ..circuit.numbers import whole
 from ..circuit.plastic import learning_connections
 from ..errors import NeurodriverError, StateError
 from ..inputs.base import Input
@@ -14,9 +15,12 @@ from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
 from ..state.learned import with_learned
 from .copies import restored_batch
-from .going_on import go_on_from, leave, snapshots_of
+from .going_on import go_on_from, leave, renumbered, snapshots_of
 from .injected import compare_inputs, injected_by
 from .live_values import LiveValues
+
+LATEST = 2**31 - 1
+"""Largest number of a step that texts can read."""
 
 
 class Checkpoints(LiveValues):
@@ -126,23 +130,57 @@ class Checkpoints(LiveValues):
             if feed.recorder.outlives:
                 feed.go_on()
 
+    def _renumber(self, keep: Sequence[str], step: int) -> None:
+        """Give the next step a number."""
+        if keep:
+            raise NeurodriverError("LPU.reset: with step all values stay; leave out keep")
+        if not whole(step) or not 0 <= step <= LATEST:
+            want = f"a whole number from 0 to {LATEST:,}"
+            raise NeurodriverError(f"LPU.reset: step must be {want}, got {step!r:.40}")
+        if self.managed:
+            raise StateError("an LPU of a Manager cannot be reset; make the Manager anew")
+        if any(True for _ in learning_connections(self.circuit)):
+            raise StateError(
+                "LPU.reset: the steps cannot be numbered anew where synapses learn, which remember "
+                "the steps of spikes; make a new LPU"
+            )
+        circuit, variants = self.current_circuit(), self.current_variants()
+        self.simulation = renumbered(
+            self.simulation, lambda: self.simulated(circuit, variants), int(step)
+        )
+
     def _with_learned(self, links: Connections) -> Connections:
         """Return connections that begin with the weights that they have learned."""
         if links.plasticity is None:
             return links
         return with_learned(links, self._learning(links.name).get("weight"))
 
-    def reset(self, keep: Sequence[str] = ()) -> None:
+    def reset(self, keep: Sequence[str] = (), *, step: int | None = None) -> None:
         """Go back to step 0: states as the circuit declares them, nothing on its way.
 
-        Recordings begin anew when the next run starts.
+        Recordings begin anew when the next run starts. With ``step`` nothing else changes: the next
+        step has this number for inputs, random numbers and texts that read ``step``.
 
         Parameters
         ----------
         keep : sequence of {"parameters", "weights"}
             What stays as it has been set. Inputs and recorders stay in any case. The first
             parameters and weights of a restored LPU are those of its checkpoint.
+        step : int, optional
+            Number of the next step, at least 0; all values stay, and so does what is on its way.
+
+        Raises
+        ------
+        NeurodriverError
+            Where a run has not been finished, or synapses learn: they remember steps of spikes.
+
+        Examples
+        --------
+        >>> lpu.reset(step=0)  # doctest: +SKIP
         """
+        if step is not None:
+            self._renumber(keep, step)
+            return
         known = ("parameters", "weights")
         for name in keep:
             if name not in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..errors import NeurodriverError, StateError
 from ..state.putting import put
@@ -55,4 +56,17 @@ def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulati
     leave(simulation)
     for _, feed in other.feeds:
         feed.plan = plans.get(feed.recorder)
+    return other
+
+
+def renumbered(simulation: Simulation, make: Callable[[], Simulation], step: int) -> Simulation:
+    """Return a simulation that goes on from the state of this one, as if at another step.
+
+    Its recordings begin anew.
+    """
+    _check_finished(simulation)
+    states = [replace(one, step=step) for one in snapshots_of(simulation)]
+    other = make()
+    go_on_from(other, states)
+    leave(simulation)
     return other

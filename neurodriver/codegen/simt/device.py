@@ -206,7 +206,6 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
         f"#define ND_STAY {shape.stay}",
         f"#define ND_TEAM {replace(shape, record=record).team}",
         f"#define ND_WORD {word}",
-        *([f"#define ND_STAGES {shape.stages}"] if shape.stages > 1 else []),
         *prelude([part.kernel.text for part in parts], dtype, DEVICE),
     ]
     deliveries = [number for number, part in enumerate(parts) if part.delivery]
@@ -243,7 +242,8 @@ def _stage_of(parts: Sequence[Part], stages: int) -> list[str]:
     later = [(i, p.stage) for i, p in enumerate(parts) if p.advances and p.stage]
     cases = [f"case {i}: return {stage};" for i, stage in later]
     rest = f"default: return what < 0 ? {stages - 1} : 0;"
-    return block("ND_FN int nd_stage_of(int what)", block("switch (what)", [*cases, rest]))
+    body = block("ND_FN int nd_stage_of(int what)", block("switch (what)", [*cases, rest]))
+    return [f"#define ND_STAGES {stages}", *body]
 
 
 def with_integers(text: str, integers: Sequence[int | None]) -> str:

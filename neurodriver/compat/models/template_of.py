@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...codegen.translate import Translator
 from ...errors import ModelError
+from ...model.language.words import STEP
 from ...model.text import block, indent
 from ...model.texts import named, texts_of
 
@@ -30,6 +31,8 @@ def template_of(model: type[NDComponent]) -> str:
         raise ModelError(
             f"{name}: no template can say what it does (random numbers, or numbers of connections)"
         )
+    if named([STEP], texts_of(model).step()):
+        raise ModelError(f"{name}: no template can say what it does, which reads '{STEP}'")
     if not any(part.source for part in texts_of(model).step()):
         raise ModelError(f"{name}: no mathematics is declared; override get_update_template")
     names: list[str] = list(model.internals)  # type: ignore[attr-defined]

@@ -21,6 +21,9 @@ stream for each place in the text."""
 GIVEN = ("dt_ms", "substep", "substeps")
 """Names every text can use: length of a sub-step in ms, its number from 0, how many a step has."""
 
+STEP = "step"
+"""Name of the number of the step, from 0; also a function of an axis."""
+
 LIMITS = ("least_real", "greatest_real", "least_int", "greatest_int")
 """The least and the greatest numbers that are finite, by the names that texts have for them."""
 
@@ -35,5 +38,5 @@ _CPP_WORDS = frozenset(
     "nullptr operator or or_eq private protected public register requires template this throw "
     "try typeid typename using virtual volatile xor xor_eq".split()
 )
-RESERVED = C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, ("step", "lane", "nd"))
+RESERVED = C_WORDS.union(_CPP_WORDS, FUNCTIONS, DRAWS, GIVEN, (STEP, "lane", "nd"))
 """Names that nothing in a model may have."""
