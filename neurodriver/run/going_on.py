@@ -10,11 +10,13 @@ from ..state.putting import put
 from ..state.snapshot import Snapshot
 from ..state.taking import take
 from .simulation import Simulation
+from .single_phases import check_between_steps
 
 
 def snapshots_of(simulation: Simulation) -> list[Snapshot]:
     """Return the state of each copy of a simulation at its step; one without a batch."""
     simulation.check_whole()
+    check_between_steps(simulation)
     simulation.complete_calls()
     targets, step, ports = simulation.targets, simulation.step, simulation.ports
     return [take(copy.backend, step, targets, copy.late, ports) for copy in simulation.copies]

@@ -12,6 +12,7 @@ from ..backends.base import Backend
 from ..errors import NeurodriverError, StateError
 from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner
 from ..plan.program import Program
+from .single_phases import phases_done
 
 Values = NDArray[np.floating]
 Rows = slice | NDArray[np.int64]
@@ -64,7 +65,9 @@ class Place:
             return self.column[rows]
         if self.array is None:
             at = _elements(program, self.number, self.name, rows)
-            return np.asarray(simulation.backend.live.read_row(self.name, simulation.step, at))
+            return np.asarray(
+                simulation.backend.live.read_row(self.name, self._row(simulation), at)
+            )
         if self.one_for_all:
             count = program.circuit.groups[self.number].count
             value = simulation.backend.live.number(self.array.key)
@@ -88,7 +91,7 @@ class Place:
             raise NeurodriverError(f"{said}: is not stored in this order; read it by get")
         if self.array is not None:
             return live.share(self.array.key, at)
-        return live.share_row(self.name, simulation.step, at)
+        return live.share_row(self.name, self._row(simulation), at)
 
     def check_settable(self, program: Program) -> None:
         """Raise StateError where a value follows from others, or is needed to compile."""
@@ -118,9 +121,14 @@ class Place:
                 return
         if self.variable:
             at = _elements(program, self.number, self.name, rows)
-            backend.live.write_row(self.name, simulation.step, at, values)
+            backend.live.write_row(self.name, self._row(simulation), at, values)
         if program.circuit.groups[self.number].model.outputs:
-            backend.live.recompute(self.number, simulation.step)
+            backend.live.recompute(self.number, self._row(simulation))
+
+    def _row(self, simulation: Live) -> int:
+        """Return the row with the present values: the next one, if its phase has been advanced."""
+        group = simulation.program.circuit.groups[self.number]
+        return simulation.step + (group.phase < phases_done(simulation.backend))
 
     def _places(self, program: Program, rows: Rows) -> Rows:
         assert self.array is not None

@@ -31,6 +31,7 @@ from .nonfinite import check_policy
 from .progress import Progress, end_progress, step_progress
 from .saving import advance_saving
 from .simulation import Attributes, Member, Simulation
+from .single_phases import advance_phase
 from .summary import lpu_html
 
 _MANAGED: ContextVar[str | None] = ContextVar("managed", default=None)
@@ -237,6 +238,19 @@ class LPU(Checkpoints):
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
         self.simulation.advance(steps, progress)
+
+    def advance_phase(self) -> None:
+        """Advance the next phase of the next step; the last phase ends the step.
+
+        In between, `__getitem__` reads and sets what has been computed. ``circuit.phases`` lists
+        the phases. `advance` ends a step that has begun, too.
+
+        Raises
+        ------
+        NeurodriverError
+            On a GPU, in a batch or in a Manager, where the circuit has several phases.
+        """
+        advance_phase(self.simulation)
 
     def run(
         self,

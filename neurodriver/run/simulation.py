@@ -38,6 +38,7 @@ from .findings import CopyWatches
 from .in_flight import CallsInFlight
 from .interrupts import StepBoundary
 from .nonfinite import watching
+from .single_phases import phases_done
 from .synapse_feed import feed_of
 
 Attributes = dict[str, str | int | float]
@@ -275,16 +276,8 @@ class Simulation:
     def _call(self, steps: int) -> int:
         self.check_whole()
         first = self.step
-        for copy in [copy for copy in self.copies if copy.late]:
-            steps = 1
-            copy.late = [rest for one in copy.late if (rest := one.enter(copy.backend, first))]
-        steps = 1 if self._stepwise else steps
+        steps = 1 if phases_done(self.backend) else self.prepare(steps)
         self._inside = True
-        with self.profile.phase("stage inputs"):
-            self._inputs.stage(self.backend, first, steps)
-        if self.exchange is not None:
-            with self.profile.phase("exchange"):
-                self.exchange.stage(first, steps)
         done = self.calls.begin(first, steps)
         self.step += done
         while self.calls.due:
@@ -294,6 +287,15 @@ class Simulation:
                 self.backend.run_step(first)
         self._inside = False
         return done
+
+    def prepare(self, steps: int) -> int:
+        """Bring what enters in the next steps; return how many steps the next call may have."""
+        for copy in [copy for copy in self.copies if copy.late]:
+            steps = 1
+            copy.late = [rest for one in copy.late if (rest := one.enter(copy.backend, self.step))]
+        steps = 1 if self._stepwise else steps
+        stage(self, self._inputs, steps)
+        return steps
 
     def _serve(self, step: int) -> bool:
         """Exchange in the middle of a call; return whether it may go on."""
@@ -361,6 +363,16 @@ class Simulation:
             profile, self.profile = self.profile, OFF
             if profile.on and self.step and isinstance(self.backend, Timed):
                 profile.measure(partial(measured, self.backend, self.program, self.step))
+
+
+def stage(simulation: Simulation, feed: InputFeed, steps: int) -> None:
+    """Bring what inputs and other processes inject in the next steps."""
+    first, profile = simulation.step, simulation.profile
+    with profile.phase("stage inputs"):
+        feed.stage(simulation.backend, first, steps)
+    if simulation.exchange is not None:
+        with profile.phase("exchange"):
+            simulation.exchange.stage(first, steps)
 
 
 def _inputs_of(members: Sequence[Member]) -> tuple[list[Scoped], list[list[Scoped]]]:

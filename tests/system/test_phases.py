@@ -26,7 +26,7 @@ from neurodriver import (
 )
 from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.circuit.cut import cut
-from neurodriver.errors import CircuitWarning
+from neurodriver.errors import CircuitWarning, NeurodriverError
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -274,3 +274,62 @@ def test_connections_that_learn_take_a_step() -> None:
         else:
             with pytest.raises(CircuitError, match="'w': they learn, which takes a step"):
                 Circuit([a, b], links, order="listed")
+
+
+def test_single_phases() -> None:
+    """What is there between two phases is read and set; inputs and recordings are as ever."""
+    given = np.arange(6.0)[:, None]
+    source, recorder = ArrayInput({"val": (["a/0"], given)}), MemoryRecorder([("val", None)])
+
+    def now() -> list[float]:
+        return [float(lpu[name].get("val")[0]) for name in "abc"]
+
+    with LPU(chain(order="listed"), DT, source, recorder, threads=2) as lpu:
+        seen = []
+        for _ in range(4):
+            lpu.advance_phase()
+            seen.append((lpu.step, now()))
+        assert seen == [(0, [1, 0, 0]), (0, [1, 1, 0]), (1, [1, 1, 1]), (1, [3, 1, 1])]
+        with pytest.raises(NeurodriverError, match="1 of 3 phases of step 1 are done"):
+            lpu.save("nowhere.h5")
+        lpu.advance(2)
+        assert (lpu.step, now()) == (3, [6, 6, 6])
+        lpu.run(steps=2)
+    assert recorder.output["val"]["data"][:, 0].tolist() == [0, 1, 3, 6, 10]
+    assert recorder.output["val"]["data"][:, 10].tolist() == [0, 1, 3, 6, 10]
+    with LPU(chain(), DT) as lpu:
+        lpu.advance_phase()
+        assert lpu.step == 1
+
+
+def test_values_that_are_set_between_phases() -> None:
+    """The next phase reads them, and they stay."""
+    a, b = Population(Counter, 3, name="a"), Population(Graded, 3, name="b")
+    circuit = Circuit([a, b], [Projection(a, b, OneToOne(), weight=2.0)], order="listed")
+    for threads in (1, 2):
+        with LPU(circuit, DT, threads=threads) as lpu:
+            lpu.advance(3)
+            lpu.advance_phase()
+            lpu["a"].set("val", [5.0, 6.0, 7.0])
+            assert lpu["a"].get("val").tolist() == [5, 6, 7] and not lpu["b"].get("val").any()
+            lpu.advance_phase()
+            assert lpu["b"].get("val").tolist() == [10, 12, 14] and lpu.step == 4
+            lpu.advance(1)
+            assert lpu["a"].get("val").tolist() == [5, 6, 7]
+
+
+def test_batches() -> None:
+    """Each copy has the rows that it has alone."""
+    made = random_phased(np.random.default_rng([10, 0]))
+    circuit = made.circuit(order=made.order())
+    record = [("spike_state", None), ("level", None)]
+    recorder, alone = MemoryRecorder(record), MemoryRecorder(record)
+    with LPU(circuit, DT, recorders=[recorder], batch=3, threads=2) as lpu:
+        copies = lpu.run(steps=STEPS).copies
+        levels = [np.asarray(one[made.populations[0][0]].get("level")) for one in copies]
+        with pytest.raises(NeurodriverError, match="without a batch or other processes"):
+            lpu.advance_phase()
+    with LPU(circuit, DT, recorders=[alone]) as lpu:
+        lpu.run(steps=STEPS)
+        expected = np.asarray(lpu[made.populations[0][0]].get("level"))
+    assert len(levels) == 3 and all(np.array_equal(one, expected) for one in levels)

@@ -126,7 +126,7 @@ class CPUBackend:
         like: CPUBackend | None = None,
         copy: int = 0,
     ) -> None:
-        self.program, self.copy = program, copy
+        self.program, self.copy, self.phases_done = program, copy, 0
         self.dtype = program.dtype
         self._keep: list[Any] = []
         self.cuts: list[NDArray[np.int64]] = []
@@ -242,11 +242,23 @@ class CPUBackend:
         Fewer are done only when a buffer for events is full. The interpreter's lock is free
         meanwhile.
         """
-        if self._handle is None:
-            self._open()
+        handle = self._open()
         self._found.clear()
-        done: int = self._run(self._handle, first, steps)
+        if self.phases_done:
+            self._run_phases(handle, first, self.phases_done, self.program.phases)
+            self.phases_done = 0
+            return 1
+        done: int = self._run(handle, first, steps)
         return done
+
+    def run_phase(self, step: int) -> None:
+        """Advance the next phase of a step; ``run`` advances those that are left."""
+        self._run_phases(self._open(), step, self.phases_done, self.phases_done + 1)
+        self.phases_done += 1
+
+    def _run_phases(self, handle: ct.c_void_p, step: int, low: int, high: int) -> None:
+        last = high == self.program.phases
+        self.runtime.nd_run_phases(handle, *map(_i64, (step, low, high, last)))
 
     longest = 1 << 30
     """Steps of a call at most."""

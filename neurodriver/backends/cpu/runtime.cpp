@@ -269,7 +269,7 @@ struct Simulation {
         for (integer before = 1, phase = 0; k < last; ++phase) {
             const integer more = last - k < plan.window ? last - k : plan.window;
             const bool show = k <= shown && shown < k + more;
-            for (integer past = k + 1 - before; opens && past <= k; ++past) take(thread, past, phase);
+            for (integer past = k + 1 - before; ends && past <= k; ++past) take(thread, past, phase);
             clock.part(0, show);
             count += advance_kernels(thread, k, more, clock, show);
             k += more;

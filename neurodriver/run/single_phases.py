@@ -1,0 +1,67 @@
+"""A step phase by phase: what is computed can be looked at, and changed, before the next phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from ..errors import NeurodriverError
+
+if TYPE_CHECKING:
+    from .simulation import Simulation
+
+
+@runtime_checkable
+class Phased(Protocol):
+    """A backend that can advance single phases of a step.
+
+    Attributes
+    ----------
+    phases_done : int
+        How many phases of the next step have been advanced already.
+    """
+
+    phases_done: int
+
+    def run_phase(self, step: int) -> None:
+        """Advance the next phase of a step; ``run`` advances those that are left."""
+        ...
+
+
+def phases_done(backend: object) -> int:
+    """Return how many phases of the next step a backend has advanced already."""
+    return backend.phases_done if isinstance(backend, Phased) else 0
+
+
+def advance_phase(simulation: Simulation) -> None:
+    """Advance the next phase of a step; the last one ends the step.
+
+    Raises
+    ------
+    NeurodriverError
+        On a GPU, in a batch or with other LPUs, whose steps are not parted.
+    """
+    backend, done = simulation.backend, phases_done(simulation.backend)
+    phases = simulation.program.phases
+    if done + 1 == phases:
+        simulation.advance(1)
+        return
+    if not isinstance(backend, Phased) or simulation.exchange or simulation.variants:
+        raise NeurodriverError(
+            f"LPU.advance_phase: the circuit has {phases} phases, and single ones of them run on "
+            f"the CPU alone, without a batch or other processes; advance(1) advances all"
+        )
+    if not simulation.started:
+        simulation.start()
+    if not done:
+        simulation.prepare(1)
+    backend.run_phase(simulation.step)
+
+
+def check_between_steps(simulation: Simulation) -> None:
+    """Raise NeurodriverError where some phases of a step have been advanced, and others not."""
+    done = phases_done(simulation.backend)
+    if done:
+        raise NeurodriverError(
+            f"LPU: {done} of {simulation.program.phases} phases of step {simulation.step} are "
+            f"done; advance_phase() or advance(1) ends the step"
+        )
