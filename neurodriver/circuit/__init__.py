@@ -12,6 +12,7 @@ from .distributions import LogNormal as LogNormal
 from .distributions import Normal as Normal
 from .distributions import Uniform as Uniform
 from .formula import Formula as Formula
+from .neighbours import inputs_of as _inputs_of  # noqa: F401
 from .place_rules import Near as Near
 from .place_rules import Offsets as Offsets
 from .place_rules import Within as Within

@@ -69,7 +69,13 @@ class Drawn(Connections):
 
     @cached_property
     def _columns(self) -> Connections:
-        rows = self.rows()
+        return self._as_columns(self.rows())
+
+    def into(self, number: int) -> Connections:
+        """Return the connections of one target, a component number, as columns."""
+        return self._as_columns(self.rows(range(number, number + 1)))
+
+    def _as_columns(self, rows: Rows) -> Connections:
         first = self.ends.source.start
         every = np.arange(first, first + len(rows.count), dtype=np.int32)
         target = np.empty(rows.edges, dtype=np.int32)

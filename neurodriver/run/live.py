@@ -100,14 +100,17 @@ class Components:
         What the components are called in messages.
     parts : tuple of GroupPart, optional
         What `parts_of` returns for the numbers, where it is known.
+    shape : tuple of int, optional
+        Shape of a value of each component: that of a population on axes.
     """
 
-    __slots__ = ("_changed", "_numbers", "_parts", "_said", "_simulation")
+    __slots__ = ("_changed", "_numbers", "_parts", "_said", "_shape", "_simulation")
     _simulation: Callable[[], Live]
     _numbers: NDArray[np.int64]
     _parts: tuple[GroupPart, ...]
     _changed: Changed
     _said: str
+    _shape: tuple[int, ...]
 
     def __init__(
         self,
@@ -116,10 +119,12 @@ class Components:
         changed: Changed,
         said: str,
         parts: tuple[GroupPart, ...] = (),
+        shape: tuple[int, ...] = (),
     ) -> None:
         values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
         values |= {
             "_said": said,
+            "_shape": shape or (len(numbers),),
             "_parts": parts or parts_of(simulation().program.circuit, numbers),
         }
         for name, value in values.items():
@@ -159,7 +164,9 @@ class Components:
         return sorted({*object.__dir__(self), *self.names})
 
     def get(self, name: str) -> Values:
-        """Return a copy of the values of a variable, a state or a parameter, (n,).
+        """Return a copy of the values of a variable, a state or a parameter.
+
+        It is (n,), or has the shape of a population on axes, or of a part of one.
 
         These are the values at the present time, ``lpu.time``. An element of the copy cannot be
         set, as that would change nothing.
@@ -175,7 +182,7 @@ class Components:
         out = np.empty(len(self), simulation.program.dtype)
         for part, place in self._placed(name):
             out[part.out] = place.read(simulation, part.rows)
-        return out.view(CopiedValues)
+        return out.reshape(self._shape).view(CopiedValues)
 
     def shared(self, name: str) -> Any:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
@@ -207,7 +214,8 @@ class Components:
         ----------
         name : str
         values : float or (n,) array
-            Of a field: a number, or an array in its shape.
+            On axes also in the shape that `get` returns. Of a field: a number, or an array in its
+            shape.
         at : mapping of str to index, optional
             Axis -> which part along it, of a population on axes or of a field that is an array.
 
@@ -288,6 +296,8 @@ class Components:
 
     def _numbers_of(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
         values = magnitude(values, self._unit(name), f"{self._said}, '{name}'")
+        if len(self._shape) > 1 and np.shape(values) == self._shape:
+            values = np.reshape(values, -1)
         try:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):

@@ -80,13 +80,16 @@ class LiveValues(ABC):
         circuit = self.program.circuit
         if not isinstance(who, str):
             numbers = numbered(circuit, self.scope, self.circuit, who)
-            return self._components(numbers, "components")
+            shape = getattr(who, "shape", ()) if hasattr(who, "uids") else ()
+            return self._components(numbers, "components", (), shape)
         if who not in self._named and self._learns(who):
             return self._learning(who)
         if who not in self._named:
             numbers = numbered(circuit, self.scope, self.circuit, who)
             self._named[who] = numbers, parts_of(circuit, numbers)
-        return self._components(self._named[who][0], who, self._named[who][1])
+        space = self.circuit.spaces.get(who)
+        shape = () if space is None else space.shape
+        return self._components(self._named[who][0], who, self._named[who][1], shape)
 
     def _learns(self, name: str) -> bool:
         """Whether connections that learn are called so, and no component, population or model."""
@@ -100,11 +103,15 @@ class LiveValues(ABC):
         return LearningConnections(lambda: self.simulation, self.scope, name)
 
     def _components(
-        self, numbers: NDArray[np.int64], said: str, parts: tuple[GroupPart, ...] = ()
+        self,
+        numbers: NDArray[np.int64],
+        said: str,
+        parts: tuple[GroupPart, ...] = (),
+        shape: tuple[int, ...] = (),
     ) -> Components:
         if self.variants is not None:
             return CopiedComponents(self._simulation, numbers, self._compile_copies, said, parts)
-        return Components(self._simulation, numbers, self._compile_with, said, parts)
+        return Components(self._simulation, numbers, self._compile_with, said, parts, shape)
 
     def _simulation(self) -> Simulation:
         return self.simulation

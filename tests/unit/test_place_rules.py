@@ -288,3 +288,36 @@ def test_what_does_not_fit_is_refused(
     cells = nd.Population("GradedNeuron", *count, name="c", **given, **CELL)
     with pytest.raises(CircuitError, match=text):
         nd.Circuit([cells], [nd.Projection(cells, cells, rule, name="p", **more)])
+
+
+def test_inputs_and_outputs_of_a_cell() -> None:
+    """Of connections by place, drawn ones and columns; nothing is expanded for places."""
+    y = nd.Axis.span(6, 0, 6)
+    a = population("a", {"axes": {"y": y, "x": 3}})
+    b = nd.Population("GradedNeuron", 9, name="b", **CELL)
+    place = nd.Projection(a, a, nd.Within(y=1.5, x="same"), name="near", weight=nd.Formula("dy"),
+                          delay=2e-3)  # fmt: skip
+    drawn = nd.Projection(b, a, nd.FixedInDegree(4), name="drawn", weight=nd.Uniform(0, 1))
+    columns = nd.Connections("r", "r", np.array([0, 3], np.int32), np.array([7, 19], np.int32))
+    circuit = nd.Circuit([a, b], [place, drawn, columns])
+    found = circuit.inputs_of("a/7")
+    assert "_columns" not in vars(circuit.connections[0])
+    assert found["uid"].tolist()[:3] == ["a/4", "a/7", "a/10"]
+    assert found["weight"].tolist()[:3] == [1.0, 0.0, -1.0] and found["delay"][0] == 2e-3
+    assert {*found["variable"]} == {*found["access"]} == {"r"}
+    outputs = circuit.outputs_of("a/0")
+    assert outputs["uid"].tolist() == ["a/0", "a/3", "a/7"]
+    assert "_columns" not in vars(circuit.connections[0])
+    every = [(link.source, link.target, link.data.get("weight", np.ones(()))) for link in
+             (one.expanded() for one in circuit.connections)]  # fmt: skip
+    for n, uid in enumerate(circuit.uids.tolist()):
+        for of, end in ((circuit.inputs_of(uid), 1), (circuit.outputs_of(uid), 0)):
+            wanted = [
+                (str(circuit.uids[ends[1 - end][i]]), float(weight[i]))
+                for ends in every
+                for weight in [np.broadcast_to(ends[2], len(ends[0]))]
+                for i in np.flatnonzero(ends[end] == n)
+            ]
+            assert list(zip(of["uid"].tolist(), of["weight"].tolist(), strict=True)) == wanted
+    with pytest.raises(CircuitError, match="no component 'a/99'"):
+        circuit.inputs_of("a/99")

@@ -1,0 +1,83 @@
+"""What leads to a component and from it, whether connections are stored or follow from rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CircuitError, near, quoted
+from .builders import builds
+from .circuit import Circuit, Column, Connections
+from .distributions import Distribution
+from .drawn import Drawn
+from .rules import Ends
+
+Table = dict[str, Column]
+
+
+@builds("inputs_of")
+def inputs_of(circuit: Circuit, uid: str) -> Table:
+    """Return the table of ``Circuit.inputs_of``."""
+    return _table(circuit, uid, "source")
+
+
+@builds("outputs_of")
+def outputs_of(circuit: Circuit, uid: str) -> Table:
+    """Return the table of ``Circuit.outputs_of``."""
+    return _table(circuit, uid, "target")
+
+
+def _table(circuit: Circuit, uid: str, other: str) -> Table:
+    number = int(circuit.find([uid])[0])
+    if number < 0:
+        some = circuit.uids[:10000].tolist()
+        raise CircuitError(f"{circuit.name}: no component {quoted(uid)}{near(str(uid), some)}")
+    parts = [_part(circuit, one, other) for one in _found(circuit, number, other)]
+    if not parts:
+        none = np.empty(0, np.int32)
+        parts = [_part(circuit, Connections("", "", none, none), other)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _part(circuit: Circuit, links: Connections, other: str) -> Table:
+    size = (len(links),)
+    weight = np.asarray(links.data.get("weight", 1.0), np.float64)
+    return {
+        "variable": np.full(size, links.variable),
+        "access": np.full(size, links.access),
+        "uid": circuit.uids[getattr(links, other)],
+        "weight": np.broadcast_to(weight, size),
+        "delay": np.broadcast_to(np.asarray(links.delay, np.float64), size),
+    }
+
+
+def _found(circuit: Circuit, number: int, other: str) -> Iterator[Connections]:
+    """Yield the connections of each set whose one end is a component, as columns."""
+    mine = "target" if other == "source" else "source"
+    for links in circuit.connections:
+        if isinstance(links, Drawn) and number not in getattr(links.ends, mine):
+            continue
+        if isinstance(links, Drawn) and mine == "target":
+            found = links.into(number)
+        elif isinstance(links, Drawn) and _alike(links):
+            one = Ends(range(number, number + 1), links.ends.target)
+            laws = links.weight, links.latency
+            found = Drawn(links.projection, one, links.key, laws, links.located).expanded()
+        else:
+            whole = links.expanded()
+            found = whole.taken(np.flatnonzero(_end(whole, mine) == number))
+        if len(found):
+            yield found
+
+
+def _alike(links: Drawn) -> bool:
+    """Whether the row of a source does not depend on its number among the sources."""
+    given = links.projection.weight, links.projection.delay
+    return links.located is not None and not any(isinstance(v, Distribution) for v in given)
+
+
+def _end(links: Connections, end: str) -> NDArray[np.int32]:
+    ends: NDArray[np.int32] = getattr(links, end)
+    return ends
