@@ -19,8 +19,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     /* `doses` of a modulator come in step n. */
     void dose(int v, real doses, int n)
     {
-        level[v] = rule.dosed(v, level[v], n - dosed[v], doses);
-        dosed[v] = n;
+        nd_order<Rule>::dose(rule, v, doses, n, level, dosed);
     }
 
     /* Add a term of the synapses of some rows to the sums of their targets, in whole parts of units:

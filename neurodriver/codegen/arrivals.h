@@ -18,8 +18,7 @@ struct nd_arrivals : nd_learning<Rule, Code, Slot, depth> {
         Source s;
         s.last = arrivals[2 * row];
         s.earlier = arrivals[2 * row + 1];
-        s.from = s.last + (Rule::SPIKE_FIRST ? 1 : 0);
-        s.from = s.from > swept[0] ? s.from : (int)swept[0];
+        s.from = nd_order<Rule>::pending_from(s.last, (int)swept[0]);
         s.back = back;
         s.count = count;
         s.slots = now + (unsigned)forward * width;

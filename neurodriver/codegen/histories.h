@@ -3,7 +3,7 @@
  * A synapse applies a spike of its target later than it sees it (`learning.h`). Until then the spike
  * stays in the history of the target, with the traces after it. */
 #define ND_RECENT 8         /* spikes of a target that are looked at together */
-#include "event.h"
+#include "event_order.h"
 
 template <class Rule, int depth> struct nd_histories {
     static const int POST = Rule::POST;

@@ -84,6 +84,7 @@ struct nd_learning : nd_histories<Rule, depth> {
     using Histories::POST, Histories::seen, Histories::load_trace;
     static const int PRE = Rule::PRE, OWN = Rule::OWN;
     typedef nd_source<PRE> Source;
+    typedef nd_order<Rule> Order;
     typedef nd_synapse_batch<PRE, OWN> Batch;
     static const int MODULATORS = Rule::MODULATORS;
     typedef nd_event_lanes<PRE, POST, OWN, MODULATORS, Rule::VALUES> Lanes;
@@ -110,7 +111,7 @@ struct nd_learning : nd_histories<Rule, depth> {
      * dose of this step. */
     template <nd_reason why> void advance(int n)
     {
-        find(n + (why == ND_ARRIVAL && Rule::SPIKE_FIRST ? 1 : 0));
+        find(why == ND_ARRIVAL ? Order::pending_to(n) : n);
         if (why != ND_SWEEP || b.waiting) {
             for (int v = 0; v < OWN; ++v)
                 for (int l = 0; l < b.count; ++l) b.own[v][l] = own[v][b.synapse[l]];
@@ -162,12 +163,12 @@ struct nd_learning : nd_histories<Rule, depth> {
                 const int l = lane[i], j = b.place[l], q = b.next[l];
                 const Source &s = b.source[b.of[l]];
                 const int t = spikes[(long long)j * depth + q] + s.back;
-                const bool same = !Rule::SPIKE_FIRST && !Rule::PAIR && t == s.last;
+                const bool same = Order::apart(t, s.last);
                 e.arrival[i] = t - (same ? s.earlier : s.last);
                 e.at[i] = t;
                 load_trace(e, i, j, q + 1, t - s.back);
                 if (Rule::ELAPSES)
-                    e.elapsed[i] = elapsed(t, s.last <= t ? s.last : s.earlier, t - e.spike[i]);
+                    e.elapsed[i] = Order::elapsed(t, s.last <= t ? s.last : s.earlier, t - e.spike[i], dosed);
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = same ? s.x_earlier[v] : s.x[v];
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][l];
             }
@@ -177,7 +178,7 @@ struct nd_learning : nd_histories<Rule, depth> {
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = e.own[v][i];
                 auto before = e.before(i);
-                modulate(before, e.at[i]);
+                Order::modulate(before, e.at[i], level, dosed);
                 if (Rule::DRIFTS) rule.between(state, before);
                 rule.on_spike(state, before);
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = state[v];
@@ -201,10 +202,10 @@ struct nd_learning : nd_histories<Rule, depth> {
                 const int j = b.place[first + i], q = b.past[first + i];
                 const Source &s = b.source[b.of[first + i]];
                 const int latest = spikes[(long long)j * depth + q] + s.back;
-                const bool skip = Rule::SPIKE_FIRST && !Rule::PAIR && latest == n;
+                const bool skip = Order::skips(n, latest);
                 e.arrival[i] = n - s.last;
                 load_trace(e, i, j, q + skip, n - s.back);
-                if (Rule::ELAPSES) e.elapsed[i] = elapsed(n, s.last, latest);
+                if (Rule::ELAPSES) e.elapsed[i] = Order::elapsed(n, s.last, latest, dosed);
                 for (int v = 0; v < PRE; ++v) e.x[v][i] = s.x[v];
                 for (int v = 0; v < OWN; ++v) e.own[v][i] = b.own[v][first + i];
                 for (int v = 0; v < Rule::VALUES; ++v) e.value[v][i] = value[v].at(n - s.back, j);
@@ -216,7 +217,7 @@ struct nd_learning : nd_histories<Rule, depth> {
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = e.own[v][i];
                 auto before = e.before(i);
-                modulate(before, n);
+                Order::modulate(before, n, level, dosed);
                 if (Rule::DRIFTS) rule.between(state, before);
                 if (why == ND_ARRIVAL)
                     sent[first + i] = rule.on_arrival(state, before, (real)e.count[i]);
@@ -244,21 +245,4 @@ struct nd_learning : nd_histories<Rule, depth> {
     }
 
     ND_METHOD real units_in(int j) const { return per_unit ? per_unit[j] : one_per_unit; }
-
-    /* Steps since the last event of a synapse, of any kind. */
-    ND_METHOD int elapsed(int t, int arrival, int spike) const
-    {
-        int last = arrival > spike ? arrival : spike;
-        for (int v = 0; v < MODULATORS; ++v) last = dosed[v] > last ? dosed[v] : last;
-        return t - last;
-    }
-
-    /* Add what a text knows of modulators to what it knows of other events, in step t. */
-    ND_METHOD void modulate(typename Lanes::Before &b, int t) const
-    {
-        for (int v = 0; v < MODULATORS; ++v) {
-            b.level[v] = level[v];
-            b.dosed[v] = t - dosed[v];
-        }
-    }
 };

@@ -164,7 +164,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     /* Bring the synapses of a chunk to step n, where those before step `done` are done with. */
     template <nd_reason why> ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n)
     {
-        const int begins = Synapses::pending_from(s, done);
+        const int begins = Synapses::Order::pending_from(s.last, done);
         for (long long p = first; p < past && learns; p += ND_PIECE)
             this->template bring_piece<why>(p, past - p < ND_PIECE ? (int)(past - p) : ND_PIECE, s, begins, n);
     }

@@ -65,7 +65,7 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
             const int n = lo + __ffs((int)bits) - 1;
             const int count = only ? only : nd_spikes(from.at(n - r.a, r.element));
             const unsigned now = (unsigned)(n + r.f) % turns * width;
-            advance(h, s, Synapses::pending_from(s, done), Synapses::pending_to(n));
+            advance(h, s, Synapses::Order::pending_from(s.last, done), Synapses::Order::pending_to(n));
             arrive(h, length, s, n, count, now);
             s = synapses.after(s, count, n);
         }

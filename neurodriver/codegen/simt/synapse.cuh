@@ -1,5 +1,5 @@
 /* One synapse that learns, on a GPU: what it has seen, and what it does at an event. */
-#include "../event.h"
+#include "../event_order.h"
 
 /* The arrivals of one source: the last two, and the traces after them. */
 template <int PRE> struct nd_source {
@@ -13,6 +13,7 @@ template <class R, int depth> struct nd_synapses {
     static const int DEPTH = depth, PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
     static const int MODULATORS = Rule::MODULATORS;
     typedef nd_before<PRE, POST, MODULATORS> Before;
+    typedef nd_order<Rule> Order;
     typedef nd_source<PRE> Source;
     Rule rule;
     int *spikes;                /* (targets, depth): rows of the last spikes, the latest one first */
@@ -36,39 +37,10 @@ template <class R, int depth> struct nd_synapses {
         return next;
     }
 
-    /* The first step whose target spikes a source's synapses have not applied yet, where those
-     * before step `swept` are done with. */
-    ND_METHOD static int pending_from(const Source &s, int swept)
-    {
-        const int next = s.last + (Rule::SPIKE_FIRST ? 1 : 0);
-        return next > swept ? next : swept;
-    }
-
-    /* The first step whose target spikes are not applied before an arrival in step n. */
-    ND_METHOD static int pending_to(int n) { return n + (Rule::SPIKE_FIRST ? 1 : 0); }
-
-    /* Steps since the last event of a synapse, of any kind. */
-    ND_METHOD int elapsed(int t, int arrival, int spike) const
-    {
-        int last = arrival > spike ? arrival : spike;
-        for (int v = 0; v < MODULATORS; ++v) last = dosed[v] > last ? dosed[v] : last;
-        return t - last;
-    }
-
-    /* Add what a text knows of modulators to what it knows of other events, in step t. */
-    ND_METHOD void modulate(Before &b, int t) const
-    {
-        for (int v = 0; v < MODULATORS; ++v) {
-            b.level[v] = level[v];
-            b.dosed[v] = t - dosed[v];
-        }
-    }
-
     /* `doses` of a modulator come in step n. */
     ND_METHOD void dose(int v, long long doses, int n)
     {
-        level[v] = rule.dosed(v, level[v], n - dosed[v], (real)doses);
-        dosed[v] = n;
+        Order::dose(rule, v, (real)doses, n, level, dosed);
     }
 
     /* The synapse sees spike q of its target j, counted from the latest one. */
@@ -76,14 +48,14 @@ template <class R, int depth> struct nd_synapses {
     {
         const long long last = entry(j, q + 1);
         const int row = spikes[entry(j, q)], t = row + back;
-        const bool same = !Rule::SPIKE_FIRST && !Rule::PAIR && t == s.last;
+        const bool same = Order::apart(t, s.last);
         Before b;
         b.arrival = t - (same ? s.earlier : s.last);
         b.spike = row - spikes[last];
         for (int v = 0; v < PRE; ++v) b.x[v] = same ? s.x_earlier[v] : s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
-        if (Rule::ELAPSES) b.elapsed = elapsed(t, s.last <= t ? s.last : s.earlier, t - b.spike);
-        modulate(b, t);
+        if (Rule::ELAPSES) b.elapsed = Order::elapsed(t, s.last <= t ? s.last : s.earlier, t - b.spike, dosed);
+        Order::modulate(b, t, level, dosed);
         if (Rule::DRIFTS) rule.between(own, b);
         rule.on_spike(own, b);
     }
@@ -92,15 +64,15 @@ template <class R, int depth> struct nd_synapses {
     ND_METHOD Before at_synapse(int j, int q, const Source &s, int n) const
     {
         const int latest = spikes[entry(j, q)] + back;
-        if (Rule::SPIKE_FIRST && !Rule::PAIR) q += latest == n;
+        q += Order::skips(n, latest);
         const long long last = entry(j, q);
         Before b;
         b.arrival = n - s.last;
         b.spike = n - back - spikes[last];
         for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
-        if (Rule::ELAPSES) b.elapsed = elapsed(n, s.last, latest);
-        modulate(b, n);
+        if (Rule::ELAPSES) b.elapsed = Order::elapsed(n, s.last, latest, dosed);
+        Order::modulate(b, n, level, dosed);
         return b;
     }
 
