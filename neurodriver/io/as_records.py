@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..circuit.circuit import Circuit, Column, Connections
+from ..circuit.drawn import Drawn
 from ..circuit.records import Records
 from ..errors import CircuitWarning, NeurodriverError, quoted
 
@@ -36,10 +37,24 @@ def as_records(circuit: Circuit) -> Records:
         further = {f"{n}_" if n in meant else n: c for n, c in group.columns.items()}
         columns = {**further, **group.params, **group.labels}
         records.nodes += _rows(columns, group.count, {"class": group.name})
+    _add_places(records, circuit)
+    found = [links for links in circuit.connections if isinstance(links, Drawn) and links.located]
+    if found:
+        edges = sum(map(len, found))
+        message = f"{len(found)} rules of place become {edges:,} edges in a graph"
+        warnings.warn(f"{circuit.name}: {message}; save as HDF5", CircuitWarning, stacklevel=2)
     for links in circuit.connections:
         rule = "" if links.plasticity is None else _add_rule(records, links)
         _add(records, circuit, links.expanded(), rule)
     return records
+
+
+def _add_places(records: Records, circuit: Circuit) -> None:
+    """Give each node that has a place the attributes ``pos.<axis>``."""
+    for name, space in circuit.spaces.items():
+        for number, place in zip(circuit.populations[name].numbers, space.positions, strict=True):
+            known = zip(space.names, place.tolist(), strict=True)
+            records.nodes[number] |= {f"pos.{axis}": x for axis, x in known if x == x}
 
 
 def _add_rule(records: Records, links: Connections) -> str:

@@ -93,7 +93,9 @@ def test_phases_of_a_step() -> None:
 def run(one: nd.Circuit, **more: Any) -> tuple[dict[str, Any], set[str]]:
     with nd.LPU(one, dt=1e-3, **more) as lpu:
         lpu.advance(5)
-        forms = {gather.form for gather in lpu.program.gathers.values()}
+        gathers = lpu.program.gathers.values()
+        forms = {gather.form for gather in gathers}
+        assert sum(gather.edges for gather in gathers) == one.edges
         return {f"r_{way}": lpu["Seen"].get(f"r_{way}").copy() for way in WAYS}, forms
 
 

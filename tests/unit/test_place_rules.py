@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import neurodriver as nd
-from neurodriver.errors import CircuitError
+from neurodriver.errors import CircuitError, CircuitWarning
 
 SHEETS = Path(__file__).parents[3] / "shared" / "data" / "layers" / "sheet.json"
 CELL = {"bias": 0.0, "time_constant": 50.0}
@@ -321,3 +321,14 @@ def test_inputs_and_outputs_of_a_cell() -> None:
             assert list(zip(of["uid"].tolist(), of["weight"].tolist(), strict=True)) == wanted
     with pytest.raises(CircuitError, match="no component 'a/99'"):
         circuit.inputs_of("a/99")
+
+
+def test_graphs_keep_places_as_attributes(tmp_path: Path) -> None:
+    a = population("a", {"axes": {"t": 2, "y": nd.Axis.span(3, 0, 3)}})
+    circuit = nd.Circuit([a], [nd.Projection(a, a, nd.Near(t="same", y=2), name="p")])
+    with pytest.warns(CircuitWarning, match="1 rules of place become 10 edges in a graph"):
+        circuit.save(tmp_path / "c.gexf")
+    again = nd.Circuit.from_file(tmp_path / "c.gexf")
+    assert again.edges == 10
+    assert again.select().column("pos.y").tolist() == [0.5, 1.5, 2.5] * 2
+    assert "pos.t" not in again.select().columns

@@ -175,6 +175,7 @@ class _Tables:
         self._projections: list[dict[str, NDArray[np.generic]]] = []
         self._numbers: list[tuple[bool, int]] = []  # whether it is plain, rows back
         self._vectors = self._all = 0.0
+        self._edges = 0
 
     def add(self, one: Drawn) -> bool:
         """Take up a projection; return False where its cells are not in plain rows."""
@@ -217,6 +218,7 @@ class _Tables:
             "begin": begin, "shift": shift, "table": table,
         })  # fmt: skip
         self._numbers.append((plain, steps - 1))
+        self._edges += _overlap(self._targets[first][0], at, ends) if plain else len(one)
         vectors = (shift[:, 2] - shift[:, 1]) * shift[:, 3]
         self._vectors += float(vectors[kind].sum())
         self._all += float((vectors + table[:, :, [1, 3]].sum(axis=(1, 2)))[kind].sum())
@@ -278,10 +280,24 @@ class _Tables:
         if weighted:
             arrays["weight"] = np.concatenate([p["weight"] for p in parts])
         cost = np.full(-(-self.count // LANES), LANES * self._all / max(self.count, 1) / 4)
-        made = Gather("by_place", 0, {n: a.reshape(-1) for n, a in arrays.items()}, None)
+        made = Gather("by_place", self._edges, {n: a.reshape(-1) for n, a in arrays.items()}, None)
         made.cost = cost
         made.limits["segments"] = len(place)
         return made
+
+
+def _overlap(rows: GridRows, at: Integers, ends: tuple[Integers, Integers]) -> int:
+    """Return how many targets of rows with numbers ``at`` lie between the ends of their entries."""
+    total = 0
+    order = np.argsort(rows.number, kind="stable")
+    begin, behind = (np.searchsorted(rows.number[order], at, side) for side in ("left", "right"))
+    for turn in range(int((behind - begin).max(initial=0))):  # a row with gaps is several rows
+        there = begin + turn < behind
+        row = order[(begin + turn)[there]]
+        first, last = rows.first[row], rows.first[row] + rows.length[row]
+        here = np.minimum(ends[1][there], last) - np.maximum(ends[0][there], first)
+        total += int(np.maximum(here, 0).sum())
+    return total
 
 
 Found = tuple[Integers, Integers, tuple[Integers, Integers, Integers, NDArray[np.float64]]]

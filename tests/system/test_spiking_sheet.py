@@ -1,0 +1,55 @@
+"""A spiking sheet connected by distance: the rule and its columns have the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.model.library import shipped
+
+LIF = {"resting_potential": -65.0, "reset_potential": -65.0, "threshold": -50.0,
+       "time_constant": 10.0, "capacitance": 250.0, "refractory_period": 2.0,
+       "drive_rate": 5000.0, "drive_weight": 0.5}  # fmt: skip
+
+
+def sheet(size: int, period: float | None) -> nd.Circuit:
+    """Return cells on uneven axes, with a difference of Gaussians within 12."""
+    i = np.arange(size)
+    y, x = (nd.Axis.at(i + 0.3 * np.sin(f * i), period=period) for f in (2.3, 1.7))
+    cells = nd.Population("LeakyIAFDeltaDriven", name="sheet", axes={"y": y, "x": x}, **LIF)
+    weight = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50)")
+    delay = nd.Formula("5e-4 + 1e-4 * d")
+    rule = nd.Within(12.0, autapses=False)
+    dog = nd.Projection(cells, cells, rule, name="dog", weight=weight, delay=delay)
+    return nd.Circuit([cells], [dog], seed=1)
+
+
+def run(circuit: nd.Circuit, steps: int, **more: Any) -> tuple[int, bytes, bytes]:
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    with nd.LPU(circuit, dt=1e-4, seed=1, recorders=[recorder], **more) as lpu:
+        lpu.run(steps=steps)
+        V = lpu["sheet" if circuit.spaces else "LeakyIAFDeltaDriven"].get("V").tobytes()
+    spikes = recorder.get("spike_state")
+    return len(spikes["time"]), np.asarray(spikes["time"]).tobytes(), V
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_rule_and_its_columns(dtype: str) -> None:
+    circuit = sheet(30, None)
+    links = circuit.connections[0].expanded()
+    columns = circuit.with_parts(circuit.groups, [links])
+    found = run(circuit, 1000, dtype=dtype)
+    assert found[0] > 500
+    assert found == run(columns, 1000, dtype=dtype, plans=False)
+    assert found == run(circuit, 1000, dtype=dtype, threads=3)
+
+
+@pytest.mark.parametrize(("dtype", "spikes"), [("float64", 132_326), ("float32", 132_391)])
+def test_as_many_spikes_as_with_edges_by_brute_force(dtype: str, spikes: int) -> None:
+    """10,000 cells on a torus, 5,000 steps: the numbers of another program's edges."""
+    links = sheet(100, 100.0).connections[0].expanded()
+    cells = [(shipped()["LeakyIAFDeltaDriven"], 10_000, LIF, None)]
+    assert run(nd.Circuit.from_arrays(cells, [links]), 5000, dtype=dtype)[0] == spikes
