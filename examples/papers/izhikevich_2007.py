@@ -15,7 +15,13 @@ After 3,600 s, for pairs of nearest spikes, and for all pairs (``nd.IntervalRewa
     all       3      206       after 1,680 s        4.00 mV      0.75 mV
 
 So the watched synapse came to its bound each time. Later it can lose a part within seconds, where
-dopamine meets a negative eligibility, and grows again.
+dopamine meets a negative eligibility, and grows again. So the weight at one moment says little: the
+program prints the mean of the last 100 s, too.
+
+A program of its own, in C++, gives 167 to 231 rewards in 14 runs of an hour. The watched synapse
+passes 3.8 mV after 700 to 1,950 s, and then falls to 2.8 to 3.4 mV for moments. At the end it is at
+3.6 to 4.0 mV. It makes no difference there whether two spikes of one step make a pair, as in the
+author's program, whether all pairs count, and whether a reward needs less than 20 ms.
 
 Izhikevich, E. M. Solving the distal reward problem through linkage of STDP and dopamine signaling.
 Cereb Cortex 17, 2443-2452 (2007). https://doi.org/10.1093/cercor/bhl152
@@ -40,8 +46,8 @@ EXCITATORY, INHIBITORY, FAN_OUT = 800, 200, 100
 WEIGHT = 1.0
 """mV; inhibition has the same size."""
 
-EVERY = 10.0
-"""Seconds between two looks at the weights."""
+EVERY, LATE = 10.0, 100.0
+"""Seconds between two looks at the weights, and at the end over which a mean is taken."""
 
 
 class Driven(shipped()["Izhikevich"]):
@@ -58,7 +64,7 @@ class LastPairs(nd.IntervalRewardedSTDP):
 
 
 class Reward(nd.NDComponent):
-    """Spikes 1 to 3 s after each pair: a spike at ``source``, and within 20 ms one at ``target``.
+    """Spikes 1 to 3 s after each pair: a spike at ``source``, then one at ``target`` within 20 ms.
 
     It keeps three rewards that are due; what comes while all three are is lost.
     """
@@ -165,7 +171,9 @@ def main() -> None:
     strong = found.time[found.watched > 3.8]
     first = f"above 3.8 mV first after {strong[0]:.0f} s" if len(strong) else "never above 3.8 mV"
     print(f"{found.rewards} rewards, {found.rate:.2f} Hz")
+    late = found.watched[found.time > found.time[-1] - LATE].mean()
     print(f"the watched synapse ends at {found.watched[-1]:.2f} mV, {first}")
+    print(f"its mean over the last {LATE:g} s is {late:.2f} mV")
     print(f"mean of all {found.mean[-1]:.2f} mV")
     if arguments.output:
         draw(found, arguments.output)
