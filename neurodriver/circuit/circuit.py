@@ -354,6 +354,8 @@ def _digest(circuit: Circuit) -> str:
             state.update(told(name, column))
         if group.phase:
             state.update(f"phase {group.phase};".encode())
+        if (group.every, group.first) != (1, 0):
+            state.update(f"every {group.every} from {group.first};".encode())
     for name, space in sorted(circuit.spaces.items()):
         state.update(f"space {name!r};".encode())
         for part in space.told():

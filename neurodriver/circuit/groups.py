@@ -147,6 +147,8 @@ class Group:
         Of the one population that the group is, where its model has axes, fields or sources.
     phase : int
         Place in the order of a step: phases are computed one after the other. 0 for ports.
+    every, first : int
+        The components are computed at step ``first`` and every ``every``-th one after it.
     """
 
     model: type[NDComponent]
@@ -160,6 +162,8 @@ class Group:
     columns: Mapping[str, Column] = field(default_factory=dict)
     layer: Layer | None = None
     phase: int = 0
+    every: int = 1
+    first: int = 0
 
     def __post_init__(self) -> None:
         for columns in ("params", "labels", "columns"):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count as counted
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, Numbered, joined_params
 from .members import Members, Rows, index_text, rows_of
 from .node_columns import POPULATION, given_columns, joined_columns, storable
+from .pace import Pace, pace_of
 from .population_values import law_in_unit, rule_of, space_given, stand_in
 from .population_view import PopulationView
 from .projections import Projection, key_of
@@ -64,6 +66,10 @@ class Population(Members):
         Places of components that are not on axes, and names of the coordinates.
     period : float, or mapping of str to float, optional
         Of positions: the length after which a closed space begins again.
+    every, first : int
+        The population is computed at step ``first`` and at every ``every``-th step after it, and a
+        step of it is ``every`` steps long. Between, its values stay and it emits no events. Models
+        that read events, or that have code of their own, are computed at each step.
     **params
         Parameters and ``init...`` values in the units that the model declares: a number, (count,)
         numbers or numbers in the population's shape, or a distribution (`Normal`, `Uniform`, ...).
@@ -90,6 +96,8 @@ class Population(Members):
         mask: ArrayLike | None = None,
         positions: ArrayLike | Mapping[str, ArrayLike] | None = None,
         period: float | Mapping[str, float] | None = None,
+        every: Any = 1,
+        first: Any = 0,
         **params: Any,
     ) -> None:
         self._name = _checked_name(name)
@@ -101,6 +109,7 @@ class Population(Members):
         found = known[model] if isinstance(model, str) else model
         label = getattr(found, "__name__", "")
         where = f"population {quoted(name)}" if name else f"population of {label}"
+        pace, params = pace_of(found, every, first, params, where)
         space = space_given(found, count, axes, mask, positions, period, where)
         count = count if space is None else space.count
         check_arguments(found, count, params, columns or {}, where)
@@ -130,7 +139,8 @@ class Population(Members):
         check_group(Group(found, {**numbers, **stand_ins}, int(count), names), faults)
         layer.complete(found, self._given, self._lengths, faults)
         faults.finish()
-        self._group = Group(found, numbers, int(count), names, columns=table)
+        made = Group(found, numbers, int(count), names, columns=table)
+        self._group = replace(made, every=pace[0], first=pace[1])
 
     def __repr__(self) -> str:
         return f"<Population {self._name or 'without a name'}: {self.count:,} {self._group.name}>"
@@ -158,6 +168,11 @@ class Population(Members):
     def count(self) -> int:
         """Number of components."""
         return self._group.count
+
+    @property
+    def pace(self) -> Pace:
+        """Every how many steps the population is computed, and from which step on."""
+        return self._group.every, self._group.first
 
     @property
     def uids(self) -> NDArray[np.str_]:
@@ -335,7 +350,8 @@ def from_populations(
             _group([one.group(int(key)) for one in parts]),
             layer=layers[name][1] if name else None,
         )
-        for (_, name), parts in members.items()
+        for (_, name), every in members.items()
+        for _, parts in groupby(every, lambda one: one.pace)
     ]
     spaces = {one.name: one.space for one in given if one.space is not None}
     made = connected(groups, projections, seed, strict, faults, spaces)
@@ -353,6 +369,8 @@ def _group(parts: list[Group]) -> Group:
         sum(counts),
         joined_names([part.names for part in parts], parts),
         columns=joined_columns([part.columns for part in parts], counts),
+        every=parts[0].every,
+        first=parts[0].first,
     )
 
 

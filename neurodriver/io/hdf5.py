@@ -4,7 +4,7 @@ Layout, version 1: the root has the attributes ``format``, ``version``, ``origin
 circuit that was saved). A circuit with a namespace of random numbers has ``random_namespace`` (),
 text. Components and connections are numbered groups in the circuit's order:
 
-* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``, and ``phase`` where it is not 0;
+* ``groups/<i>``: attributes ``model``, ``count``, ``hidden``; ``phase``, ``every``, ``first``;
   ``uids`` (n,), ``keys`` (n,), where they are given; ``counted/names`` and ``counted/counts``
   where uids are ``<name>/<number>``; ``params/<name>`` () or (n,),
   ``labels/<name>`` (n,); ``columns/<name>`` (n,) where there are node columns, ``population`` among
@@ -53,6 +53,9 @@ from .write import complete_or_none
 FORMAT = "neurodriver circuit"
 VERSION = 1
 
+PLACES = {"phase": 0, "every": 1, "first": 0}
+"""Attributes that say when components are computed, with the least value, which is not stored."""
+
 
 def write_hdf5(circuit: Circuit, path: Path, compress: bool = False) -> None:
     """Write a circuit; the file appears under its name when it is complete.
@@ -88,8 +91,9 @@ def _put_circuit(circuit: Circuit, file: h5py.File, compress: bool) -> None:
         for name, column in given.items():
             if column is not None:
                 put(at, name, column, compress)
-        if group.phase:
-            at.attrs["phase"] = group.phase
+        for name, least in PLACES.items():
+            if getattr(group, name) != least:
+                at.attrs[name] = getattr(group, name)
         if group.layer is not None:
             put_layer(at, group.layer, compress)
         if group.scopes:
@@ -332,14 +336,19 @@ class _HDF5Reader(ColumnReader):
             if model is not None:
                 more = labels, bool(hidden), scopes, keys, nodes
                 layer = take_layer(self, at, model)
-                yield Group(model, params, count, named, *more, layer, self.phase(at))
+                when = self.steps(at)
+                yield Group(model, params, count, named, *more, layer, *when)
 
-    def phase(self, at: Any) -> int:
-        """Return the place of components in the order of a step; 0 where none is stored."""
-        found = self.attribute(at, "phase", int) if "phase" in at.attrs else 0
-        if found is not None and found < 0:
-            self.faults.add(f"{at.name}, attribute 'phase': must be at least 0 (got {found})")
-        return max(found or 0, 0)
+    def steps(self, at: Any) -> tuple[int, int, int]:
+        """Return ``phase``, ``every`` and ``first``; what a file does not say is as ever."""
+        out = []
+        for name, least in PLACES.items():
+            found = self.attribute(at, name, int) if name in at.attrs else least
+            if found is not None and found < least:
+                say = f"must be at least {least} (got {found})"
+                self.faults.add(f"{at.name}, attribute '{name}': {say}")
+            out.append(max(found or 0, least))
+        return out[0], out[1], out[2]
 
     def columns(
         self, at: Any, name: str, kinds: str, *shapes: tuple[int, ...]

@@ -43,6 +43,7 @@ from .population_rows import NONE, number_rows, state_rows, stored
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
+from .stages import check_paces
 from .subunits import place
 from .sums.gather import Gather, learning_part, outside
 from .unit import KernelSpec, Unit
@@ -82,6 +83,7 @@ class ProgramBuilder:
         watch: Diagnostics = OFF,
         apart: Mapping[int, frozenset[str]] | None = None,
     ) -> None:
+        check_paces(layout.circuit, layout.target)
         self.apart = apart or {}
         self.layout, self.seed, self.spread, self.watch = layout, seed, spread, watch
         self.planner = AccessPlanner(layout, plans, spread, drawn_accesses)
@@ -185,10 +187,11 @@ class ProgramBuilder:
         """Plan the accesses of a group and collect the rows of its kernel."""
         layout, group = self.layout, self.layout.circuit.groups[number]
         model, owner = group.model, PopulationOwner(number)
-        substeps = model.substeps(layout.dt)
+        dt = layout.dt * group.every
+        substeps = model.substeps(dt)
         gathers, published = self._sums(number, capacity, given or {})
         rows = [
-            row(Key(owner, Kind.STEP, "dt_ms"), layout.dt * 1000.0 / substeps),
+            row(Key(owner, Kind.STEP, "dt_ms"), dt * 1000.0 / substeps),
             row(Key(owner, Kind.SIZE, "count"), padded(capacity)),
         ]
         numbers, uniform = number_rows(layout, number, capacity, self.apart.get(number, NONE))
@@ -212,8 +215,10 @@ class ProgramBuilder:
             frozenset(v for v in published if layout.rings[v].depth == 1),
             self.watch,
             number in layout.positions,
-            place,
-            self.planner.plans,
+            place=place,
+            plans=self.planner.plans,
+            every=group.every,
+            first=group.first,
         )
 
     def _place(self, number: int) -> Surroundings | None:

@@ -60,6 +60,8 @@ class KernelSpec:
         What the kernel watches.
     reordered : bool
         Whether the components are stored in another order than the circuit's.
+    every, first : int
+        At which steps the components are computed.
     place : Surroundings, optional
         What the text reads beside its own components.
     plans : bool
@@ -79,6 +81,8 @@ class KernelSpec:
     unseen: frozenset[str] = frozenset()
     watch: Diagnostics = OFF
     reordered: bool = False
+    every: int = 1
+    first: int = 0
     place: Surroundings | None = None
     plans: bool = True
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from learning_circuits import Pairs
-from phased import DT, STEPS, Cell, Counter, Graded, agrees, plain, random_phased
+from phased import DT, STEPS, Cell, Counter, Graded, Phased, agrees, plain, random_phased
 from support import assert_same_bits, graph, node, simulate
 
 from neurodriver import (
@@ -19,14 +19,18 @@ from neurodriver import (
     FixedProbability,
     Manager,
     MemoryRecorder,
+    NDComponent,
     OneToOne,
     Population,
     Projection,
+    State,
     Uniform,
 )
 from neurodriver.backends.cpu.backend import CPUBackend
 from neurodriver.circuit.cut import cut
 from neurodriver.errors import CircuitWarning, NeurodriverError
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -333,3 +337,66 @@ def test_batches() -> None:
         lpu.run(steps=STEPS)
         expected = np.asarray(lpu[made.populations[0][0]].get("level"))
     assert len(levels) == 3 and all(np.array_equal(one, expected) for one in levels)
+
+
+def paced(rng: np.random.Generator) -> Phased:
+    """Return a random circuit whose graded populations are computed every few steps."""
+    made = random_phased(rng)
+    some = [name for name, model, _ in made.populations if model is Graded]
+    if not some:
+        made.populations.append(("slow", Graded, 9))
+        made.owner += ["slow"] * 9
+        made.phase["slow"] = 1
+        made.numbers = np.append(made.numbers, np.arange(9))
+        some = ["slow"]
+    for name in some:
+        made.paces[name] = int(rng.integers(1, 6)), int(rng.integers(0, 8))
+    return made
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_populations_that_leave_out_steps(seed: int) -> None:
+    """Their values stay; any phases, threads, chunks and plans."""
+    rng = np.random.default_rng([12, seed])
+    made = paced(rng)
+    circuit = made.circuit(order=made.order() if seed % 2 else None)
+    for threads, chunk, dtype in ((1, 1000, "float64"), (3, 7, "float32")):
+        more = {"dtype": dtype, "plans": bool(rng.random() < 0.5)}
+        agrees(made, circuit, ordered=bool(seed % 2), threads=threads, chunk=chunk, **more)
+
+
+def test_a_slow_population_has_long_steps(tmp_path: Path) -> None:
+    """Its time constants mean what they mean; events are at its steps alone; files keep it."""
+
+    class Clock(NDComponent):
+        updates: ClassVar[Any] = {"t": "ms", "spike_state": ""}
+        states: ClassVar[Any] = {"t": State("ms", 0.0)}
+        update = "t = t + dt_ms; spike_state = 1;"
+
+    slow, fast = Population(Clock, 2, name="slow", every=4, first=2), Population(Clock, 2, name="f")
+    circuit = Circuit([slow, fast])
+    data = simulate(circuit, DT, 12, (), [("t", None), ("spike_state", None)], threads=2, chunk=5)
+    assert data["t"][:, 0].tolist() == [0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12]
+    assert np.flatnonzero(data["spike_state"][:, 1]).tolist() == [3, 7, 11]
+    assert data["t"][:, 3].tolist() == list(range(12))
+    circuit.save(tmp_path / "slow.h5")
+    again = Circuit.from_file(tmp_path / "slow.h5", models=Clock)
+    assert (
+        again.digest == circuit.digest != Circuit([Population(Clock, 2, name="slow"), fast]).digest
+    )
+    assert [(g.every, g.first) for g in again.groups] == [(4, 2), (1, 0)]
+
+
+def test_bad_paces() -> None:
+    """Whole numbers, and models that no events reach."""
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
+        (Graded, {"every": 0}, "'every' must be a whole number of steps from 1 to"),
+        (Graded, {"every": 2.5, "first": -1}, "2 faults"),
+        (Cell, {"every": 2}, "Cell reads events"),
+    ]
+    for model, given, text in wrong:
+        with pytest.raises(CircuitError, match=text):
+            Population(model, 3, **given)
+    circuit = Circuit([Population(Graded, 3, every=2)])
+    with pytest.raises(CircuitError, match="only a CPU leaves out steps of a population"):
+        compile_circuit(circuit, DT, target=CUDA)

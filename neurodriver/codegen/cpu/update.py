@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...model.text import block
+from ...plan.arrays import depth, width
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
 from ..finite import RangeFinite, finding
@@ -63,7 +64,8 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     finite = RangeFinite(component)
     once = component.constants(), component.initial()
     strips = strips_of(component, finite)
-    body = [*head, *finite.begin(), *(strips or block(TILES, tile)), *finite.end()]
+    held = held_lines(component)
+    body = [*head, *held, *finite.begin(), *(strips or block(TILES, tile)), *finite.end()]
     find = finding(finite.record(), finite.find()) if finite.names else []
     learning = [part for s in sums if isinstance(s, FanoutText) for part in learning_texts(s)]
     deliver = [*delivery_lines(sums), *(line for one in learning for line in one.step())]
@@ -71,6 +73,29 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     rules = [line for part in parts for line in [*part.structure(), ""]]
     made = replace(made, text="\n".join([*rules, made.text]))
     return with_learning(made, arguments, learning) if learning else made
+
+
+def held_lines(component: ComponentText) -> list[str]:
+    """Return what a step does that the group leaves out: values stay, there are no events."""
+    spec, a = component.spec, component.arguments
+    if (spec.every, spec.first) == (1, 0):
+        return []
+    lines = []
+    for name in component.model.updates:
+        if name in spec.published and name not in (*component.events, *spec.unseen):
+            shape = f"{a.integer(depth(name))}, {a.integer(width(name))}"
+            own = a.integer(spec.segment(name, "start"))
+            rows = f"nd_row({a.pointer(spec.ring(name), 'real')}, nd_k, {shape}) + {own}"
+            each = "for (long long nd_i = nd_begin; nd_i < nd_end; ++nd_i)"
+            held = [
+                f"const real *nd_held = {rows};",
+                f"{each} nd_new_{name}[nd_i] = nd_held[nd_i];",
+            ]
+            lines += block("", held)
+    if component.events:
+        lines += block(TILES, [TILE, *component.write_events()])
+    due = f"nd_k >= {spec.first} && (nd_k - {spec.first}) % {spec.every} == 0"
+    return block(f"if (!({due}))", [*lines, "return;"])
 
 
 def strips_of(component: ComponentText, finite: RangeFinite) -> list[str]:

@@ -311,14 +311,14 @@ class _Feeds:
 
 def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers]]:
     """Return groups of all parts, one for each model, and where each part's components went."""
-    members: dict[tuple[type[NDComponent], bool, int], list[tuple[str, int]]] = {}
+    members: dict[tuple[type[NDComponent], bool, tuple[int, ...]], list[tuple[str, int]]] = {}
     for name, part in parts.items():
         for number, group in enumerate(part.groups):
-            kind = group.model, group.hidden, group.phase
+            kind = group.model, group.hidden, (group.phase, group.every, group.first)
             members.setdefault(kind, []).append((name, number))
     numbers = {name: np.empty(part.count, dtype=np.int64) for name, part in parts.items()}
     groups, first = [], 0
-    for (model, hidden, phase), entries in members.items():
+    for (model, hidden, (phase, every, first_step)), entries in members.items():
         pieces = [parts[name].groups[number] for name, number in entries]
         counts = [p.count for p in pieces]
         for (name, number), piece in zip(entries, pieces, strict=True):
@@ -344,6 +344,8 @@ def _merge(parts: Mapping[str, Circuit]) -> tuple[list[Group], dict[str, Numbers
                 keys,
                 joined_columns([p.columns for p in pieces], counts),
                 phase=phase,
+                every=every,
+                first=first_step,
             )
         )
     return groups, numbers
