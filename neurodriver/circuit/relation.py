@@ -142,16 +142,14 @@ def _maps(
 
     Points are counted along the axes of the relation. None stands for equal numbers.
     """
-    point = cell = None
-    if source.mask is not None or tuple(n for n in names if n in source.names) != source.names:
+    point = source.point_of_cell
+    if tuple(name for name in names if name in source.names) != source.names:
         extent = [source.axes[n].count if n in source.names else 1 for n in names]
         index = dict(zip(source.names, source.indices.T, strict=True))
         none = np.zeros(source.count, np.int64)
         where = [index.get(name, none) for name in names]
         point = np.ravel_multi_index(where, extent).astype(np.int32)
-    if target.mask is not None:
-        cell = np.ascontiguousarray(target.numbers().reshape(-1), dtype=np.int32)
-    return point, cell
+    return point, target.cell_of_point
 
 
 def _whole(name: str, a: Axis | None, b: Axis | None) -> AxisRuns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Selection(Members):
         """Names of the components, (n,) str."""
         return self.circuit.uids[self.numbers]
 
-    @property
+    @cached_property
     def models(self) -> tuple[type[NDComponent], ...]:
         """Models of the components, in the circuit's order."""
         return tuple(dict.fromkeys(group.model for group, _ in self._parts()))

@@ -96,6 +96,16 @@ class AxisGrid(Space):
         return self.extent if self.mask is None else (self.count,)
 
     @cached_property
+    def point_of_cell(self) -> NDArray[np.int32] | None:
+        """Number of each cell's point, (count,); None without a mask, where they are equal."""
+        return None if self.mask is None else np.flatnonzero(self.mask).astype(np.int32)
+
+    @cached_property
+    def cell_of_point(self) -> NDArray[np.int32] | None:
+        """Cell at each point or -1, (points,); None without a mask, where they are equal."""
+        return None if self.mask is None else self.numbers().reshape(-1).astype(np.int32)
+
+    @cached_property
     def indices(self) -> NDArray[np.int64]:
         """Index of each cell along each axis, (count, axes)."""
         points = np.arange(self.count) if self.mask is None else np.flatnonzero(self.mask)
