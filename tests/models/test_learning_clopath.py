@@ -13,6 +13,9 @@ from support import assert_same_bits, model, recorded, started
 
 import neurodriver as nd
 from neurodriver import ArrayInput, Circuit, Connections
+from neurodriver.errors import CircuitError
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "plasticity" / "nest_clopath.npz"
 TOLERANCE = {"float64": 1e-11, "float32": 1e-5}
@@ -193,3 +196,11 @@ def test_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     with nd.LPU.restore(tmp_path / "a.h5", [inputs], **options) as lpu:
         lpu.run(steps=STEPS - 31)
         assert equal(state_of(lpu), whole)
+
+
+def test_a_gpu_refuses_it() -> None:
+    """With the connections, the reason and what to do."""
+    circuit, *_ = everything()
+    said = r"'learning'.*Everything has a text that reads values.*take backend='cpu'"
+    with pytest.raises(CircuitError, match=said):
+        compile_circuit(circuit, DT, target=CUDA)
