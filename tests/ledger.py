@@ -28,6 +28,7 @@ from neurodriver.backends.compare.agreement import DisagreementError
 from neurodriver.errors import CompileError, ModelError, NeurodriverError
 
 BACKENDS = ("cpu", "cpu shadow", "cuda resident", "cuda stepwise", "cuda shadow", "emulated")
+GPUS = ("cuda resident", "cuda stepwise")
 SHADOWS = ("cpu shadow", "cuda shadow")
 """Backends that tests know: a shadow is a run that ``NEURODRIVER_VALIDATE`` compares with the CPU,
 emulated is the backend of a GPU on the device of ``emulated_gpu.py``."""
@@ -129,6 +130,17 @@ UNSUPPORTED = [
             "*/test_cli_runs.py::test_interrupt",
             "*/test_smoke_commands.py::test_run_plot_and_info",
             "*/test_smoke_commands.py::test_run_of_an_experiment",
+        )
+    ),
+    *(
+        Unsupported(GPUS, f"*/test_phases.py::{test}*", error, "only a CPU does that with phases")
+        for test, error in (
+            ("test_single_phases", NeurodriverError),
+            ("test_values_that_are_set_between_phases", NeurodriverError),
+            ("test_batches", NeurodriverError),
+            ("test_populations_that_leave_out_steps", NeurodriverError),
+            ("test_a_slow_population_has_long_steps", NeurodriverError),
+            ("test_circuits_without_an_order_have_the_text_that_they_had", AssertionError),
         )
     ),
     *(

@@ -56,7 +56,16 @@ def _check(circuit: Circuit) -> None:
 
 
 def check_paces(circuit: Circuit, target: Target) -> None:
-    """Raise CircuitError where a backend computes components at each step alone."""
+    """Raise CircuitError for steps that a backend does not have.
+
+    A GPU computes components at each step, and has no stages where synapses learn.
+    """
+    learns = any(links.plasticity is not None for links in circuit.connections)
+    if learns and target.threads and any(stages_of(circuit)):
+        raise CircuitError(
+            f"{circuit.name}: order: connections that learn beside phases that act within a step "
+            f"run on a CPU alone; take backend='cpu'"
+        )
     slow = [group.name for group in circuit.groups if (group.every, group.first) != (1, 0)]
     if slow and target.threads:
         raise CircuitError(

@@ -1,4 +1,4 @@
-"""``BaseNeuron`` and ``BaseSynapse`` of the library's first LPUs, as classes that are overridden."""
+"""``BaseNeuron`` and ``BaseSynapse`` of the library's first LPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BaseNeuron(Ending, ABC):
     Parameters
     ----------
     n_dict : dict of list
-        A list for each attribute of the neurons, ``id``, ``spiking``, ``public`` and ``extern``; and
+        A list for each attribute of the neurons, ``id``, ``spiking``, ``public``, ``extern``; and
         the inputs: ``cond_pre`` (numbers of synapses), ``cond_post`` (which of these neurons they
         reach), ``reverse``, ``num_dendrites_cond`` (of each neuron), ``I_pre``, ``I_post``,
         ``num_dendrites_I``.
@@ -36,8 +36,6 @@ class BaseNeuron(Ending, ABC):
     I : array
         Currents, float64; the LPU makes it unless ``update_I_override`` is True.
     """
-
-    I: Any
 
     @abstractmethod
     def __init__(
