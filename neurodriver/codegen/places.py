@@ -227,11 +227,13 @@ class PlaceText(PlaceHead):
         if len(node.path) == 1:
             return self.of_array(node.name, node.indices)
         one, variable = self._reached_by(node.name), node.path[1]
-        base = f"nd_at_{one.label}_{variable}"
+        base, tests = f"nd_at_{one.label}_{variable}", []
         if node.ago is not None:
             ago = self.translator.expression(node.ago)
+            if not isinstance(node.ago, tree.Number):
+                tests.append(f"nd_inside({ago}, {one.pointer.history + 1})")
             base = f"({self._row(one, variable, f'nd_k + {int(one.ahead)} - (int)({ago})')})"
-        indices, tests, terms = list(node.indices), [], []
+        indices, terms = list(node.indices), []
         for name, axis, index in zip(one.names, one.axes, indices, strict=True):
             text = self._whole(index)
             if not self.is_inside(index, axis.count):

@@ -136,8 +136,6 @@ class NDComponent:
         Numbers and arrays that the circuit has once.
     sources : mapping of str to Source
         Populations whose cells the texts read.
-    pools : mapping of str to Reduce
-        Statistics of the population, which texts read.
     abstract : bool
         Whether the class is a base that no population has. It is not inherited.
     held : tuple of str
@@ -177,7 +175,6 @@ class NDComponent:
     fields: ClassVar[Mapping[str, Field]] = {}
     shared: ClassVar[Mapping[str, Field]] = {}
     sources: ClassVar[Mapping[str, Source]] = {}
-    pools: ClassVar[Mapping[str, Any]] = {}
     abstract: ClassVar[bool] = False
     held: ClassVar[tuple[str, ...]] = ()
     equations: ClassVar[str] = ""
@@ -324,8 +321,8 @@ class NDComponent:
 
     @classmethod
     def layered(cls) -> bool:
-        """Whether its texts read what a population has: axes, fields, sources or pools."""
-        return any((cls.axes, cls.fields, cls.shared, cls.sources, cls.pools))
+        """Whether its texts read what a population has: axes, fields or sources."""
+        return any((cls.axes, cls.fields, cls.shared, cls.sources))
 
     @classmethod
     def every_field(cls) -> dict[str, Field]:

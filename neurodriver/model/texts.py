@@ -328,8 +328,7 @@ def _reach(name: str, source: Source) -> Reach:
 
 def _own_reach(model: type[NDComponent]) -> Reach:
     """Return what a text reads of its own population."""
-    numbers = tuple(model.pools)
-    return Reach("the cell itself", tuple(model.updates), model.axes, numbers, here=True)
+    return Reach("the cell itself", tuple(model.updates), model.axes, (), here=True)
 
 
 _SET = "set it from outside: lpu.set"

@@ -14,6 +14,7 @@ from layered import CIRCUITS, IMAGE, Looking, Neighbours, Pixel, Row, windows
 
 import neurodriver as nd
 from neurodriver.errors import ModelError
+from neurodriver.model.texts import texts_of
 
 
 def neighbours(
@@ -260,7 +261,7 @@ def test_private_fields_are_not_read_by_others() -> None:
     reads = type("Reads", (Neighbours,), {"update": "val = src.secret;"})
     a = nd.Population(owner, name="a", axes={"y": 3, "x": 4})
     b = nd.Population(reads, name="b", axes={"y": 3, "x": 4}, src=a, w=[1, 2])
-    with pytest.raises(ModelError, match="population 'a' has no 'secret'.*its fields none"):
+    with pytest.raises(ModelError, match=r"population 'a' has no 'secret'.*its fields none"):
         nd.LPU(nd.Circuit([a, b]), dt=1e-3)
 
 
@@ -364,3 +365,76 @@ def test_files_with_wrong_fields_are_told(tmp_path: Path) -> None:
         "Neighbours has no field 'u'",
     ):
         assert said in str(caught.value)
+
+
+class Counter(nd.NDComponent):
+    axes, updates, states = ("y",), {"val": "1"}, {"val": nd.State("1", 0.0)}
+    update = "val += 1 + here.y;"
+
+
+class Late(nd.NDComponent):
+    axes, updates = ("y",), {"now": "1", "late": "1", "own": "1"}
+    sources = {"clock": nd.Source("val", history=5)}
+    update = """
+        now = clock.val[here.y];
+        late = 100 * clock.val[here.y, ago=3] + clock.val[here.y, ago=here.y]
+            + clock.val[here.y, ago=6 + here.y];
+        own = here.now[here.y];
+    """
+
+
+def test_a_source_is_kept_for_its_history() -> None:
+    made = type("Broken", (Late,), {"update": "now = clock.val[here.y, ago=6];"})
+    with pytest.raises(ModelError, match=r"kept for 5 steps, and this is 6"):
+        texts_of(made).check()
+
+
+@pytest.mark.parametrize("order", [None, "listed"])
+def test_earlier_steps_are_read(order: str | None) -> None:
+    """Before the first step everything had its first value."""
+    a = nd.Population(Counter, name="a", axes={"y": 5})
+    b = nd.Population(Late, name="b", axes={"y": 5}, clock=a)
+    y, seen = np.arange(5), 0 if order is None else 1
+    with nd.LPU(nd.Circuit([a, b], order=order), dt=1e-3) as lpu:
+        for k in range(12):
+            lpu.advance(1)
+
+            def row(ago: Any, k: int = k) -> Any:
+                return np.maximum(k + seen - ago, 0) * (1 + y)
+
+            assert np.array_equal(lpu["b"].get("now"), row(0))
+            assert np.array_equal(lpu["b"].get("late"), 100 * row(3) + row(y))
+            assert np.array_equal(lpu["b"].get("own"), row(1) if k else np.zeros(5))
+
+
+class Plain(nd.NDComponent):
+    updates, states, update = {"V": "mV"}, {"V": nd.State("mV", 0.0)}, "V += 1;"
+
+
+class Around(nd.NDComponent):
+    axes, updates = ("u", "v"), {"val": "1", "place": "1"}
+    sources = {"hexagon": nd.Source("val"), "plain": nd.Source("V")}
+    update = """
+        for (u : near(hexagon.u, 3)) for (v : near(hexagon.v, 3)) val += hexagon.val[u, v];
+        place = 10 * here.u + here.v + 1000 * plain.V[2];
+    """
+
+
+def test_cells_on_part_of_a_grid_and_without_axes_are_read() -> None:
+    """Points without a cell give 0, of sources and of the own population."""
+    axis = nd.Axis.regular(5, -2.0, 1.0)
+    u, v = np.meshgrid(np.arange(-2, 3), np.arange(-2, 3), indexing="ij")
+    mask, values = np.abs(u + v) <= 2, np.arange(25.0).reshape(5, 5)
+    held = type("Held", (nd.NDComponent,), {"axes": ("u", "v"), "updates": {"val": "1"}})
+    more = {"axes": {"u": axis, "v": axis}, "mask": mask}
+    hexagon = nd.Population(held, name="hexagon", initval=values[mask], **more)
+    first = nd.Population(Plain, 2, name="first", initV=7.0)
+    plain = nd.Population(Plain, 4, name="plain", initV=[3.0, 4.0, 5.0, 6.0])
+    around = nd.Population(Around, name="around", hexagon=hexagon, plain=plain, **more)
+    with nd.LPU(nd.Circuit([hexagon, first, plain, around]), dt=1e-3) as lpu:
+        lpu.advance(1)
+        val, place = (np.array(lpu["around"].get(name)) for name in ("val", "place"))
+    inside = np.pad(np.where(mask, values, 0), 1)
+    sums = sum(inside[i : i + 5, j : j + 5] for i in range(3) for j in range(3))
+    assert np.array_equal(val, sums[mask])
+    assert np.array_equal(place, (10 * (u + 2) + v + 2)[mask] + 5000)

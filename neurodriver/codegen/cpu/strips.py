@@ -145,8 +145,8 @@ class StripText:
         last = self.last
         strip = [
             f"const int nd_q = (int)nd_t, nd_h0 = nd_q % nd_n_here_{last};",
-            f"const int nd_row = nd_n_here_{last} - nd_h0, nd_most = {CHUNKS[0]} * ND_VECTOR;",
-            "const int nd_rest = (int)(nd_end - nd_t < nd_row ? nd_end - nd_t : nd_row);",
+            f"const int nd_left = nd_n_here_{last} - nd_h0, nd_most = {CHUNKS[0]} * ND_VECTOR;",
+            "const int nd_rest = (int)(nd_end - nd_t < nd_left ? nd_end - nd_t : nd_left);",
             "const int nd_m = nd_rest < nd_most ? nd_rest : nd_most;",
             *self.places.here("nd_t")[1:-1],
             *(f"{kind} nd_w_{n}[{CHUNKS[0]} * ND_VECTOR] = {{0}};"

@@ -121,6 +121,9 @@ class PlaceChecker(ValueChecker):
         if node.ago is not None and reach.history == 0:
             said = f"nd.Source({', '.join(map(repr, reach.variables))}, history=8)"
             self.fault(node, f"'ago' needs a history: {said}")
+        elif isinstance(node.ago, tree.Number) and float(node.ago.text) > reach.history:
+            say = f"{reach.said} is kept for {reach.history} steps"
+            self.fault(node.ago, f"{say}, and this is {node.ago.text}: make its history longer")
         if reach.axes is not None and len(reach.axes or ("i",)) != len(node.indices):
             self._wrong_number(node, ".".join(node.path), reach.axes or ("i",), len(node.indices))
         return "real"
