@@ -90,7 +90,10 @@ def windows(width: int) -> nd.Circuit:
     axes = {"f": 2, "y": image.y.windows(3), "x": image.x.windows(5)}
     more = {"w": rng.normal(size=(2, 3, 5)), "p": rng.normal(size=(2, 7, width)), "image": image}
     cells = nd.Population(Windows, name="cells", axes=axes, others=[other, image], **more)
-    return nd.Circuit([image, other, cells], seed=1)
+    far = {"f": 2, "y": image.y.windows(3, step=2), "x": image.x.windows(5, step=3)}
+    more |= {"p": 0.5, "image": image, "others": [other]}
+    apart = nd.Population(Windows, name="apart", axes=far, **more)
+    return nd.Circuit([image, other, cells, apart], seed=1)
 
 
 def neighbours() -> nd.Circuit:

@@ -115,8 +115,9 @@ def test_strips_of_neighbours_have_the_bits_of_single_cells(dtype: str, width: i
     for plans, threads in ((True, 1), (True, 3), (False, 1)):
         with nd.LPU(circuit, 1e-3, dtype=dtype, plans=plans, threads=threads) as lpu:
             lpu.advance(2)
-            found.append([np.array(lpu["cells"].get(name)) for name in "abcd"])
-    assert all(len(np.unique(one)) > width for one in found[0])
+            both = "cells", "apart"
+            found.append([np.array(lpu[one].get(name)) for one in both for name in "abcd"])
+    assert all(len(np.unique(one)) > width for one in found[0][:4])
     for other_way in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other_way, strict=True))
 

@@ -41,3 +41,27 @@ ND_FN auto nd_within_runs(const int *low, const int *high, int turn, int first)
     for (int l = 0; l < ND_VECTOR; ++l) in[l] = low[first + l] + turn <= high[first + l];
     return nd_load(in) != (nd_v){};
 }
+
+/* Every S-th number from `p` on, for vector `c` of a strip. It reads a little more than it takes;
+ * where that would lie behind `end`, a function gives the lanes. */
+template <int S, class F> ND_FN nd_v nd_every(const real *p, int c, const real *end, F f)
+{
+#if !defined(__clang__)
+    p += c * S * ND_VECTOR;
+    if (p + S * ND_VECTOR <= end) {
+        typedef decltype((nd_v){} < (nd_v){}) picks;
+        nd_v out = nd_load(p);
+        for (int k = 0; k < S; ++k) {
+            picks pick;
+            for (int l = 0; l < ND_VECTOR; ++l) {
+                const int at = S * l - k * ND_VECTOR;
+                const bool here = at >= 0 && at < ND_VECTOR;
+                pick[l] = here ? (k ? ND_VECTOR + at : at) : l;
+            }
+            out = __builtin_shuffle(out, nd_load(p + k * ND_VECTOR), pick);
+        }
+        return out;
+    }
+#endif
+    return nd_each_lane(f, c * ND_VECTOR);
+}

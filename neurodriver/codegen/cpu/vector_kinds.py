@@ -26,7 +26,7 @@ class Strided:
     """A loop variable along the last axis: how much it grows from cell to cell."""
 
     stride: str
-    neighbours: bool
+    steps: int
 
 
 class VectorKinds:

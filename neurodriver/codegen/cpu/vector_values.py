@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from ...model.language import tree
 from .vector_kinds import LANES, UNIFORM, Strided, VectorKinds
 
+FARTHEST = 8
+"""Cells from one neighbour's run to the next, at most, so that whole vectors are read."""
+
 
 class VectorValues(VectorKinds):
     """Writes expressions."""
@@ -49,24 +52,32 @@ class VectorValues(VectorKinds):
         """Return the values that the cells of a vector read."""
         indices = (node.index,) if isinstance(node, tree.Element) else node.indices
         *others, last = indices
-        beside = all(self.kind(one) == UNIFORM for one in others) and self._neighbours(last)
-        inside = self._inside_for_all(node)
-        if beside and inside:
-            text = self.translator.expression(node)
+        beside = all(self.kind(one) == UNIFORM for one in others)
+        steps = self._steps(last) if beside and self._inside_for_all(node) else 0
+        text = self.translator.expression(node)
+        if steps == 1:
             return f"nd_load(&{text} + {c} * ND_VECTOR)"
         lines = "".join(f"{one} " for one in self._lane_names(node))
-        text = self.translator.expression(node)
-        return f"nd_each_lane([&](int nd_l) {{ {lines}return {text}; }}, {c} * ND_VECTOR)"
+        lane = f"[&](int nd_l) {{ {lines}return {text}; }}"
+        if 1 < steps <= FARTHEST and isinstance(node, tree.Item) and node.ago is None:
+            return f"nd_every<{steps}>(&{text}, {c}, {self._end(node)}, {lane})"
+        return f"nd_each_lane({lane}, {c} * ND_VECTOR)"
 
-    def _neighbours(self, node: tree.Expression) -> bool:
-        """Whether an index grows by one from cell to cell."""
+    def _end(self, node: tree.Item) -> str:
+        """Return the end of what lies behind the cells of a population in memory."""
+        one = self.places._reached_by(node.name)
+        first = f"{one.label}_{one.names[0]}"
+        base = f"nd_at_{one.label}_{node.path[1]}"
+        return f"{base} + nd_n_{first} * nd_m_{first} + ND_LANES"
+
+    def _steps(self, node: tree.Expression) -> int:
+        """Return by how much an index grows from cell to cell."""
         if isinstance(node, tree.Binary):
-            sides = [self._neighbours(one) for one in (node.left, node.right)]
-            return any(sides)
+            return max(self._steps(one) for one in (node.left, node.right))
         if isinstance(node, tree.Path):
-            return node.names == ("here", self.strip.last)
+            return int(node.names == ("here", self.strip.last))
         found = self._find(node.name) if isinstance(node, tree.Name) else None
-        return isinstance(found, Strided) and found.neighbours
+        return found.steps if isinstance(found, Strided) else 0
 
     def _inside_for_all(self, node: tree.Item | tree.Element) -> bool:
         """Whether no index has to be tested, so that the text is that of an element."""

@@ -120,7 +120,7 @@ class VectorText(VectorValues):
             raise NotVectors
         if found.even and found.inside:
             stride = self.places._int(f"{found.name} stride")
-            kind = Strided(stride, found.stride == 1 or len(found.first) == 1)
+            kind = Strided(stride, found.stride if len(found.first) > 1 else 1)
             return self.places.loop_lines(node, loop, lambda: self._body(node, loop, kind))
         if self.masks:
             raise NotVectors
