@@ -22,6 +22,7 @@ from .language import (
     tree,
     used,
 )
+from .language.check_places import NUMBER_OF_STEP
 from .language.measures import Measures, dimensions
 from .language.tokens import message
 from .language.words import LIMITS, STEP
@@ -342,7 +343,7 @@ _GIVEN = (
     {
         "substep": Symbol("number of the sub-step", "int"),
         "substeps": Symbol("number of sub-steps", "int"),
-        STEP: Symbol("number of the step", "int"),
+        STEP: Symbol(NUMBER_OF_STEP, "int"),
     },
 )
 

@@ -17,6 +17,9 @@ LOOK_UPS = {"near": (2, 3), "within": (2, 3)}
 OF_RUNS = ("first", "last", "complete")
 """What can be asked of a look-up, or of the variable of a loop over one."""
 
+NUMBER_OF_STEP = "number of the step"
+"""Kind of ``step`` as a number, beside which ``step(image.y)`` is the distance of two cells."""
+
 PLACES = ("size", "step", "place", "position", "count", *OF_RUNS)
 
 
@@ -161,7 +164,9 @@ class PlaceChecker(ValueChecker):
     # -- look-ups ------------------------------------------------------------------------------
 
     def _call(self, node: tree.Call) -> str:
-        if node.name in self.functions or self.find(node.name) is not None:
+        symbol = self.find(node.name)
+        given = node.name == "step" and symbol is not None and symbol.kind == NUMBER_OF_STEP
+        if node.name in self.functions or (symbol is not None and not given):
             return super()._call(node)
         if node.name in LOOK_UPS and self._is_axis(node):
             use = f"for (i : {node.name}(...)), or complete({node.name}(...))"
