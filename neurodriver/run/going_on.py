@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..errors import NeurodriverError, StateError
+from ..plan.arrays import Kind
 from ..state.putting import put
 from ..state.snapshot import Snapshot
 from ..state.taking import take
@@ -55,10 +56,21 @@ def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulati
     states, plans = snapshots_of(simulation), {f.recorder: f.plan for _, f in simulation.feeds}
     other = make()
     go_on_from(other, states)
+    _keep_fields(simulation, other)
     leave(simulation)
     for _, feed in other.feeds:
         feed.plan = plans.get(feed.recorder)
     return other
+
+
+def _keep_fields(simulation: Simulation, other: Simulation) -> None:
+    """Give the copies of another form the fields that have been set; the circuit has them once."""
+    for before, after in zip(simulation.copies, other.copies, strict=True):
+        for key in before.changed:
+            if key.kind is Kind.FIELD and key in after.program.arrays:
+                values = before.backend.live.read(key, slice(None))
+                after.backend.live.write(key, values, slice(0, len(values)))
+                after.changed.add(key)
 
 
 def renumbered(simulation: Simulation, make: Callable[[], Simulation], step: int) -> Simulation:

@@ -439,3 +439,24 @@ def test_cells_on_part_of_a_grid_and_without_axes_are_read() -> None:
     sums = sum(inside[i : i + 5, j : j + 5] for i in range(3) for j in range(3))
     assert np.array_equal(val, sums[mask])
     assert np.array_equal(place, (10 * (u + 2) + v + 2)[mask] + 5000)
+
+
+class Offset(nd.NDComponent):
+    """A value that is set, and a parameter."""
+
+    fields = {"gain": nd.Field(default=1.0)}
+    params = {"b": nd.Parameter("1", default=0.0)}
+    updates = {"val": "1"}
+    update = "val = gain + b;"
+
+
+def test_fields_of_copies_stay_when_a_batch_is_compiled_anew() -> None:
+    """A parameter becomes one value for each component; what was set in a copy is still there."""
+    circuit = nd.Circuit([nd.Population(Offset, 4, name="p")])
+    with nd.LPU(circuit, dt=1e-3, batch=2, seed=range(2)) as lpu:
+        lpu["p"].set("gain", 3.0)
+        lpu.copies[1]["p"].set("gain", 5.0)
+        lpu["p"].set("b", np.arange(8.0).reshape(2, 4))
+        lpu.run(steps=1)
+        expected = np.array([[3.0], [5.0]]) + np.arange(8.0).reshape(2, 4)
+        assert np.array_equal(lpu["p"].val, expected)
