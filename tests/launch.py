@@ -34,14 +34,21 @@ def _default_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+NOT_STARTED = "PMIx server's listener thread failed to start"
+"""What Open MPI says where its own thread is late on a busy machine; no program has run then."""
+
+
 def mpiexec(
     ranks: int, arguments: Sequence[str], seconds: float = 300.0, check: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run Python with ``arguments`` on so many ranks, for at most ``seconds``."""
     command = [*launcher(ranks), sys.executable, *arguments]
-    done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=seconds, cwd=ROOT
-    )
+    for _ in range(3):
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=seconds, cwd=ROOT
+        )
+        if NOT_STARTED not in done.stderr:
+            break
     if check:
         assert done.returncode == 0, done.stdout + done.stderr
     return done
