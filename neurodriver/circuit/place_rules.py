@@ -45,14 +45,14 @@ class _Reach(PlaceRule):
     autapses: bool
     axes: Mapping[str, Any]
 
+    @abstractmethod
     def _check(self, value: object) -> str:
         """Return what is wrong with a reach."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def by_distance(self) -> Any:
         """The reach by distance, None where there is none."""
-        raise NotImplementedError
 
     @property
     def text(self) -> str:
