@@ -75,7 +75,7 @@ def check_arguments(
         say = f"{model.__name__} is a base of models, which no population has"
         raise ModelError(f"{where}: {say}; its subclasses: {known}")
     label = model.__name__
-    if not whole(count) or count < 1:  # type: ignore[operator]
+    if not whole(count) or count < 1:
         want = "count must be a whole number, at least 1"
         raise CircuitError(f"{where}: {label}: {want}, got {count!r:.60}")
     for name, given in (("params", params), ("columns", columns)):

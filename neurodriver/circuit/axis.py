@@ -317,7 +317,7 @@ def axis_of(given: object, where: str) -> Axis:
     if isinstance(given, Axis):
         return given
     if whole(given):
-        return Axis(given)  # type: ignore[arg-type]
+        return Axis(given)
     raise CircuitError(f"{where}: expected an Axis or a number of cells, got {given!r:.60}")
 
 
@@ -342,15 +342,15 @@ def _least(holds: Callable[[Numbers], NDArray[np.bool_]], guess: Numbers) -> Num
 
 
 def _count(count: object) -> int:
-    if not whole(count) or not 1 <= count <= LONGEST:  # type: ignore[operator]
+    if not whole(count) or not 1 <= count <= LONGEST:
         want = "the number of cells must be whole, 1 to 2^31 - 1"
         raise CircuitError(f"axis: {want} (got {count!r:.40})")
-    return int(count)  # type: ignore[call-overload,no-any-return]
+    return int(count)
 
 
 def _at_least_1(given: dict[str, object]) -> None:
     for name, value in given.items():
-        if not whole(value) or value < 1:  # type: ignore[operator]
+        if not whole(value) or value < 1:
             raise CircuitError(f"axis: '{name}' must be whole, at least 1 (got {value!r:.40})")
 
 

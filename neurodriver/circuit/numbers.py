@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def real(value: object) -> float:
         return np.nan
 
 
-def whole(value: object) -> bool:
+def whole(value: object) -> TypeGuard[int]:
     """Whether a value is a whole number, numpy's included."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 

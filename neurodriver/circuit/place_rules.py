@@ -116,7 +116,7 @@ class Near(_Reach):
         return self.n
 
     def _check(self, value: object) -> str:
-        if whole(value) and value >= 1:  # type: ignore[operator]
+        if whole(value) and value >= 1:
             return ""
         return f"a number of cells must be whole, at least 1, or 'same' (got {value!r:.40})"
 

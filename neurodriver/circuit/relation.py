@@ -216,7 +216,9 @@ def _by_offsets(rule: Offsets, source: AxisGrid, target: AxisGrid) -> Relation:
             if a is not None and b is not None:
                 say = f"'offsets' say nothing of the axis '{name}' of both ends"
                 raise CircuitError(f"{say}; give a column for it")
-            if (a or b).count != 1:  # type: ignore[union-attr]
+            one = a if a is not None else b
+            assert one is not None
+            if one.count != 1:
                 end = "source" if a else "target"
                 raise CircuitError(f"the axis '{name}' of the {end} must have one cell for offsets")
             table[name] = np.zeros(len(rule.table))
