@@ -181,6 +181,8 @@ def check_parameters(group: Group, faults: Faults) -> None:
 
 
 def _ports(group: Group, faults: Faults) -> None:
+    from ..ports.spelling import spelled  # circuits without ports load no grammar
+
     for key, allowed in (("port_type", ("spike", "gpot")), ("port_io", ("in", "out"))):
         _port_choices(group, key, allowed, faults)
     selectors, name = group.labels["selector"], partial(_node_attribute, group, "selector")
@@ -191,8 +193,12 @@ def _ports(group: Group, faults: Faults) -> None:
         np.flatnonzero(lengths > LONGEST_SELECTOR),
         lambda i: f"{name(i)}: {allow} (got more: {quoted(selectors[i])})",
     )
-    given = np.flatnonzero(lengths > 0)
-    for value, first, second in repeats(selectors[given]):
+    given = np.flatnonzero((lengths > 0) & (lengths <= LONGEST_SELECTOR))
+    plain, wrong = spelled(selectors[given])
+    faults.add_for([*wrong], lambda row: f"{name(int(given[row]))} {wrong[row]}")
+    for value, first, second in repeats(plain):
+        if first in wrong:
+            continue
         names = f"{quoted(group.uids[given[first]])} and {quoted(group.uids[given[second]])}"
         faults.add(f"nodes {names} (Port), attribute 'selector': both have {quoted(value)}")
 
@@ -266,6 +272,7 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
     if circuit.kinds.of(links.variable) is VariableKind.CONDUCTANCE:
         rules["reverse"] = Parameter("mV", default=0.0)
     rules |= numbers_of(circuit, links.variable, links.access, groups_of(circuit, links.target))
+    _unused_weight(circuit, links, rules, faults)
     columns = {"delay": links.delay, **links.data}
     for key, rule in rules.items():
         if key in columns:
@@ -275,6 +282,21 @@ def _links(circuit: Circuit, links: Connections, faults: Faults) -> None:
             where = f"connections '{links.variable}' into '{links.access}'"
             what = f" ({rule.doc})" if rule.doc else ""
             faults.add(f"{where}: every edge needs the attribute '{key}' [{rule.unit}]{what}")
+
+
+def _unused_weight(
+    circuit: Circuit, links: Connections, rules: dict[str, Parameter], faults: Faults
+) -> None:
+    """Warn of weights that change nothing, since no target reads them."""
+    if "weight" not in links.data or "weight" in rules or links.plasticity is not None:
+        return
+    models = groups_of(circuit, links.target)
+    weight = links.data["weight"]
+    others = int((~np.isnan(weight) & (weight != 1.0)).sum()) if weight.ndim else len(links)
+    if others and not any(model.runtime.opaque for model in models):
+        names = ", ".join(model.__name__ for model in models)
+        what = f"into '{links.access}' of {names}" if links.access else "into ports"
+        faults.warn(f"the 'weight' of edges '{links.variable}' {what} is not used", others)
 
 
 def groups_of(circuit: Circuit, ends: NDArray[np.int32]) -> list[type[NDComponent]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -16,14 +15,10 @@ from xml.parsers import expat
 from ..circuit.records import Records
 from ..circuit.validate import edge_name, node_name
 from ..errors import CircuitError, Faults, quoted
+from .gexf_places import HIERARCHY, TIMES, Attributes, Walker
 
 BLOCK = 1 << 20
 """Bytes handed to the parser at once."""
-
-_NAMESPACE = re.compile(r"https?://(www\.)?gexf\.net/1\.[123](draft)?/?")
-_KNOWN = "known are http://www.gexf.net/1.1draft, http://www.gexf.net/1.2draft, http://gexf.net/1.3"
-
-Attributes = dict[str, str]
 
 
 def read_gexf(path: Path) -> Records:
@@ -42,8 +37,8 @@ def read_gexf(path: Path) -> Records:
             zipped = head.startswith(b"\x1f\x8b")
             stream: IO[bytes] = gzip.GzipFile(fileobj=file) if zipped else file  # type: ignore[assignment]
             while block := stream.read(BLOCK):
-                reader.parser.Parse(block, False)
-            reader.parser.Parse(b"", True)
+                reader.take(block)
+            reader.take(b"", last=True)
     except FileNotFoundError:
         raise CircuitError(f"{path}: no such file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -61,15 +56,15 @@ def read_gexf(path: Path) -> Records:
     return reader.records_of_file()
 
 
-class _Reader:
+class _Reader(Walker):
     """Takes the elements of a file as the parser meets them.
 
     Declarations may stand behind what they declare, so values are text until the end.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.records = path, Records(str(path))
-        self.faults = self.records.faults
+        self.records = Records(str(path))
+        super().__init__(path, self.records.faults)
         self.declared = {kind: _Declared(kind, self.faults) for kind in ("node", "edge")}
         self.graphs = 0
         self.ids: Counter[str] = Counter()
@@ -77,43 +72,40 @@ class _Reader:
         """Values of each node and edge, by the ids of their declarations."""
         self.weights: dict[int, float] = {}
         """What edges say of their weights outside of these values."""
+        self.said: dict[int, Attributes] = {}
+        """What else they say outside of them."""
         self.labels: dict[int, str] = {}
         """Labels of nodes that are not their ids."""
         self.open: list[tuple[str, int, Attributes]] = []
         """Kind, row and values of the nodes and edges around the place in the file."""
         self.kind, self.key, self.default = "", "", ""
-        self.starts: dict[str, Callable[[Attributes], None]] = {}
-        self.ends: dict[str, Callable[[], object]] = {}
-        self.parser = expat.ParserCreate(namespace_separator="}")
-        self.parser.EntityDeclHandler = self._refuse
-        self.parser.StartElementHandler = self._root
+        self.counts: list[tuple[str, str, int]] = []
+        """Open lists: name, number of elements announced, elements before."""
 
-    def _refuse(self, name: str, *rest: Any) -> None:  # entities can expand without bound
-        say = f"declares the XML entity {quoted(name)}, which is refused; write the text itself"
-        raise CircuitError(f"{self.path}: {say}")
+    def _nodes(self, given: Attributes) -> None:
+        if self.around[-1].name == "node":
+            self.faults.warn(f"nodes in a node: they stand beside it; {HIERARCHY}")
+        self._list(given, "nodes", len(self.records.uids))
 
-    def _root(self, tag: str, given: Attributes) -> None:
-        space, _, name = tag.rpartition("}")
-        if name != "gexf" or not _NAMESPACE.fullmatch(space):
-            got = f"<{name:.60}> with the namespace {quoted(space)}" if space else f"<{name:.60}>"
-            raise CircuitError(
-                f"{self.path}: not a GEXF file of version 1.1 to 1.3: the root element must be "
-                f"<gexf> with its namespace ({_KNOWN}), got {got}"
-            )
-        names = ("graph", "attributes", "attribute", "default", "node", "edge", "attvalue")
-        self.starts = {f"{space}}}{name}": getattr(self, f"_{name}") for name in names}
-        ends: dict[str, Callable[[], object]]
-        ends = {"node": self.open.pop, "edge": self.open.pop, "default": self._end_of_default}
-        self.ends = {f"{space}}}{name}": end for name, end in ends.items()}
-        self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
+    def _edges(self, given: Attributes) -> None:
+        self._list(given, "edges", len(self.records.sources))
 
-    def _start(self, tag: str, given: Attributes) -> None:
-        if tag in self.starts:
-            self.starts[tag](given)
+    def _list(self, given: Attributes, name: str, before: int) -> None:
+        self.counts.append((name, given.get("count", ""), before))
 
-    def _end(self, tag: str) -> None:
-        if tag in self.ends:
-            self.ends[tag]()
+    def _end_of_node(self) -> None:
+        self.open.pop()
+
+    _end_of_edge = _end_of_node
+
+    def _end_of_nodes(self) -> None:
+        name, said, before = self.counts.pop()
+        held = len(self.records.uids if name == "nodes" else self.records.sources) - before
+        if said and said.strip() != str(held):
+            say = f"attribute 'count' of <{name}> says {quoted(said)}, but there are {held:,}"
+            self.faults.warn(f"{say}; something may be lost")
+
+    _end_of_edges = _end_of_nodes
 
     def _graph(self, given: Attributes) -> None:
         self.graphs += 1
@@ -123,6 +115,8 @@ class _Reader:
             got = "none" if kind is None else quoted(kind)
             say = "attribute 'defaultedgetype' of <graph> must be 'directed'"
             self.faults.add(f"{say} (got {got})")
+        if (mode := given.get("mode", "static")) != "static":
+            self.faults.warn(f"attribute 'mode' of <graph> is {quoted(mode)}; {TIMES}")
 
     def _attributes(self, given: Attributes) -> None:
         self.kind = given.get("class", "")
@@ -146,7 +140,6 @@ class _Reader:
         self.default += text
 
     def _end_of_default(self) -> None:
-        self.parser.CharacterDataHandler = None
         if self.kind in self.declared:
             declared = self.declared[self.kind]
             where = f"the default of a {self.kind} attribute"
@@ -179,10 +172,12 @@ class _Reader:
         self.texts["edge"].append(values)
         if "weight" in given:
             try:
-                self.weights[row] = float(given["weight"])
+                self.weights[row] = _float(given["weight"])
             except ValueError:
                 say = f"must be of type 'double' (got {quoted(given['weight'])})"
                 self.faults.add(f"{self._name('edge', row)}, attribute 'weight': {say}")
+        if more := {str(n): given[n] for n in ("label", "kind") if n in given}:
+            self.said[row] = more
         if (kind := given.get("type", "directed")) != "directed":
             say = f"attribute 'type': must be 'directed' (got {quoted(kind)})"
             self.faults.add(f"{self._name('edge', row)}, {say}")
@@ -197,6 +192,10 @@ class _Reader:
             self.faults.add(f"{self._name(kind, row)}: attribute '{key:.60}' has two values")
         else:
             values[key] = text
+
+    def here(self) -> str:
+        kind, row, _ = self.open[-1]
+        return self._name(kind, row)
 
     def _name(self, kind: str, row: int) -> str:
         """Return how messages call a node or an edge."""
@@ -214,7 +213,8 @@ class _Reader:
         self.faults.add_each(texts, len(twice))
         rows = {}
         for kind, declared in self.declared.items():
-            if kind == "edge" and "weight" not in declared.title:  # nobody has to declare it
+            if kind == "edge" and "weight" not in {*declared.title, *declared.title.values()}:
+                # nobody has to declare it
                 declared.take({"id": "weight", "title": "weight", "type": "double"})
             name = partial(self._name, kind)
             rows[kind] = [
@@ -225,6 +225,8 @@ class _Reader:
             rows["node"][row].setdefault("label", label)
         for row, weight in self.weights.items():
             rows["edge"][row].setdefault("weight", weight)
+        for row, more in self.said.items():
+            rows["edge"][row] = more | rows["edge"][row]
         self.records.nodes, self.records.edges = rows["node"], rows["edge"]
         return self.records
 
@@ -233,17 +235,23 @@ def _boolean(text: str) -> bool:
     return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]
 
 
+def _float(text: str) -> float:
+    if "_" in text:  # digits in groups, as in a program
+        raise ValueError
+    return float(text)
+
+
 def _number(text: str) -> int | float:
     """Return a number; networkx calls an attribute ``long`` when only its first value is one."""
     try:
-        return int(text)
+        return int(text) if "_" not in text else _float(text)
     except ValueError:
-        return float(text)
+        return _float(text)
 
 
 _TYPES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("integer", "long", "int", "short", "byte", "biginteger"), _number),
-    **dict.fromkeys(("float", "double", "bigdecimal"), float),
+    **dict.fromkeys(("float", "double", "bigdecimal"), _float),
     **dict.fromkeys(("string", "anyURI", "char", "date", "dateTime"), str),
     "boolean": _boolean,
 }

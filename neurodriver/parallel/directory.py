@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit, Column
 from ..plan.passes.join import port_sources
-from ..ports import Selector
+from ..ports.spelling import spelled
 
 Numbers = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ def port_table(circuit: Circuit, dt: float) -> PortColumns:
     variable[at >= 0] = source.variable[at[at >= 0]]
     steps[at >= 0] = source.steps[at[at >= 0]]
     out, spike = labels["port_io"] == "out", labels["port_type"] == "spike"
-    return PortColumns(canonical(labels["selector"]), number, out, spike, variable, steps)
+    return PortColumns(spelled(labels["selector"])[0], number, out, spike, variable, steps)
 
 
 def _places(ascending: NDArray[Any], values: NDArray[Any]) -> Numbers:
@@ -65,14 +65,3 @@ def _places(ascending: NDArray[Any], values: NDArray[Any]) -> Numbers:
         return np.full(len(values), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     return np.where(ascending[at] == values, at, -1)
-
-
-def canonical(selectors: Column) -> Column:
-    """Return port identifiers in one spelling, every level after a slash."""
-    odd = np.flatnonzero(np.strings.find(selectors, "[") >= 0)
-    if not len(odd):
-        return selectors
-    plain = [Selector(selectors[i]).identifiers[0] for i in odd.tolist()]
-    out = selectors.astype(f"U{max(selectors.dtype.itemsize // 4, *map(len, plain))}")
-    out[odd] = plain
-    return out

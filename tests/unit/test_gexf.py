@@ -207,13 +207,13 @@ def test_digest_sees_every_value() -> None:
 
 def test_ports_pass_through_a_file(tmp_path: Path) -> None:
     """Ports keep their labels, and edges the variable that they name."""
-    port = {"class": "Port", "selector": "/l/é,[0]", "port_type": "gpot", "port_io": "out"}
+    port = {"class": "Port", "selector": "/l/é[0]", "port_type": "gpot", "port_io": "out"}
     made = graph({**PAIR, "p": port}, [*WIRES, ("a", "p", {"variable": "V"})])
     nx.write_gexf(made, tmp_path / "c.gexf")
     circuit = Circuit.from_file(tmp_path / "c.gexf")
     assert circuit.digest == Circuit.from_graph(made).digest
     labels = {name: column.tolist() for name, column in circuit.group("Port").labels.items()}
-    assert labels == {"selector": ["/l/é,[0]"], "port_type": ["gpot"], "port_io": ["out"]}
+    assert labels == {"selector": ["/l/é[0]"], "port_type": ["gpot"], "port_io": ["out"]}
     assert [c.variable for c in circuit.connections] == ["spike_state", "V", "g"]
 
 
