@@ -130,7 +130,7 @@ class MemoryManager:
                 step = np.iinfo(np.int64).max if variable in unknown else 0
                 self.counted[variable] = np.full(ring.depth, step)
             if variable in self.layout.kept:
-                self.where[variable] = np.zeros(2, dtype=np.int64)
+                self.where[variable] = np.zeros(ring.depth, dtype=np.int64)
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the table in host memory; it is made at the first call."""
@@ -210,7 +210,7 @@ class MemoryManager:
         ring = self.layout.rings[variable]
         begin = (address or self.host_address)(variable)
         alone = self.where.get(variable)
-        current = step % ring.depth if alone is None else int(alone[step & 1])
+        current = step % ring.depth if alone is None else int(alone[step % ring.depth])
         size = ring.width - LANES
         return AccessBuffer(begin, ring.width, current, ring.depth, size, self.dtype)
 

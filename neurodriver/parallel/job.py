@@ -271,11 +271,13 @@ class _Border:
     modules: Mapping[str, Module]
     exported: set[str] = field(init=False)
     depth: Mapping[str, Callable[[int], int]] = field(init=False)
+    window: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
         read = {links.variable for links, _ in connections_from(self.joined)}
         self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
+        self.window = self.timing.window
 
     def open(self, backend: Backend) -> Exchange:
         """Return buffers and requests."""

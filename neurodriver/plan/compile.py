@@ -6,7 +6,7 @@ sums of each access, and the array table. No text is written here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from .ordering import by_rows, by_target
 from .passes.draft import Draft, Merged, Recorded
 from .program import Program
 from .spikes.drawn import draw_by_source, looked_back
-from .spikes.fanout import outsiders, spread_accesses, window
+from .spikes.fanout import LONGEST_WINDOW, outsiders, spread_accesses, window
 from .target import CPU, Target
 
 Places = NDArray[np.int64]
@@ -47,6 +47,7 @@ def compile_circuit(
     merging: Recorded | None = None,
     watch: Diagnostics = OFF,
     apart: Mapping[int, frozenset[str]] | None = None,
+    longest_window: int = LONGEST_WINDOW,
 ) -> Program:
     """Compile a circuit.
 
@@ -75,6 +76,8 @@ def compile_circuit(
     apart : mapping of int to frozenset of str
         Parameters of a group that get a value for each component, even if all are equal; the
         results are the same.
+    longest_window : int
+        Steps from one barrier to the next at most; the results are the same.
     """
     warn_of_step(circuit, dt)
     draft = passes.run(Draft(circuit, dt, targets, merging))
@@ -88,15 +91,11 @@ def compile_circuit(
     read = read_by_rules(full, dt)
     recorded |= read.keys()
     depths |= {v: max(depths.get(v, 1), rows) for v, rows in read.items()}
-    steps = (
-        window(full, dt, spread, drawn_accesses, drawn_depths, target)
-        if not (slots.count or depth or pointed)
-        else 1
-    )
-    if steps > 1:  # rows of one window are read while those of the next are written
-        events = full.kinds.updated(VariableKind.EVENT)
-        shared = {*recorded, *events, *(links.variable for links in full.connections)}
-        depths |= {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
+    enters = {*slots.count, *(depth or {})}
+    steps = 1
+    if longest_window > 1 and not (pointed or (enters and target.threads)):
+        steps = min(window(full, dt, spread, drawn_accesses, drawn_depths, target), longest_window)
+    depths |= _rows_of_windows(full, depths, steps, recorded, enters)
     for one in pointed:
         depths |= {v: max(depths.get(v, 1), one.history + 1) for v in one.reads}
     if not depth:
@@ -122,6 +121,27 @@ def compile_circuit(
         if not group.is_port and number not in members:
             builder.group(number, fusions.get(number))
     return builder.program(merged)
+
+
+def _rows_of_windows(
+    circuit: Circuit,
+    depths: Mapping[str, int],
+    steps: int,
+    recorded: frozenset[str],
+    enters: Collection[str],
+) -> dict[str, int]:
+    """Return how many steps rows are looked back upon where windows have several steps.
+
+    Rows of one window are read while those of the next are written. What ``enters`` from outside
+    is there before its window, while that before is computed.
+    """
+    if steps == 1:
+        return {}
+    events = circuit.kinds.updated(VariableKind.EVENT)
+    shared = {*recorded, *events, *(links.variable for links in circuit.connections)}
+    out = {v: max(depths.get(v, 1), steps) + steps - 1 for v in shared}
+    own = {v: depths.get(v, 1) + steps - 1 for v in enters if v not in shared}
+    return {v: n + (steps - 1) * (v in enters) for v, n in (out | own).items()}
 
 
 def _read_by_texts(circuit: Circuit) -> set[str]:

@@ -66,13 +66,8 @@ class Ring:
 
     @property
     def inputs_alone(self) -> bool:
-        """Whether the rows hold nothing but inputs, read without a delay, and no events.
-
-        Such a ring keeps its row as long as no input changes; ``where`` holds which of its two
-        rows belongs to an even and which to an odd step.
-        """
-        alone = self.depth == 2 and set(self.segments) == {"inputs"}
-        return alone and not self.is_event  # these are found by their step's row
+        """Whether the rows hold nothing but inputs, and no events."""
+        return set(self.segments) == {"inputs"} and not self.is_event
 
     @property
     def zero(self) -> int:
@@ -119,9 +114,14 @@ class Layout:
 
     @property
     def kept(self) -> frozenset[str]:
-        """Variables whose ring holds inputs alone and keeps its row while nothing changes."""
+        """Variables whose ring holds inputs alone, read without a delay.
+
+        Such a ring has rows for two windows. It keeps its row as long as no input changes, and a
+        table ``where`` says which row belongs to which of these steps.
+        """
         rings = self.rings.values() if self.target.keeps_rows else ()
-        return frozenset(ring.variable for ring in rings if ring.inputs_alone)
+        two = 2 * self.window
+        return frozenset(r.variable for r in rings if r.inputs_alone and r.depth == two)
 
     def nbytes(self) -> dict[str, int]:
         """Return the bytes of each variable's ring."""

@@ -24,6 +24,7 @@ from ..plan.edges import element_of
 from ..plan.passes.draft import Recorded
 from ..plan.passes.join import Relay
 from ..plan.program import Program
+from ..plan.spikes.fanout import LONGEST_WINDOW
 from ..plan.spikes.learning import check_steps
 from ..profiling.measured import Timed
 from ..profiling.phases import OFF, current, phased
@@ -95,6 +96,7 @@ class Border(Protocol):
     """Makes what moves values between this process and others."""
 
     exported: set[str]  # variables that others read
+    window: int  # steps between two exchanges
     gates: bool  # whether a call may wait for other processes
     depth: Mapping[str, Callable[[int], int]]
     """Variable -> rows of a ring, from the rows that it needs."""
@@ -146,7 +148,7 @@ class Simulation:
             _read_elsewhere(members, border), seed, plans,
             depths(circuit, self.targets, border.depth if border else {}),
             merging=merging_of(members), watch=watching(nonfinite, debug),
-            apart=variants.apart if variants else None,
+            apart=variants.apart if variants else None, longest_window=_longest_window(border),
         )  # fmt: skip
         self.program: Program = compiled(chosen.target)
         programs = programs_of_copies(self.program, variants) if variants else []
@@ -397,6 +399,13 @@ def start_relays(backend: Backend, relays: Sequence[Relay]) -> None:
             element_of(layout, one.source, one.source_variable)
         ]
         backend.put(one.variable, element_of(layout, one.component, one.variable), begin)
+
+
+def _longest_window(border: Border | None) -> int:
+    """Return how many steps may follow each other without a barrier."""
+    if settings.validates():
+        return 1
+    return border.window if border else LONGEST_WINDOW
 
 
 def _read_elsewhere(members: Sequence[Member], border: Border | None) -> frozenset[str]:

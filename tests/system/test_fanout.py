@@ -24,8 +24,11 @@ from neurodriver import (
     FixedOutDegree,
     FixedProbability,
     FixedTotal,
+    Input,
     NDComponent,
+    NoiseInput,
     Normal,
+    PoissonInput,
     Projection,
     State,
     StepInput,
@@ -291,6 +294,41 @@ def test_windows_of_several_steps(dtype: str, noted: int, monkeypatch: pytest.Mo
         assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, **how))
     one = simulate(made, DT, 150, (), record, dtype=dtype, interval=4, plans=False)
     assert_same_bits(one, simulate(made, DT, 150, (), record, dtype=dtype, interval=4))
+
+
+def inputs_of_all_kinds(made: Circuit) -> list[Input]:
+    """Return inputs that are constant, that change, that are events, and that may be asked late."""
+    neurons = made.uids[:2111]
+    rng = np.random.default_rng(3)
+    rows = rng.uniform(0.0, 2.0, (20, len(neurons)))
+    return [
+        StepInput("I", neurons, 1.5, 0.002, 0.009),
+        ArrayInput({"I": (neurons, np.repeat(rows, 8, axis=0))}),
+        PoissonInput("spike_state", neurons[::3], 900.0, seed=1),
+        PoissonInput("spike_state", neurons[::200], 9000.0, seed=2),
+        NoiseInput("I", neurons[:40], 0.0, 1.0, seed=3),
+    ]
+
+
+def test_windows_with_inputs(dtype: str) -> None:
+    """What enters in a window is there before it: the same bits, for calls of any length."""
+    made = circuit("any", (7, 20), n=2111)
+    targets = [pair for one in inputs_of_all_kinds(made) for pair in one.targets]
+    program = compile_circuit(made, DT, dtype, targets)
+    assert program.window == 7 and program.layout.kept == {"I"}
+    assert {v: r.depth for v, r in program.layout.rings.items()} == {
+        "spike_state": 7 + 2 * 7 - 1, "V": 1, "I": 2 * 7
+    }  # fmt: skip
+    record = [("V", None), ("spike_state", None)]
+
+    def run(**how: Any) -> Any:
+        return simulate(made, DT, 150, inputs_of_all_kinds(made), record, dtype=dtype, **how)
+
+    one = run(plans=False)
+    alone = simulate(made, DT, 150, (), record, dtype=dtype)
+    assert (one["V"] != alone["V"]).any(axis=0).all()
+    for how in ({"chunk": 150}, {"threads": 2, "chunk": 11}, {"threads": 3}, {"chunk": 1}):
+        assert_same_bits(one, run(**how))
 
 
 def test_no_connection_is_read_twice() -> None:

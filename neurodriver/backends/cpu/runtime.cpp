@@ -58,20 +58,11 @@ struct Simulation {
     bool quit = false;
     integer first = 0, steps = 0, done = 0, began = 0;   /* of a call; steps done of it */
     integer from_phase = 0, to_phase = ALL_PHASES;       /* of each step: a part of them in one step */
-    std::vector<std::vector<Content>> written;  /* [thread][input * depth + row] */
-    std::vector<integer> offset;                /* of each input in `written` */
-    std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
+    Injection injection;
     std::vector<integer> worked;                /* [thread * 8]: components advanced */
 
-    explicit Simulation(const nd_plan &given) : plan(given), team(given.threads)
+    explicit Simulation(const nd_plan &given) : plan(given), team(given.threads), injection(given)
     {
-        integer total = 0;
-        for (integer i = 0; i < plan.inputs; ++i) {
-            offset.push_back(total);
-            total += plan.ring[plan.input[i].ring].depth;
-        }
-        written.assign(plan.threads, std::vector<Content>(total));
-        latest.assign(plan.threads, std::vector<integer>(plan.rings, 0));
         worked.assign(plan.threads * 8, 0);
         try {
             for (integer t = 1; t < plan.threads; ++t)
@@ -127,50 +118,13 @@ struct Simulation {
         else advance_by<NoTimer>(thread);
     }
 
-    bool holds(integer thread, integer i, integer row, integer k) const
-    {
-        const integer what = wanted(plan.input[i], k - first);
-        return what >= 0 && written[thread][offset[i] + row].what == what;
-    }
+    /* The step after the window that begins with step k. */
+    integer window_end(integer k) const { return std::min(k + plan.window, first + steps); }
 
-    /* A ring that holds inputs alone keeps its row while the values do not change: a constant input
-     * costs nothing, and the second row stays out of the cache. All threads choose the same row. */
-    void choose_rows(integer thread, integer k)
-    {
-        for (integer r = 0; r < plan.rings; ++r) {
-            if (!plan.ring[r].where) continue;
-            integer &now = latest[thread][r];
-            bool same = true;
-            for (integer i = 0; i < plan.inputs; ++i)
-                if (plan.input[i].ring == r) same &= holds(thread, i, now, k);
-            if (!same) now = 1 - now;
-            if (thread == 0) plan.ring[r].where[k & 1] = now;
-        }
-    }
-
+    /* What enters in the window that begins with step k. */
     void inject(integer thread, integer k)
     {
-        choose_rows(thread, k);
-        for (integer i = 0; i < plan.inputs; ++i) {
-            const nd_input &in = plan.input[i];
-            const nd_ring &ring = plan.ring[in.ring];
-            const integer row = k - in.back;
-            if (row < 0) continue;
-            const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
-            if (holds(thread, i, at, k)) {
-                if (ring.active && wanted(in, k - first)) {
-                    mark(ring.active, ring, row);
-                    mark(ring.counted, ring, row);
-                }
-                continue;
-            }
-            uint16_t *dirty = ring.dirty ? ring.dirty + at * (ring.width / 16) : nullptr;
-            const Share mine = share_from(in.first, in.count, thread, plan.threads);
-            const Slots to = {ring.data + at * ring.width, dirty, in.first, mine};
-            const Entered all = enter(in, k - first, to, written[thread][offset[i] + at]);
-            if (ring.active && all.some) mark(ring.active, ring, row);
-            if (ring.counted && all.others) mark(ring.counted, ring, row);
-        }
+        for (const integer end = window_end(k); k < end; ++k) injection.inject(thread, k, k - first);
     }
 
     void copy_share(integer thread, const nd_probe &p, integer k, integer slot) const
@@ -267,14 +221,14 @@ struct Simulation {
         clock.part(waiting);
         integer k = from, count = 0;
         for (integer before = 1, phase = 0; k < last; ++phase) {
-            const integer more = last - k < plan.window ? last - k : plan.window;
+            const integer more = window_end(k) - k;
             const bool show = k <= shown && shown < k + more;
             for (integer past = k + 1 - before; ends && past <= k; ++past) take(thread, past, phase);
             clock.part(0, show);
             count += advance_kernels(thread, k, more, clock, show);
             k += more;
             before = more;
-            if (k < last) inject(thread, k);
+            inject(thread, k);
             clock.part(inputs, show);
             team.barrier(thread);
             clock.part(waiting, show);

@@ -110,4 +110,72 @@ Entered enter(const nd_input &in, integer step, const Slots &to, Content &held)
     return all;
 }
 
+/* Puts what inputs inject into the rows of rings. */
+struct Injection {
+    const nd_plan plan;
+    std::vector<std::vector<Content>> written;  /* [thread][input * depth + row] */
+    std::vector<integer> offset;                /* of each input in `written` */
+    std::vector<std::vector<integer>> latest;   /* [thread][ring]: row of the last injected step */
+
+    explicit Injection(const nd_plan &given) : plan(given)
+    {
+        integer total = 0;
+        for (integer i = 0; i < plan.inputs; ++i) {
+            offset.push_back(total);
+            total += plan.ring[plan.input[i].ring].depth;
+        }
+        written.assign(plan.threads, std::vector<Content>(total));
+        latest.assign(plan.threads, std::vector<integer>(plan.rings, 0));
+    }
+
+    bool holds(integer thread, integer i, integer row, integer step) const
+    {
+        const integer what = wanted(plan.input[i], step);
+        return what >= 0 && written[thread][offset[i] + row].what == what;
+    }
+
+    /* A ring that holds inputs alone keeps its row while the values do not change: a constant input
+     * costs nothing, and the other rows stay out of the cache. All threads choose the same row. Rows
+     * take turns, as those of the window before may still be read. */
+    void choose_rows(integer thread, integer k, integer step)
+    {
+        for (integer r = 0; r < plan.rings; ++r) {
+            const nd_ring &ring = plan.ring[r];
+            if (!ring.where) continue;
+            integer &now = latest[thread][r];
+            bool same = true;
+            for (integer i = 0; i < plan.inputs; ++i)
+                if (plan.input[i].ring == r) same &= holds(thread, i, now, step);
+            if (!same) now = now + 1 == ring.depth ? 0 : now + 1;
+            if (thread == 0) ring.where[k % ring.depth] = now;
+        }
+    }
+
+    /* A thread's share of what enters at step k, which is `step` counted from the first of the call. */
+    void inject(integer thread, integer k, integer step)
+    {
+        choose_rows(thread, k, step);
+        for (integer i = 0; i < plan.inputs; ++i) {
+            const nd_input &in = plan.input[i];
+            const nd_ring &ring = plan.ring[in.ring];
+            const integer row = k - in.back;
+            if (row < 0) continue;
+            const integer at = ring.where ? latest[thread][in.ring] : row % ring.depth;
+            if (holds(thread, i, at, step)) {
+                if (ring.active && wanted(in, step)) {
+                    mark(ring.active, ring, row);
+                    mark(ring.counted, ring, row);
+                }
+                continue;
+            }
+            uint16_t *dirty = ring.dirty ? ring.dirty + at * (ring.width / 16) : nullptr;
+            const Share mine = share_from(in.first, in.count, thread, plan.threads);
+            const Slots to = {ring.data + at * ring.width, dirty, in.first, mine};
+            const Entered all = enter(in, step, to, written[thread][offset[i] + at]);
+            if (ring.active && all.some) mark(ring.active, ring, row);
+            if (ring.counted && all.others) mark(ring.counted, ring, row);
+        }
+    }
+};
+
 }  // namespace

@@ -23,7 +23,7 @@ struct nd_ring {
     uint16_t *dirty;                /* which of 16 elements of a row may hold an event, or null */
     integer *counted;               /* last step at which an event of a row may have been another
                                        number than 1, or null */
-    integer *where;                 /* inputs only: which of two rows holds an even, an odd step */
+    integer *where;                 /* inputs only: which row holds each of `depth` steps, or null */
 };
 
 struct nd_input {                   /* values of one (variable, uids) for a chunk of steps: rows of a

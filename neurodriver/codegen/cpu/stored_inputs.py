@@ -73,7 +73,7 @@ class StoredInputs:
             row = f"nd_row({rows}, nd_k - {back}, {number}, {length})"
             if variable in self.component.spec.inputs_alone:
                 kept = a.pointer(activity(variable, "kept"), "const long long")
-                row = f"{rows} + {kept}[nd_k & 1] * {length}"
+                row = f"{rows} + {kept}[nd_row_index(nd_k, {number})] * {length}"
             if "first" in self.gather.arrays:
                 row += f" + {self.size('first')}"
             lines.append(f"const real *__restrict nd_in_{name} = {row};")

@@ -157,17 +157,20 @@ def window(
     """Return the number of steps that components can be advanced without a barrier.
 
     This is the least latency of all connections, if weighted spikes are all that connects
-    components; at most ``LONGEST_WINDOW``. The latencies of ``known`` connections are those of
+    components; at most ``LONGEST_WINDOW``. What inputs inject and what ports bring is there before
+    the window, so it does not count. The latencies of ``known`` connections are those of
     ``drawn_accesses``. On a GPU, synapses that learn send at the end of a window, and what they
     send has to reach their targets after it. Intervals and modulators may change in any step.
     """
     learning = [links for links in circuit.connections if links.plasticity is not None]
-    if (learning and not target.threads) or not all(sends(group) for group in circuit.groups):
+    computed = [group for group in circuit.groups if not group.is_port]
+    if (learning and not target.threads) or not all(map(sends, computed)):
         return 1
     least = [
         LONGEST_WINDOW,
         *(lag + 1 for one in drawn_accesses.values() for lag in one.lags.values()),
     ]
+    is_port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
     for links in circuit.connections:
         by_place = isinstance(links, Drawn) and links.located is not None
         if by_place and not circuit.kinds.is_event(links.variable):
@@ -179,9 +182,13 @@ def window(
             least.append(1 if alone else int(forward_of(links, dt).min()) + 1)
             continue
         ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
-        if not spread.issuperset((g, links.access) for g in np.flatnonzero(ends).tolist()):
+        reached = [g for g in np.flatnonzero(ends).tolist() if not circuit.groups[g].is_port]
+        if not spread.issuperset((g, links.access) for g in reached):
             return 1
-        least.append(int(steps_of(links, dt, circuit.phase_of).min()))
+        if reached:
+            steps = np.broadcast_to(steps_of(links, dt, circuit.phase_of), (len(links),))
+            inside = ~(is_port[links.source] | is_port[links.target])
+            least.append(int(steps[inside].min(initial=LONGEST_WINDOW)))
     return max(min(least), 1)
 
 
