@@ -30,6 +30,7 @@ LATER = {
     "Plasticity": "model.plasticity",
     "PopulationView": "circuit",
     "Profile": "profiling.phases",
+    "Reduce": "model.pools",
     "Selector": "ports",
     "Source": "model.fields",
     "SynapseRecorder": "recorders",

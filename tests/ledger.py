@@ -144,6 +144,10 @@ UNSUPPORTED = [
         )
     ),
     *(
+        Unsupported(GPUS, f"*/test_pools.py::{test}*", NeurodriverError, "pools are phases")
+        for test in ("test_single_phases", "test_batches")
+    ),
+    *(
         Unsupported(
             ("emulated",), feature(name), NotImplementedError,
             "the emulated device does three models, whose arithmetic is exact, in plain Python",

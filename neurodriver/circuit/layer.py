@@ -217,7 +217,7 @@ def _source_faults(
             want = source.model.__name__
             yield f"{quoted(one)} is of {found.__name__}, and has to be of {want}"
         for variable in source.reads:
-            if variable not in found.updates:
+            if variable not in (*found.updates, *found.pools):
                 has = ", ".join(found.updates) or "nothing"
                 fix = f"it updates {has}; name '{variable}' in its 'updates'"
                 hidden = "a state of its own, " if variable in found.states else ""

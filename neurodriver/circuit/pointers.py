@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import CircuitError, quoted
 from .groups import Layer
+from .pools import GROUP
 from .space import Space
 
 if TYPE_CHECKING:
@@ -63,18 +64,31 @@ def pointers_of(circuit: Circuit, reader: int) -> Iterator[Pointer]:
     if group.layer is None:
         return
     name = group.layer.population
-    if group.model.axes:
+    if group.model.axes or group.model.pools:
         space = circuit.spaces.get(name)
         own = tuple(group.model.updates)
         yield Pointer(reader, "here", 0, name, reader, 0, group.count, space, group.layer, own)
     for source, some in group.layer.sources.items():
-        rule = group.model.sources[source]
+        rule = group.model.sources.get(source)
         for place, population in enumerate(some):
-            number, first, count = _found(circuit, population, name)
-            space = circuit.spaces.get(population)
-            layer = circuit.groups[number].layer
-            where = (number, first, count, space, layer, rule.reads, rule.history)
+            if not population:  # it has no such pool
+                continue
+            number, first, count = group_of(circuit, population, name)
+            target = circuit.groups[number]
+            by_number = rule is not None and rule.by_number
+            space = None if by_number else circuit.spaces.get(population)
+            if rule is None and space is not None and space.names == (GROUP,):
+                space = None  # a pool of one group has no index
+            reads = target.model.updates[-1:] if rule is None else rule.reads
+            reads = tuple(one for one in reads if one not in target.model.pools)
+            history = 0 if rule is None else rule.history
+            where = (number, first, count, space, target.layer, reads, history)
             yield Pointer(reader, source, place, population, *where)
+
+
+def pool_source(source: str, pool: str) -> str:
+    """Return under which name a compiled circuit has what a text reads of a source's pool."""
+    return f"{source}.{pool}"
 
 
 def pointers(circuit: Circuit) -> list[Pointer]:
@@ -83,8 +97,11 @@ def pointers(circuit: Circuit) -> list[Pointer]:
     return [one for number in every for one in pointers_of(circuit, number) if one.source != "here"]
 
 
-def _found(circuit: Circuit, population: str, reader: str) -> tuple[int, int, int]:
+def group_of(circuit: Circuit, population: str, reader: str) -> tuple[int, int, int]:
     """Return group, first component within it, and count of a population."""
+    for number, one in enumerate(circuit.groups):
+        if one.hidden and one.layer is not None and one.layer.population == population:
+            return number, 0, one.count
     members = circuit.populations.get(population)
     say = f"{circuit.name}: population {quoted(reader)} reads {quoted(population)}"
     if members is None:

@@ -233,7 +233,7 @@ def _counted(circuit: Circuit) -> list[tuple[str, int, int]] | None:
     for group, first in zip(circuit.groups, circuit.starts.tolist(), strict=False):
         if group.scopes or not isinstance(group.names, Numbered):
             return None
-        for name, count in group.names.parts:
+        for name, count in group.names.parts if not group.hidden else ():
             found.append((name, first, first + count))
             first += count
     return found if len({name for name, _, _ in found}) == len(found) else None

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Faults, near, quoted
+from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent, Parameter
 from ..model.kinds import CircuitKinds, VariableKind
 from .circuit import Circuit, Connections, Group
@@ -17,6 +17,7 @@ from .drawn import Drawn, warn_of_none
 from .groups import Numbered
 from .node_columns import storable
 from .plastic import check_learning
+from .pools import pool_groups
 from .wiring import numbers_of
 
 LONGEST_UID = 256
@@ -71,6 +72,7 @@ def check(circuit: Circuit, faults: Faults) -> None:
         if group.layer is None and group.model.layered():
             need = "reads axes, fields or sources of a population"
             faults.add(f"{group.name} {need}: make it by nd.Population(...), in nd.Circuit(...)")
+        _pools(circuit, group, faults)
         if group.is_port:
             _ports(group, faults)
     _uids(circuit, faults)
@@ -94,6 +96,18 @@ def check_group(group: Group, faults: Faults) -> None:
     _shapes(group, faults)
     if faults.count == before:
         check_parameters(group, faults)
+
+
+def _pools(circuit: Circuit, group: Group, faults: Faults) -> None:
+    """Note pools whose groups the population does not have."""
+    if group.layer is None:
+        return
+    population = group.layer.population
+    for name in group.model.pools:
+        try:
+            pool_groups(group, circuit.spaces.get(population), name)
+        except CircuitError as error:
+            faults.add(f"population {quoted(population)}: {error}")
 
 
 def _shapes(group: Group, faults: Faults) -> None:

@@ -19,6 +19,7 @@ from .parameters import Parameter as Parameter
 from .parameters import State as State
 from .parameters import Weighted as Weighted
 from .parts import fill_texts, merged_numbers, merged_parts, open_parts, written_by
+from .pools import Reduce, check_pools
 from .prints import Print, printing
 from .runtime import (
     Runtime,
@@ -136,6 +137,8 @@ class NDComponent:
         Numbers and arrays that the circuit has once.
     sources : mapping of str to Source
         Populations whose cells the texts read.
+    pools : mapping of str to Reduce
+        Numbers that groups of cells share, made of the values of the members.
     abstract : bool
         Whether the class is a base that no population has. It is not inherited.
     held : tuple of str
@@ -175,6 +178,7 @@ class NDComponent:
     fields: ClassVar[Mapping[str, Field]] = {}
     shared: ClassVar[Mapping[str, Field]] = {}
     sources: ClassVar[Mapping[str, Source]] = {}
+    pools: ClassVar[Mapping[str, Reduce]] = {}
     abstract: ClassVar[bool] = False
     held: ClassVar[tuple[str, ...]] = ()
     equations: ClassVar[str] = ""
@@ -204,6 +208,7 @@ class NDComponent:
         cls.abstract = bool(own.get("abstract", False))
         cls.parts, cls.numbers = merged_parts(cls), merged_numbers(cls)
         cls.axes, cls.sources = merged_axes(cls), merged(cls, "sources", Source)
+        cls.pools = merged(cls, "pools", Reduce)
         cls.fields, cls.shared = (merged(cls, scope, Field) for scope in ("fields", "shared"))
         fill_texts(cls)
         cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
@@ -234,6 +239,7 @@ class NDComponent:
             check_names(cls)
         elif not (cls.abstract and open_parts(cls)):
             check_declarations(cls)
+            check_pools(cls)
         if isinstance(own.get("update"), str) and not open_parts(cls):
             where = f"{cls.__name__}.update"
             cls.printing = printing(parse(cls.update, where), cls.update, where)
@@ -321,8 +327,8 @@ class NDComponent:
 
     @classmethod
     def layered(cls) -> bool:
-        """Whether its texts read what a population has: axes, fields or sources."""
-        return any((cls.axes, cls.fields, cls.shared, cls.sources))
+        """Whether its texts read what a population has: axes, fields, sources or pools."""
+        return any((cls.axes, cls.fields, cls.shared, cls.sources, cls.pools))
 
     @classmethod
     def every_field(cls) -> dict[str, Field]:

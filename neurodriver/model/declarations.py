@@ -34,7 +34,7 @@ def check_declarations(cls: Any) -> None:
     symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
-    symbols += [*cls.fields, *cls.shared, *cls.sources, *cls.numbers]
+    symbols += [*cls.fields, *cls.shared, *cls.sources, *cls.numbers, *cls.pools]
     if cls.sub_units is not None:
         cls.sub_units.check(f"{where}.sub_units", cls.params)
         symbols += cls.sub_units.symbols()

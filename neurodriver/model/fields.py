@@ -111,10 +111,17 @@ class Source:
         Whether it stands for several populations, or for none: ``for (p : scales)``.
     history : int
         How many steps back they are read: ``image.val[y, x, ago=3]`` needs at least 3.
+    by_number : bool
+        Whether cells are read by their number within the population: ``image.val[i]``.
     """
 
     def __init__(
-        self, *reads: str, model: Any = None, many: bool = False, history: int = 0
+        self,
+        *reads: str,
+        model: Any = None,
+        many: bool = False,
+        history: int = 0,
+        by_number: bool = False,
     ) -> None:
         for one in reads:
             if not isinstance(one, str) or not one.isidentifier():
@@ -122,6 +129,7 @@ class Source:
         if not isinstance(history, int) or history < 0:
             raise ModelError(f"Source: history is a whole number of steps (got {history!r:.40})")
         self.reads, self.model, self.many, self.history = reads, model, many, history
+        self.by_number = by_number
 
     def __repr__(self) -> str:
         return f"Source({', '.join(map(repr, self.reads))})"

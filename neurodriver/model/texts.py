@@ -265,7 +265,7 @@ class _Symbols:
             for n, f in model.every_field().items()
         }  # fmt: skip
         self.reaches = {n: Symbol("source", reach=_reach(n, s)) for n, s in model.sources.items()}
-        if model.axes and "here" not in self.model.names_of_numbers():
+        if (model.axes or model.pools) and "here" not in self.model.names_of_numbers():
             self.reaches["here"] = Symbol("the cell itself", reach=_own_reach(model))
 
     def constant(self, name: str) -> dict[str, Symbol]:
@@ -323,13 +323,16 @@ class _Symbols:
 def _reach(name: str, source: Source) -> Reach:
     """Return what a text reads through a source."""
     model = source.model
-    axes = model.axes or None if model is not None else None
-    return Reach(f"'{name}'", source.reads, axes, None, source.many, history=source.history)
+    axes = model.axes or None if model is not None and not source.by_number else None
+    pools = tuple(model.pools) if model is not None else ()
+    history = source.history
+    return Reach(f"'{name}'", source.reads, axes, None, source.many, history=history, pools=pools)
 
 
 def _own_reach(model: type[NDComponent]) -> Reach:
     """Return what a text reads of its own population."""
-    return Reach("the cell itself", tuple(model.updates), model.axes, (), here=True)
+    axes, reads = model.axes or None, tuple(model.updates)
+    return Reach("the cell itself", reads, axes, (), here=True, pools=tuple(model.pools))
 
 
 _SET = "set it from outside: lpu.set"
@@ -376,4 +379,15 @@ def named(
 def step_numbers(model: type[NDComponent], prints: bool = False) -> list[str]:
     """Return the parameters and constants that a model reads at each step."""
     parts = [p for p in texts_of(model).parts.values() if not p.name.startswith("constants")]
-    return named([*model.fixed_params(), *model.constants], parts, prints)
+    given = [*model.fixed_params(), *model.constants]
+    found = {*named(given, parts, prints), *_labels(model, parts)}
+    return [name for name in given if name in found]
+
+
+def _labels(model: type[NDComponent], parts: Iterable[TextPart]) -> Iterator[str]:
+    """Yield the parameters that say in which groups of pools a component is, if that is read."""
+    own = {("here", name): pool.by for name, pool in model.pools.items() if pool.by is not None}
+    for part in parts if own else ():
+        for node in part.tree.walk():
+            if isinstance(node, tree.Path) and node.names in own:
+                yield own[node.names[0], node.names[1]]

@@ -146,7 +146,12 @@ def _rows_of_windows(
 
 def _read_by_texts(circuit: Circuit) -> set[str]:
     """Return variables of which texts read the cells of populations, their own one included."""
-    own = {v for group in circuit.groups if group.model.axes for v in group.model.updates}
+    own = {
+        variable
+        for group in circuit.groups
+        if group.model.axes or group.model.pools
+        for variable in group.model.updates
+    }
     return own | {variable for one in pointers(circuit) for variable in one.reads}
 
 

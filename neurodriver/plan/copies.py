@@ -161,6 +161,11 @@ def _check(program: Program, variants: Variants) -> None:
                 f"'{name}' of {group.name} cannot differ between copies: it is the number of "
                 f"sub-units"
             )
+        if any(pool.by == name for pool in group.model.pools.values()):
+            raise CircuitError(
+                f"'{name}' of {group.name} cannot differ between copies: it says which cells are "
+                f"a group of a pool"
+            )
     if variants.scales is not None:
         for (number, access), gather in program.gathers.items():
             if gather.learning:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..circuit.axis import Axis
 from ..circuit.groups import FieldValue, Group
-from ..circuit.pointers import Pointer, pointers_of
+from ..circuit.pointers import Pointer, pointers_of, pool_source
 from ..circuit.space import AxisGrid
 from ..errors import CircuitError, quoted
 from ..model.fields import Field
@@ -62,7 +62,7 @@ class Reached:
     @property
     def label(self) -> str:
         """Its name in the text of a kernel."""
-        return f"{self.pointer.source}{self.pointer.place or ''}"
+        return f"{self.pointer.source}{self.pointer.place or ''}".replace(".", "__")
 
     def axis(self, name: str) -> Axis:
         """Return an axis by its name."""
@@ -127,6 +127,10 @@ class Surroundings:
     def size(self, name: str) -> Key:
         """Return the key of an integer of this group."""
         return self.key(Kind.SIZE, name)
+
+    def pool(self, of: Resolved, name: str) -> Reached | None:
+        """Return where a pool of a population is; None where it has none of this name."""
+        return self.reached.get((pool_source(of[0], name), of[1]))
 
     def many(self, source: str) -> list[Resolved]:
         """Return the populations that a source stands for."""
@@ -289,7 +293,10 @@ class TextBinding:
             return
         name = node.names[-1]
         known = numbers_of(found)
-        if node.names[1] == "pos":
+        pool = self.place.pool(scope.resolved(node.name), name)
+        if pool is not None:
+            self._pool(node, pool, None)
+        elif node.names[1] == "pos":
             self._positions(tree.Path(("here", name), at=node.at), scope, "here.pos")
         elif name not in found.names and name not in known:
             axes = ", ".join(filter(None, found.names)) or "none"
@@ -299,10 +306,22 @@ class TextBinding:
 
     def _item(self, node: tree.Item, scope: Scope) -> None:
         found = self.place.reached.get(scope.resolved(node.name))
-        if found is not None and len(node.indices) != len(found.names):
+        pool = self.place.pool(scope.resolved(node.name), node.path[1])
+        if pool is not None:
+            self._pool(node, pool, len(node.indices))
+        elif found is not None and len(node.indices) != len(found.names):
             axes = ", ".join(filter(None, found.names)) or "its number"
             wanted, given = len(found.names), len(node.indices)
             self.fault(node, f"'{'.'.join(node.path)}' takes {wanted} ({axes}), {given} given")
+
+    def _pool(self, node: tree.Path | tree.Item, pool: Reached, given: int | None) -> None:
+        """Note a pool of several groups of which it is not said which, or a wrong number."""
+        own = given is None and node.name == "here"
+        if not own and (given or 0) != len([*filter(None, pool.names)]):
+            axes = ", ".join(filter(None, pool.names)) or "none"
+            named = ".".join(node.path)
+            said = f"the pool '{named}' takes its group: {named}[{axes}]"
+            self.fault(node, f"{said}, {given or 'no index'} given")
 
     def _positions(self, node: Any, scope: Scope, what: str) -> bool:
         """Note an axis without positions; return whether it has some."""

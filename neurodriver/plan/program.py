@@ -21,6 +21,7 @@ from .delays import Spread
 from .injection import Slots
 from .layout import Layout
 from .passes.draft import Merged
+from .pool_models import POOLS
 from .sums.gather import Gather
 from .target import Target
 from .unit import Delivery, Unit
@@ -114,6 +115,13 @@ class Program:
     def phases(self) -> int:
         """Phases of a step."""
         return max((group.phase for group in self.circuit.groups), default=0) + 1
+
+    @property
+    def phase_ends(self) -> list[int]:
+        """Behind which phase each phase of the circuit ends; pools are phases between them."""
+        groups = self.circuit.groups
+        own = {g.phase for g in groups if not (g.is_port or g.model.__module__ == POOLS)}
+        return [*sorted(own)[1:], self.phases]
 
     @property
     def window(self) -> int:

@@ -63,8 +63,8 @@ def check_paces(circuit: Circuit, target: Target) -> None:
     learns = any(links.plasticity is not None for links in circuit.connections)
     if learns and target.threads and any(stages_of(circuit)):
         raise CircuitError(
-            f"{circuit.name}: order: connections that learn beside phases that act within a step "
-            f"run on a CPU alone; take backend='cpu'"
+            f"{circuit.name}: connections that learn beside pools, or beside phases that act "
+            f"within a step, run on a CPU alone; take backend='cpu'"
         )
     slow = [group.name for group in circuit.groups if (group.every, group.first) != (1, 0)]
     if slow and target.threads:

@@ -18,9 +18,11 @@ from ..circuit.selection import population_names
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
+from ..model.pools import Reduce
 from ..quantities import magnitude
 from .live_fields import FieldPlace, field_of, rows_at
 from .live_places import Live, Place, Rows, Values, place_of
+from .live_pools import pool_values
 
 Changed = Callable[[int, str, NDArray[np.float64]], None]
 """Takes a parameter of a group whose value for all components is one number in the program."""
@@ -149,7 +151,9 @@ class Components:
     def names(self) -> tuple[str, ...]:
         """Names of all that can be read: variables, states and parameters."""
         models = [self._group(part).model for part in self._parts]
-        tables = (t for m in models for t in (m.updates, m.states, m.params, m.every_field()))
+        tables = (
+            t for m in models for t in (m.updates, m.states, m.params, m.every_field(), m.pools)
+        )
         return tuple(dict.fromkeys(name for table in tables for name in table))
 
     def __getattr__(self, name: str) -> Values:
@@ -179,6 +183,9 @@ class Components:
         simulation = self._simulation()
         if (field := self._field(name)) is not None:
             return field.read(simulation).view(CopiedValues)
+        if name in self._pools():
+            self._need_whole(name)
+            return pool_values(simulation, self._parts[0].number, name).view(CopiedValues)
         out = np.empty(len(self), simulation.program.dtype)
         for part, place in self._placed(name):
             out[part.out] = place.read(simulation, part.rows)
@@ -255,10 +262,17 @@ class Components:
         """Return where the field of a population is; None where the name is none of a field."""
         program = self._simulation().program
         found = field_of(program, self._parts[0].number, name) if len(self._parts) == 1 else None
-        whole = program.circuit.groups[self._parts[0].number].count if found else 0
-        if found is not None and whole != len(self):
-            raise NeurodriverError(f"{self._said}: '{name}' belongs to the whole population")
+        if found is not None:
+            self._need_whole(name)
         return found
+
+    def _need_whole(self, name: str) -> None:
+        if self._group(self._parts[0]).count != len(self):
+            raise NeurodriverError(f"{self._said}: '{name}' belongs to the whole population")
+
+    def _pools(self) -> Mapping[str, Reduce]:
+        """Return the pools of the population."""
+        return self._group(self._parts[0]).model.pools if len(self._parts) == 1 else {}
 
     def _at(self, at: Mapping[str, Any]) -> Components:
         """Return the components at indices along the axes of their population."""

@@ -105,6 +105,8 @@ class Place:
         units = group.model.sub_units
         if units is not None and self.name == units.per:
             raise StateError(f"{said} cannot be set: it is the number of sub-units")
+        if any(pool.by == self.name for pool in group.model.pools.values()):
+            raise StateError(f"{said} cannot be set: it says which cells are a group of a pool")
 
     def write(self, simulation: Live, rows: Rows, values: Values) -> None:
         """Set the values of some components; a parameter that is one number gets the first."""

@@ -22,8 +22,8 @@ class Phased(Protocol):
 
     phases_done: int
 
-    def run_phase(self, step: int) -> None:
-        """Advance the next phase of a step; ``run`` advances those that are left."""
+    def run_phases(self, step: int, end: int) -> None:
+        """Advance the next phases of a step up to one; ``run`` advances those that are left."""
         ...
 
 
@@ -41,27 +41,30 @@ def advance_phase(simulation: Simulation) -> None:
         On a GPU, in a batch or with other LPUs, whose steps are not parted.
     """
     backend, done = simulation.backend, phases_done(simulation.backend)
-    phases = simulation.program.phases
-    if done + 1 == phases:
+    ends = simulation.program.phase_ends
+    end = next(end for end in ends if end > done)
+    if end == ends[-1]:
         simulation.advance(1)
         return
     if not isinstance(backend, Phased) or simulation.exchange or simulation.variants:
         raise NeurodriverError(
-            f"LPU.advance_phase: the circuit has {phases} phases, and single ones of them run on "
-            f"the CPU alone, without a batch or other processes; advance(1) advances all"
+            f"LPU.advance_phase: the circuit has {len(ends)} phases, and single ones of them run "
+            f"on the CPU alone, without a batch or other processes; advance(1) advances all"
         )
     if not simulation.started:
         simulation.start()
     if not done:
         simulation.prepare(1)
-    backend.run_phase(simulation.step)
+    backend.run_phases(simulation.step, end)
 
 
 def check_between_steps(simulation: Simulation) -> None:
     """Raise NeurodriverError where some phases of a step have been advanced, and others not."""
     done = phases_done(simulation.backend)
     if done:
+        ends = simulation.program.phase_ends
+        some = sum(end <= done for end in ends)
         raise NeurodriverError(
-            f"LPU: {done} of {simulation.program.phases} phases of step {simulation.step} are "
+            f"LPU: {some} of {len(ends)} phases of step {simulation.step} are "
             f"done; advance_phase() or advance(1) ends the step"
         )

@@ -411,8 +411,8 @@ def test_what_a_gpu_refuses() -> None:
         Projection(a, b, FixedProbability(0.9), delay=DT, plasticity=Pairs(), name="w",
                    receptor="exc"),
     ]  # fmt: skip
-    with pytest.raises(CircuitError, match="connections that learn beside phases"):
+    with pytest.raises(CircuitError, match="connections that learn beside pools"):
         compile_circuit(Circuit([a, b], links, order="listed"), DT, target=CUDA)
     program = compile_circuit(Circuit([a, b], links[:1], order="listed"), DT, target=CUDA)
-    with pytest.raises(NeurodriverError, match="a batch of a circuit whose phases act within"):
+    with pytest.raises(NeurodriverError, match="a batch of a circuit with pools, or phases"):
         CUDABatch([program, program])

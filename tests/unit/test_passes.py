@@ -23,7 +23,8 @@ def test_each_pass_adds_its_part() -> None:
     seen = [draft]
     for one in passes.PASSES:
         seen.append(one(seen[-1]))
-    begin, aggregated, expanded, injected, merged, published = seen
+    begin, aggregated, pooled, expanded, injected, merged, published = seen
+    assert pooled is aggregated  # there are no pools
     assert expanded is aggregated  # there is no order
     assert published is merged  # no state is recorded
     assert begin.circuit.count < aggregated.circuit.count == injected.circuit.count

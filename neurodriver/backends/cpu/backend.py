@@ -251,10 +251,10 @@ class CPUBackend:
         done: int = self._run(handle, first, steps)
         return done
 
-    def run_phase(self, step: int) -> None:
-        """Advance the next phase of a step; ``run`` advances those that are left."""
-        self._run_phases(self._open(), step, self.phases_done, self.phases_done + 1)
-        self.phases_done += 1
+    def run_phases(self, step: int, end: int) -> None:
+        """Advance the next phases of a step up to one; ``run`` advances those that are left."""
+        self._run_phases(self._open(), step, self.phases_done, end)
+        self.phases_done = end
 
     def _run_phases(self, handle: ct.c_void_p, step: int, low: int, high: int) -> None:
         last = high == self.program.phases

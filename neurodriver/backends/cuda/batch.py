@@ -135,7 +135,7 @@ class CUDABatch(CUDABackend):
         if any(gather.learning for gather in programs[0].gathers.values()):
             raise NeurodriverError("a batch whose synapses learn runs on the CPU: backend='cpu'")
         if programs[0].stages > 1:
-            say = "a batch of a circuit whose phases act within a step"
+            say = "a batch of a circuit with pools, or phases that act within a step,"
             raise NeurodriverError(f"{say} runs on the CPU: backend='cpu'")
         self.program, self.dtype = programs[0], programs[0].dtype
         self.executor, self.fuzz, self._number = executor, fuzz, len(programs)

@@ -60,6 +60,7 @@ class VectorKinds:
 
     def kind(self, node: tree.Expression) -> str:
         """Return what an expression is for the cells of a strip."""
+        node = self.plain(node)
         if isinstance(node, tree.Number):
             return UNIFORM
         if isinstance(node, tree.Name):
@@ -81,6 +82,10 @@ class VectorKinds:
             if inner[0] in (UNIFORM, MASK):
                 return VECTOR
         raise NotVectors
+
+    def plain(self, node: tree.Expression) -> tree.Expression:
+        """Return the own pool as the value of a group, and all else as it is."""
+        return (isinstance(node, tree.Path) and self.places.own_pool(node)) or node
 
     def _of_name(self, name: str) -> str:
         found = self._find(name)
@@ -109,7 +114,7 @@ class VectorKinds:
             kinds = [self.kind(one) for one in node.indices]
         if not {*kinds} <= {UNIFORM, AFFINE, LANES}:
             raise NotVectors
-        return UNIFORM if {*kinds} == {UNIFORM} else VECTOR
+        return UNIFORM if {*kinds} <= {UNIFORM} else VECTOR
 
     def _of_call(self, node: tree.Call) -> str:
         name = node.name

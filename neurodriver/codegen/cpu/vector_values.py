@@ -16,6 +16,7 @@ class VectorValues(VectorKinds):
 
     def vector(self, node: tree.Expression, c: int) -> str:
         """Return an expression for the vector with number ``c`` of a strip."""
+        node = self.plain(node)
         kind = self.kind(node)
         if kind == UNIFORM:
             return f"nd_all((real)({self.translator.expression(node)}))"
@@ -65,9 +66,9 @@ class VectorValues(VectorKinds):
 
     def _end(self, node: tree.Item) -> str:
         """Return the end of what lies behind the cells of a population in memory."""
-        one = self.places._reached_by(node.name)
+        one, variable = self.places.read_by(node)
         first = f"{one.label}_{one.names[0]}"
-        base = f"nd_at_{one.label}_{node.path[1]}"
+        base = f"nd_at_{one.label}_{variable}"
         return f"{base} + nd_n_{first} * nd_m_{first} + ND_LANES"
 
     def _steps(self, node: tree.Expression) -> int:

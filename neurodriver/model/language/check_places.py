@@ -58,7 +58,8 @@ class PlaceChecker(ValueChecker):
         symbol = self.find(node.name)
         if symbol is None:
             if node.name == "here":
-                self.fault(node, "'here' needs a model with axes; declare axes = ('y', 'x')")
+                fix = "declare axes = ('y', 'x')"
+                self.fault(node, f"'here' needs a model with axes or pools; {fix}")
             else:
                 self._unknown(node, node.name)
         elif symbol.reach is None:
@@ -81,6 +82,8 @@ class PlaceChecker(ValueChecker):
             return "real"
         if len(rest) > 1:
             self.fault(node, f"'{'.'.join(node.names)}' has too many points")
+        elif rest[0] in reach.pools:
+            return "real"
         elif reach.here and reach.axes is not None and rest[0] in reach.axes:
             return "int"
         elif rest[0] in reach.variables:
@@ -90,8 +93,10 @@ class PlaceChecker(ValueChecker):
         elif reach.axes is not None and rest[0] in reach.axes:
             said = "it is looked up, as in near({0}, 11), or size({0})"
             self.fault(node, f"'{rest[0]}' is an axis; {said.format('.'.join(node.names))}")
+        elif reach.here and reach.axes is None:
+            return "int"  # whether there is such an axis is known with the population
         elif reach.numbers is not None and rest[0] not in reach.numbers:
-            known = [*reach.numbers, *(reach.axes or ())]
+            known = [*reach.numbers, *reach.pools, *(reach.axes or ())]
             self.fault(node, f"{reach.said} has no '{rest[0]}'{near(rest[0], known)}")
         return "real"
 
@@ -113,6 +118,10 @@ class PlaceChecker(ValueChecker):
         if reach is None:
             return "real"
         name = node.path[1]
+        if name in reach.pools:
+            if node.ago is not None:
+                self.fault(node, f"'{name}' is a pool, which has no history")
+            return "real"
         if name not in reach.variables:
             known = ", ".join(reach.variables) or "nothing"
             if reach.here:

@@ -75,6 +75,8 @@ class Reach:
         Whether it is the population of the text.
     history : int
         How many steps back it can be read.
+    pools : tuple of str
+        Its pools, as far as its model is known.
     """
 
     said: str
@@ -84,6 +86,7 @@ class Reach:
     many: bool = False
     here: bool = False
     history: int = 0
+    pools: tuple[str, ...] = ()
 
 
 Symbols = Mapping[str, Symbol]

@@ -6,11 +6,11 @@ a pass, write its module and name it in ``PASSES``, which is the order in which 
 
 from __future__ import annotations
 
-from . import aggregate, expand, inject, merge, publish
+from . import aggregate, expand, inject, merge, pools, publish
 from .draft import Draft, Pass
 
 PASSES: tuple[Pass, ...] = (
-    aggregate.apply, expand.apply, inject.apply, merge.apply, publish.apply,
+    aggregate.apply, pools.apply, expand.apply, inject.apply, merge.apply, publish.apply,
 )  # fmt: skip
 
 

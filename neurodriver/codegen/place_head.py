@@ -1,0 +1,199 @@
+"""``PlaceHead``: what a kernel declares of other cells, of axes and of fields; what names mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..model.language import tree
+from ..plan.arrays import Kind, depth, width
+from ..plan.places import HERE, LookUp, Reached, Resolved
+from .kernel import Arguments
+
+if TYPE_CHECKING:
+    from ..plan.unit import KernelSpec
+    from .translate import Translator
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over the cells of a look-up.
+
+    Attributes
+    ----------
+    name : str
+        Of its variable.
+    reached : Reached
+    axis : str
+    most : int or None
+        Cells of the longest run, where that is known.
+    inside : bool
+        Whether every run exists as a whole.
+    """
+
+    name: str
+    reached: Reached
+    axis: str
+    most: int | None
+    inside: bool
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The variable of a loop that counts from 0 up to a number that is known.
+
+    Attributes
+    ----------
+    count : int
+    """
+
+    count: int
+
+
+Meaning = Loop | Counted | Resolved
+"""What a name stands for inside a loop."""
+
+
+class PlaceHead:
+    """Declares what one kernel reads beside its own components.
+
+    Parameters
+    ----------
+    spec : KernelSpec
+    arguments : Arguments
+    translator : Translator
+        Writes the expressions inside.
+    """
+
+    def __init__(self, spec: KernelSpec, arguments: Arguments, translator: Translator) -> None:
+        assert spec.place is not None
+        self.spec, self.place = spec, spec.place
+        self.arguments, self.translator = arguments, translator
+        self.rules = spec.model.every_field()
+        self.scopes: list[dict[str, Meaning]] = []
+
+    # -- what does not depend on the component ----------------------------------------------------
+
+    def head(self) -> list[str]:
+        """Declare rows, sizes, positions, tables and fields."""
+        lines = [line for one in self.place.reached.values() for line in self._reached(one)]
+        for one in self.place.look_ups.values():
+            lines += self._look_up(one)
+        return [*lines, *(line for name in self.place.fields for line in self._field(name))]
+
+    def _int(self, name: str) -> str:
+        return f"(int){self.arguments.integer(self.place.size(name))}"
+
+    def _reached(self, one: Reached) -> list[str]:
+        a, label, lines = self.arguments, one.label, []
+        for name, axis in zip(one.names, one.axes, strict=True):
+            lines.append(f"const int nd_n_{label}_{name} = {self._int(f'{label} {name}')};")
+            stride = self._int(f"{label} {name} stride")
+            lines.append(f"const int nd_m_{label}_{name} = {stride};")
+            if axis.positions is not None:
+                pointer = a.pointer(
+                    self.place.key(Kind.POSITION, f"{label} {name}"), "const double"
+                )
+                lines.append(f"const double *nd_x_{label}_{name} = {pointer};")
+        if one.masked:
+            for what in ("cells", "points"):
+                pointer = a.pointer(self.place.key(Kind.INDEX, f"{label} {what}"), "const int")
+                lines.append(f"const int *nd_{what}_{label} = {pointer};")
+        for variable in one.pointer.reads:
+            row = self._row(one, variable, f"nd_k + {int(one.ahead)}")
+            lines.append(f"const real *__restrict nd_at_{label}_{variable} = {row};")
+        return lines
+
+    def _row(self, one: Reached, variable: str, step: str) -> str:
+        """Return where the cells of a population begin in the row of a step."""
+        a = self.arguments
+        rows = a.pointer(self.spec.ring(variable), "real")
+        shape = f"{a.integer(depth(variable))}, {a.integer(width(variable))}"
+        first = self._int(f"{one.label} first {variable}")
+        return f"nd_row({rows}, {step}, {shape}) + {first}"
+
+    def _look_up(self, one: LookUp) -> list[str]:
+        if one.even:
+            return []
+        number = self._number(one)
+        lines = []
+        for what in ("first", "last"):
+            key = self.place.key(Kind.INDEX, f"{one.name} {what}")
+            pointer = self.arguments.pointer(key, "const int")
+            lines.append(f"ND_FIXED(int) nd_{what}_{number} = {pointer};")
+        return lines
+
+    def _number(self, one: LookUp) -> int:
+        return list(self.place.look_ups).index(one.name)
+
+    def _field(self, name: str) -> list[str]:
+        key, value = self.place.fields[name]
+        kind = "int" if self.rules[name].whole else "real"
+        pointer = self.arguments.pointer(key, f"const {kind}")
+        if not value.values.ndim:
+            return [f"const {kind} {name} = {pointer}[0]; (void){name};"]
+        lines = [f"ND_FIXED({kind}) nd_f_{name} = {pointer};"]
+        for axis in self.rules[name].indexed:
+            lines.append(f"const int nd_n_{name}_{axis} = {self._int(f'{name}.{axis}')};")
+        return lines
+
+    # -- the own cell ---------------------------------------------------------------------------
+
+    def here(self, at: str) -> list[str]:
+        """Declare the indices of the component at a place in memory."""
+        own = self.place.reached.get(HERE)
+        if own is None:
+            return []
+        point = f"nd_points_here[{at}]" if own.masked else f"(int)({at})"
+        lines = [f"const int nd_q = {point};"]
+        for number, name in enumerate(own.names):
+            index = f"nd_q / nd_m_here_{name}" if number < len(own.names) - 1 else "nd_q"
+            index = f"({index}) % nd_n_here_{name}" if number else index
+            lines.append(f"const int nd_h_{name} = {index}; (void)nd_h_{name};")
+        return lines
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> Meaning | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def _reached_by(self, name: str) -> Reached:
+        found = self._find(name)
+        return self.place.reached[found if isinstance(found, tuple) else (name, 0)]
+
+    def _loop(self, node: tree.Call) -> Loop:
+        (one,) = node.arguments
+        assert isinstance(one, tree.Name)
+        loop = self._find(one.name)
+        assert isinstance(loop, Loop)
+        return loop
+
+    # -- pools ----------------------------------------------------------------------------------
+
+    def pool_of(self, node: tree.Path | tree.Item) -> Reached | None:
+        """Return where the pool is that a text reads; None where it reads something else."""
+        found = self._find(node.name)
+        population = found if isinstance(found, tuple) else (node.name, 0)
+        return self.place.pool(population, node.path[1]) if len(node.path) == 2 else None
+
+    def own_pool(self, node: tree.Path) -> tree.Item | None:
+        """Return ``here.activity`` as the value of a group; None where it is no pool."""
+        pool = self.pool_of(node)
+        if pool is None:
+            return None
+        own = self.place.reached[HERE].names
+        indices = [
+            tree.Path(("here", name)) if name in own else tree.Cast("int", tree.Name(name))
+            for name in filter(None, pool.names)
+        ]
+        return tree.Item(node.names, tuple(indices))
+
+    def read_by(self, node: tree.Item) -> tuple[Reached, str]:
+        """Return the population that has a value, and the variable."""
+        pool = self.pool_of(node)
+        if pool is not None:
+            return pool, pool.pointer.reads[0]
+        return self._reached_by(node.name), node.path[1]

@@ -1,0 +1,113 @@
+"""Pools of a population: numbers that its cells share, made of the values of the members.
+
+    class Inhibited(NDComponent):
+        pools = {"activity": Reduce("mean", "r", over="y x"), "most": Reduce("max", "activity")}
+        update = "... here.activity ..."
+
+A pool divides a population into groups: along axes, by the value of a parameter, or into one group.
+The variable of a pool may be another pool; then its members are the groups of that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import ModelError, near, quoted
+
+REDUCTIONS = ("sum", "mean", "max", "min", "count", "any", "product", "argmax")
+"""What a pool may make of the values of its members."""
+
+
+class Reduce:
+    """A number for each group of a population's cells, made of the values of the members.
+
+    Parameters
+    ----------
+    reduce : {"sum", "mean", "max", "min", "count", "any", "product", "argmax"}
+        What is made of them. ``count`` is the number of members whose value is not 0, and ``any``
+        is 1 where there is one. ``argmax`` is the number of the first member with the greatest
+        value: of a cell among those of the population. A group without members has 0, but 1 for
+        ``product`` and -1 for ``argmax``.
+    variable : str
+        An updated variable, or a pool that is declared before this one.
+    over : str or sequence of str, optional
+        Axes along which it is made, as in ``"y x"``; there is a group for each index along the
+        other axes.
+    by : str, optional
+        A parameter with whole numbers: cells of one number are a group. Without ``over`` and
+        ``by``, all cells are one group.
+    doc : str
+        What it is.
+    """
+
+    def __init__(
+        self,
+        reduce: str,
+        variable: str,
+        over: str | Sequence[str] | None = None,
+        by: str | None = None,
+        doc: str = "",
+    ) -> None:
+        if reduce not in REDUCTIONS:
+            hint = f"{near(str(reduce), REDUCTIONS)}; there are {', '.join(REDUCTIONS)}"
+            raise ModelError(f"Reduce: no reduction {reduce!r}{hint}")
+        if not isinstance(variable, str) or not variable.isidentifier():
+            raise ModelError(f"Reduce: expected the name of a variable, got {variable!r:.60}")
+        names = over.split() if isinstance(over, str) else over
+        self.over: tuple[str, ...] = () if names is None else tuple(names)
+        if over is not None and (not self.over or len({*self.over}) < len(self.over)):
+            raise ModelError(f"Reduce: over= takes names of axes, each once (got {over!r:.60})")
+        if by is not None and (over is not None or not isinstance(by, str)):
+            got = f"over={over!r:.40} and by={by!r:.40}"
+            raise ModelError(f"Reduce: takes axes, or the name of a parameter (got {got})")
+        self.reduce, self.variable, self.by, self.doc = reduce, variable, by, doc
+
+    def __repr__(self) -> str:
+        more = f", over={' '.join(self.over)!r}" if self.over else ""
+        more += f", by={self.by!r}" if self.by else ""
+        return f"Reduce({self.reduce!r}, {self.variable!r}{more})"
+
+
+def check_pools(cls: Any) -> None:
+    """Raise ModelError where a pool of a class is made of what the class does not have."""
+    known: list[str] = [*cls.updates]
+    for name, pool in cls.pools.items():
+        where = f"{cls.__name__}.pools[{quoted(name)}]"
+        if pool.variable not in known:
+            hidden = " is a state of its own; name it in 'updates'"
+            said = hidden if pool.variable in cls.states else _unknown(pool.variable, known)
+            raise ModelError(f"{where}: {quoted(pool.variable)}{said}")
+        if cls.axes:
+            _check_axes(where, pool, cls.pools, cls.axes)
+        if pool.by is not None and pool.variable in cls.pools:
+            raise ModelError(f"{where}: a pool of pools has no parameters; leave out by=")
+        if pool.by is not None and pool.by not in cls.params:
+            hint = near(pool.by, cls.params)
+            raise ModelError(f"{where}: no parameter {quoted(pool.by)}{hint}; declare it in params")
+        if name in (*cls.axes, *cls.updates, "pos"):
+            raise ModelError(f"{where}: the name is that of an axis or a variable; choose another")
+        known.append(name)
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    among = ", ".join(known) or "nothing"
+    return f" is no updated variable and no pool before it{near(name, known)}; there are {among}"
+
+
+def _check_axes(where: str, pool: Reduce, pools: Mapping[str, Reduce], axes: Sequence[str]) -> None:
+    left = remaining(pool, pools, axes)
+    for name in pool.over:
+        if name not in left:
+            among = ", ".join(left) or "none"
+            raise ModelError(f"{where}: no axis {quoted(name)}{near(name, left)}; it has {among}")
+
+
+def remaining(pool: Reduce, pools: Mapping[str, Reduce], axes: Sequence[str]) -> list[str]:
+    """Return the axes of the members of a pool: of the cells, or of the pool that it is made of."""
+    below = pools.get(pool.variable)
+    if below is None:
+        return list(axes)
+    if not below.over:
+        return [] if below.by is None else [below.by]
+    return [name for name in remaining(below, pools, axes) if name not in below.over]

@@ -1,0 +1,209 @@
+"""Computes the pools that texts read: each becomes components that read its members.
+
+The pools of a row that all texts know already, that of the step before, come first in a step. A
+text that reads an earlier phase in the same step reads the pools of this phase, too: they come
+behind it. So phases of the circuit move apart, and pools are phases between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...circuit.axis import Axis
+from ...circuit.circuit import Circuit, Group
+from ...circuit.groups import FieldValue, Layer, Numbered
+from ...circuit.pointers import group_of, pool_source
+from ...circuit.pools import GROUP, pool_groups
+from ...circuit.space import AxisGrid, Space
+from ...model.component import NDComponent
+from ...model.language import tree
+from ...model.texts import texts_of
+from ..pool_models import BLOCK, VALUE, WHICH, pool_model
+from .draft import Draft
+
+
+def apply(draft: Draft) -> Draft:
+    """Return a draft with the pools that its texts read."""
+    circuit = draft.circuit
+    if not any(group.model.pools for group in circuit.groups):
+        return draft
+    return replace(draft, circuit=_Pools(circuit).made())
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A pool that is read.
+
+    Attributes
+    ----------
+    group : int
+        The population.
+    pool : str
+    ahead : bool
+        Whether values of this step are read, or else those of the step before.
+    """
+
+    group: int
+    pool: str
+    ahead: bool
+
+
+@dataclass
+class _Pools:
+    """Makes the groups of pools.
+
+    Attributes
+    ----------
+    circuit : Circuit
+    chains : dict of _Wanted to list of Group
+        Levels of each pool, without their phases.
+    read : dict of int to dict of str to tuple of str
+        Group -> what its text reads: source and pool -> names of the pools' populations.
+    """
+
+    circuit: Circuit
+    chains: dict[_Wanted, list[tuple[Group, Space]]] = field(default_factory=dict)
+    read: dict[int, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def made(self) -> Circuit:
+        """Return the circuit with its pools."""
+        circuit = self.circuit
+        for reader, group in enumerate(circuit.groups):
+            if group.layer is not None:
+                self._read_by(reader, group)
+        depth = max((self._before(one) + len(c) for one, c in self.chains.items()), default=0)
+        if not depth:
+            return circuit
+        groups = [self._reader(number, group, depth) for number, group in enumerate(circuit.groups)]
+        spaces = dict(circuit.spaces)
+        for one, chain in self.chains.items():
+            first = circuit.groups[one.group].phase * (depth + 1) + depth + 1 if one.ahead else 0
+            for level, (group, space) in enumerate(chain):
+                assert group.layer is not None
+                spaces[group.layer.population] = space
+                groups.append(replace(group, phase=first + self._before(one) + level))
+        return circuit.changed(groups=tuple(groups), spaces=spaces)
+
+    def _reader(self, number: int, group: Group, depth: int) -> Group:
+        """Return a group of the circuit in its phase, with the pools that its text reads."""
+        phase = 0 if group.is_port else group.phase * (depth + 1) + depth
+        layer = group.layer
+        if number in self.read and layer is not None:
+            layer = replace(layer, sources={**layer.sources, **self.read[number]})
+        return replace(group, phase=phase, layer=layer)
+
+    def _read_by(self, reader: int, group: Group) -> None:
+        assert group.layer is not None
+        for source, pool in sorted(pools_read(group.model)):
+            some = (group.layer.population,) if source == "here" else group.layer.sources[source]
+            names = []
+            for population in some:
+                number = group_of(self.circuit, population, group.layer.population)[0]
+                target = self.circuit.groups[number]
+                known = pool in target.model.pools
+                wanted = _Wanted(number, pool, target.phase < group.phase)
+                names.append(self._population(wanted) if known else "")
+            if any(names):
+                self.read.setdefault(reader, {})[pool_source(source, pool)] = tuple(names)
+
+    def _population(self, wanted: _Wanted) -> str:
+        """Return the name of what has the result of a pool; it is made where it is new."""
+        if wanted not in self.chains:
+            self.chains[wanted] = list(self._chain(wanted))
+        layer = self.chains[wanted][-1][0].layer
+        assert layer is not None
+        return layer.population
+
+    def _before(self, wanted: _Wanted) -> int:
+        """Return how many levels come before those of a pool."""
+        pools = self.circuit.groups[wanted.group].model.pools
+        below = replace(wanted, pool=pools[wanted.pool].variable)
+        return self._before(below) + len(self.chains[below]) if below.pool in pools else 0
+
+    def _chain(self, wanted: _Wanted) -> Iterator[tuple[Group, Space]]:
+        """Yield the levels of a pool."""
+        group = self.circuit.groups[wanted.group]
+        assert group.layer is not None
+        space = self.circuit.spaces.get(group.layer.population)
+        pools, name = group.model.pools, group.layer.population
+        rule, found = pools[wanted.pool], pool_groups(group, space, wanted.pool)
+        variable, source = rule.variable, name
+        if variable in pools:
+            source = self._population(replace(wanted, pool=variable))
+            variable = WHICH if pools[variable].reduce == "argmax" else VALUE
+        own = f"{name}.{wanted.pool}" + ".now" * wanted.ahead
+        order = np.argsort(found.of, kind="stable")
+        members = order[found.of[order] >= 0]
+        ends, level = _ends(found.sizes), 0
+        while True:
+            last = bool((np.diff(ends) <= BLOCK).all())
+            bounds, ends = _blocks(ends, last)
+            population = own if last else f"{own}.{level}"
+            axes = dict(found.axes) if last and found.axes else {GROUP: Axis(len(bounds) - 1)}
+            listed = members if not level and (np.diff(members) != 1).any() else None
+            shape = tuple(axis.count for axis in axes.values())
+            fields = {"low": bounds[:-1].reshape(shape), "high": bounds[1:].reshape(shape)}
+            if not level and listed is None and len(members):
+                fields = {n: one + members[0] for n, one in fields.items()}
+            if listed is not None:
+                fields["list"] = listed
+            if rule.reduce == "mean" and last:
+                fields["members"] = found.sizes.reshape(shape)
+            form: Any = pool_model
+            model = form(rule.reduce, variable, tuple(axes), not level, last, listed is not None)
+            layer = Layer(population, _values(fields), {"cells": (source,)})
+            count = len(bounds) - 1
+            names = Numbered(((population, count),))
+            made = Group(model, {}, count, names, hidden=True, layer=layer)
+            yield made, AxisGrid(axes)
+            if last:
+                return
+            source, level = population, level + 1
+
+
+def _values(fields: dict[str, NDArray[np.int64]]) -> dict[str, FieldValue]:
+    return {name: FieldValue(values.astype(np.int32)) for name, values in fields.items()}
+
+
+def _ends(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _blocks(ends: NDArray[np.int64], last: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bounds of blocks of members, and the bounds of each group's blocks.
+
+    Parameters
+    ----------
+    ends : (groups + 1,) int64
+        Bounds of the members of each group.
+    last : bool
+        Whether each group is one block, even if it has no members.
+    """
+    if last:
+        return ends, np.arange(len(ends))
+    blocks = -(-np.diff(ends) // BLOCK)
+    group = np.repeat(np.arange(len(blocks)), blocks)
+    own = _ends(blocks)
+    within = np.arange(len(group)) - own[:-1][group]
+    return np.append(ends[:-1][group] + within * BLOCK, ends[-1]), own
+
+
+def pools_read(model: type[NDComponent]) -> set[tuple[str, str]]:
+    """Return source and pool of what texts may read so: a name, a point, and another name."""
+    found = set()
+    for part in texts_of(model).step():
+        loops: dict[str, set[str]] = {}
+        for node in part.tree.walk():
+            if isinstance(node, tree.Each) and isinstance(node.over, tree.Name):
+                loops.setdefault(node.name, set()).add(node.over.name)
+        for node in part.tree.walk():
+            if isinstance(node, tree.Path | tree.Item) and len(node.path) == 2:
+                for source in {*loops.get(node.name, ()), node.name}:
+                    if source == "here" or source in model.sources:
+                        found.add((source, node.path[1]))
+    return found

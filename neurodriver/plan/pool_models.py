@@ -1,0 +1,115 @@
+"""The models of pools: what one component of each level of a reduction computes.
+
+A component of the first level takes up to ``BLOCK`` members of one group, in their order. One of a
+later level takes as many components of the level before. Sums of blocks are added in pairs of
+neighbours, then in pairs of these, and so on: the result is a function of the values alone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..model.component import NDComponent
+from ..model.fields import Field, Source
+
+POOLS = __name__
+"""Module of these models."""
+
+BLOCK = 256
+"""Members of a component; a power of 2, so that later levels add the same pairs."""
+
+VALUE, WHICH = "pool__value", "pool__which"
+"""Variables of pools: the result, and of ``argmax`` the number of the member."""
+
+SIGN = {"sum": "+", "mean": "+", "count": "+", "product": "*", "max": ">", "argmax": ">",
+        "any": ">", "min": "<"}  # fmt: skip
+"""Reduction -> by what two values are joined, or by what one is better."""
+
+TAKEN = {"count": "(v != 0 ? 1.0 : 0.0)", "any": "(v != 0 ? 1.0 : 0.0)"}
+"""Reduction -> what counts of a member ``v``, where that is not the value."""
+
+_FOLDED = """
+    real pairs[9];
+    int n = 0;
+    for (int j = low[{at}]; j < high[{at}]; ++j) {{
+        real x = cells.{value}[j];
+        int level = 0;
+        for (int k = n; (k & 1) == 1; k >>= 1) {{ x = pairs[level] {sign} x; level += 1; }}
+        pairs[level] = x;
+        n += 1;
+    }}
+    int level = 0, found = 0;
+    for (int k = n; k > 0; k >>= 1) {{
+        if ((k & 1) == 1) {{
+            acc = found == 0 ? pairs[level] : pairs[level] {sign} acc;
+            found = 1;
+        }}
+        level += 1;
+    }}
+"""
+
+
+@cache
+def pool_model(
+    reduce: str, variable: str, axes: tuple[str, ...], first: bool, last: bool, listed: bool
+) -> type[NDComponent]:
+    """Return the model of one level of a pool.
+
+    Parameters
+    ----------
+    reduce : str
+    variable : str
+        What the first level reads.
+    axes : tuple of str
+        Names of the axes of its components.
+    first, last : bool
+        Whether it takes the members, and whether it has the result.
+    listed : bool
+        Whether the numbers of the members of each component are listed.
+    """
+    at = ", ".join(f"here.{name}" for name in axes)
+    which = reduce == "argmax"
+    text = f"real acc = {'1' if reduce == 'product' else '0'};\n"
+    names = {"at": at, "sign": SIGN[reduce], "value": variable if first else VALUE}
+    if first or SIGN[reduce] in "<>":
+        text += _taken(reduce, names, first, listed)
+    else:
+        text += _FOLDED.format(**names)
+    result = f"members[{at}] > 0 ? acc / members[{at}] : 0" if reduce == "mean" and last else "acc"
+    text += f"{VALUE} = {result};" + f" {WHICH} = best;" * which
+    whole = {name: Field(axes=axes, whole=True, constant=True) for name in ("low", "high")}
+    if listed:
+        whole["list"] = Field(axes="place", whole=True, constant=True)
+    if reduce == "mean" and last:
+        whole["members"] = Field(axes=axes, whole=True, constant=True)
+    reads = (variable,) if first else (VALUE, WHICH) if which else (VALUE,)
+    body: dict[str, Any] = {
+        "axes": axes,
+        "updates": {VALUE: "", WHICH: ""} if which else {VALUE: ""},
+        "sources": {"cells": Source(*reads, by_number=True)},
+        "fields": whole,
+        "update": text,
+        "__module__": POOLS,
+        "__doc__": "One level of a pool.",
+    }
+    return type(f"Pool_{reduce}", (NDComponent,), body)
+
+
+def _taken(reduce: str, names: dict[str, str], first: bool, listed: bool) -> str:
+    """Return a loop that takes one value after the other."""
+    cell = "list[j]" if listed else "j"
+    lines = [f"real v = cells.{names['value']}[{cell}];"]
+    if first and reduce in TAKEN:
+        lines.append(f"v = {TAKEN[reduce]};")
+    sign = names["sign"]
+    if sign in "+*":
+        lines.append(f"acc {sign}= v;")
+    elif reduce == "argmax":
+        number = cell if first else f"(int)(cells.{WHICH}[j])"
+        lines.append(f"if (best < 0 || v > acc) {{ acc = v; best = {number}; }}")
+    else:
+        lines.append(f"if (j == low[{names['at']}] || v {sign} acc) acc = v;")
+    head = f"for (int j = low[{names['at']}]; j < high[{names['at']}]; ++j)"
+    begin = "int best = -1;\n" if reduce == "argmax" else ""
+    return f"{begin}{head} {{ {' '.join(lines)} }}\n"
