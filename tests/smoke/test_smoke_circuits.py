@@ -168,3 +168,17 @@ def test_a_text_reads_other_cells_and_fields() -> None:
     with nd.LPU(nd.Circuit([image, cells]), dt=1e-3) as lpu:
         lpu.advance(1)
         assert lpu["cells"].val.tolist() == [3.0, 8.0]
+
+
+def test_cells_share_what_a_pool_makes_of_them() -> None:
+    class Pooled(nd.NDComponent):
+        axes, updates = ("y",), {"val": "1"}
+        states = {"val": nd.State("1", 0.0)}
+        pools = {"mean": nd.Reduce("mean", "val")}
+        update = "val = val - here.mean;"
+
+    cells = nd.Population(Pooled, name="cells", axes={"y": 2}, initval=[1.0, 3.0])
+    with nd.LPU(nd.Circuit([cells]), dt=1e-3) as lpu:
+        assert lpu["cells"].mean == 2.0
+        lpu.advance(1)
+        assert lpu["cells"].val.tolist() == [-1.0, 1.0]
