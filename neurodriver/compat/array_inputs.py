@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..inputs.array import ArrayInput
 from ..inputs.base import Input, uid_list
 from ..inputs.file import FileInput
+from ..io.hdf5_files import open_hdf5, reading
 from .input_base import ReadyInputProcessor
 from .recordings import select, uid_bytes, write_output
 
@@ -335,10 +336,5 @@ def _part(entry: Any, name: str, variable: str, processor: ReadyInputProcessor) 
 
 def _variables(filename: Any) -> list[str]:
     """Return the names of the groups of a file."""
-    try:
-        with h5py.File(filename, "r") as file:
-            return [name for name, group in file.items() if isinstance(group, h5py.Group)]
-    except FileNotFoundError:
-        raise InputError(f"{filename}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
+    with open_hdf5(Path(filename), InputError, locking=None) as file, reading(filename, InputError):
+        return [name for name, group in file.items() if isinstance(group, h5py.Group)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, RecordingError
+from ..io.hdf5_files import open_hdf5, reading
 
 NAME = "array"
 
@@ -67,16 +69,11 @@ def read_array(filename: str | os.PathLike[str]) -> npt.NDArray[Any]:
     RecordingError
         When there is no such file, or no ``/array`` in it.
     """
-    try:
-        with h5py.File(filename, "r") as file:
-            if NAME not in file:
-                raise RecordingError(f"{filename}: no data set '/{NAME}'")
-            values: npt.NDArray[Any] = file[NAME][()]
-            return values
-    except RecordingError:
-        raise
-    except OSError as error:
-        raise RecordingError(f"{filename}: cannot be read: {error}") from error
+    with open_hdf5(Path(filename), RecordingError) as file, reading(filename, RecordingError):
+        if NAME not in file:
+            raise RecordingError(f"{filename}: no data set '/{NAME}'")
+        values: npt.NDArray[Any] = file[NAME][()]
+        return values
 
 
 def dataset_append(dataset: Any, arr: npt.NDArray[Any]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..adapters import adapters
 from ..errors import CircuitWarning, InputError
+from ..io.hdf5_files import StoredData, open_hdf5, reading, unwritten
 from .array import ArrayInput
 from .base import Input, uid_list
 
@@ -41,46 +42,57 @@ class FileInput(ArrayInput):
 
     def __init__(self, filename: str | Path, mode: int = 0, preload: bool = False) -> None:
         self.filename, self._preload = Path(filename), preload
-        self._file = opened(self.filename)
+        self._file = open_hdf5(self.filename, InputError, locking=None)
         try:
-            groups = {v: g for v, g in self._file.items() if isinstance(g, h5py.Group)}
-            inputs = {v: self._read(v, g, preload) for v, g in groups.items()}
-            if not inputs:
-                raise InputError(f"{filename}: no group '<variable>' with 'uids' and 'data'")
-            self._rows = [v for v, (_, data) in inputs.items() if not isinstance(data, tuple)]
-            self._dt, self._interval = _sampling(self._file)
-            super().__init__(inputs, mode, name=str(filename))
+            with reading(self.filename, InputError):
+                self._take(mode, preload)
         except BaseException:
             self._file.close()
             raise
         if preload:
             self._file.close()
 
+    def _take(self, mode: int, preload: bool) -> None:
+        groups = {v: g for v, g in self._file.items() if isinstance(g, h5py.Group)}
+        inputs = {v: self._read(v, g, preload) for v, g in groups.items()}
+        if not inputs:
+            raise InputError(f"{self.filename}: no group '<variable>' with 'uids' and 'data'")
+        self._rows = [v for v, (_, data) in inputs.items() if not isinstance(data, tuple)]
+        self._dt, self._interval = _sampling(self._file)
+        super().__init__(inputs, mode, name=str(self.filename))
+
     def _read(self, variable: str, group: Any, preload: bool) -> tuple[list[str], Any]:
         where = f"{self.filename}: '{variable}"
         missing = [name for name in ("uids", "data") if name not in group]
         if missing:
             raise InputError(f"{where}/{missing[0]}' is missing")
-        try:
-            uids = uid_list(np.asarray(group["uids"][()]).reshape(-1).tolist())
-        except UnicodeDecodeError:
-            raise InputError(f"{where}/uids' is not UTF-8") from None
-        except (TypeError, OSError) as error:
-            raise InputError(f"{where}/uids' cannot be read ({error})") from None
-        data = group["data"]
-        try:
+        with reading(f"{where}/uids'", InputError):
+            try:
+                uids = uid_list(np.asarray(group["uids"][()]).reshape(-1).tolist())
+            except UnicodeDecodeError:
+                raise InputError(f"{where}/uids' is not UTF-8") from None
+        with reading(f"{where}/data'", InputError):
+            data = group["data"]
             if not hasattr(data, "keys"):
-                valid = _valid(group, "valid_rows", len(data) if data.shape else 0)
-                return uids, data[:valid] if preload or valid is not None else data
+                rows = StoredData(data, f"{where}/data'", InputError)
+                if rows.shape is None:
+                    raise InputError(f"{where}/data' holds no values")
+                valid = _valid(group, "valid_rows", len(rows) if rows.shape else 0)
+                if valid is None:
+                    _warn_unwritten(data, f"{where}/data'")
+                return uids, rows[:valid] if preload or valid is not None else rows
             missing = [name for name in ("time", "index") if name not in data]
             if missing:
                 raise InputError(f"{where}/data/{missing[0]}' is missing")
-            valid = _valid(group, "valid_events", len(data["time"]))
-            return uids, (data["time"][:valid], data["index"][:valid])
-        except (TypeError, ValueError, OSError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{where}/data' cannot be read ({error})") from None
+            events = {}
+            for part, kinds in (("time", "fiu"), ("index", "iu")):
+                at = f"{where}/data/{part}'"
+                events[part] = StoredData(data[part], at, InputError).demand(kinds, 1)
+            valid = _valid(group, "valid_events", len(events["time"]))
+            if valid is None:
+                for part in events:
+                    _warn_unwritten(data[part], f"{where}/data/{part}'")
+            return uids, (events["time"][:valid], events["index"][:valid])
 
     def open(self, dt: float, dtype: np.dtype) -> None:
         if not self._preload and not self._file:  # another LPU has closed it
@@ -103,14 +115,11 @@ class FileInput(ArrayInput):
         self._file.close()
 
 
-def opened(filename: Path) -> h5py.File:
-    """Return an HDF5 file opened for reading."""
-    try:
-        return h5py.File(filename, "r")
-    except FileNotFoundError:
-        raise InputError(f"{filename}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
+def _warn_unwritten(data: Any, where: str) -> None:
+    """Warn of values that HDF5 makes up, since nobody has written them."""
+    if lost := unwritten(data):
+        said = f"{lost}; the fill value, {data.fillvalue}, is taken for them"
+        warnings.warn(f"{where}: {said}", CircuitWarning, stacklevel=4)
 
 
 def _sampling(file: Any) -> tuple[float | None, int]:
@@ -140,13 +149,8 @@ class InputFile(Protocol):
 
 def file_input(path: Path, circuit: Circuit, mode: int = 0) -> Input:
     """Return the input that an HDF5 file holds, in the layout of `FileInput` or another one."""
-    import h5py
-
     layout: InputFile | None = None
-    try:
-        with h5py.File(path, "r") as file:
-            if not any(isinstance(item, h5py.Group) for item in file.values()):
-                layout = next((one for one in adapters("input file") if one.reads(file)), None)
-    except OSError:
-        pass  # FileInput says what is wrong
+    with open_hdf5(path, InputError, locking=None) as file, reading(path, InputError):
+        if not any(isinstance(item, h5py.Group) for item in file.values()):
+            layout = next((one for one in adapters("input file") if one.reads(file)), None)
     return FileInput(path, mode) if layout is None else layout.make(path, circuit, mode)

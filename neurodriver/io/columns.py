@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -11,7 +10,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CircuitError, Faults, NeurodriverError, quoted
+from ..errors import Faults, NeurodriverError, quoted
+from .hdf5_files import BROKEN, said, unwritten
 
 Column = NDArray[Any]
 
@@ -20,9 +20,6 @@ CHUNK_BYTES = 2**20
 
 COMPACT_BYTES = 2**10
 """Columns up to this size lie in the header of their data set."""
-
-BROKEN = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError, AttributeError)
-"""What h5py raises where a file is damaged."""
 
 _EMPTY = "%"
 """Stands for the empty name; no other name is written so."""
@@ -72,17 +69,6 @@ def _encoded(column: Column) -> Column:
     return out if out.dtype.itemsize else out.astype("S1")
 
 
-def open_hdf5(path: Path) -> h5py.File:
-    """Open a file for reading; raise CircuitError where it is not there or not whole."""
-    if not path.exists():
-        raise CircuitError(f"{path}: no such file")
-    try:
-        return h5py.File(path, "r", locking=False)
-    except BROKEN as error:
-        said = " ".join(str(error).split())[:200]
-        raise CircuitError(f"{path}: not a whole HDF5 file ({said})") from None
-
-
 class ColumnReader:
     """Takes columns from a file; what is wrong goes to the faults."""
 
@@ -94,10 +80,7 @@ class ColumnReader:
         try:
             return read()
         except BROKEN as error:
-            said = " ".join(str(error).split())
-            self.faults.add(f"{where}: {what} ({said[:200]})")
-        except MemoryError:
-            self.faults.add(f"{where}: does not fit into the memory of this machine")
+            self.faults.add(f"{where}: {what} ({said(error)})")
         return None
 
     def attribute(self, node: Any, name: str, kind: type) -> Any:
@@ -148,6 +131,9 @@ class ColumnReader:
         if found.shape not in shapes:
             want = " or ".join(map(str, dict.fromkeys(shapes)))
             self.faults.add(f"{where}: expected the shape {want}, got {found.shape}")
+            return None
+        if lost := self.attempt(where, lambda: unwritten(found)):
+            self.faults.add(f"{where}: damaged ({lost})")
             return None
         return self.attempt(where, lambda: _values(found))  # type: ignore[no-any-return]
 

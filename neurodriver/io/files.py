@@ -20,6 +20,9 @@ ENDINGS = "'.h5', '.hdf5', '.gexf' or '.gexf.gz'"
 @builds("from_file")
 def read_circuit(path: Path, models: Any, strict: bool, lenient: bool) -> Circuit:
     """Return the circuit of a file; see `Circuit.from_file`."""
+    if path.exists() and not path.is_file():
+        what = "a directory" if path.is_dir() else "no regular file"
+        raise CircuitError(f"{path}: cannot be read, as it is {what}; give the file of a circuit")
     if is_hdf5(path):
         from .hdf5 import read_hdf5
 

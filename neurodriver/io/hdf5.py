@@ -43,7 +43,8 @@ from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
 from ..model.component import NDComponent
 from ..model.library import models as known_models
 from ..model.library import rules as known_rules
-from .columns import BROKEN, ColumnReader, open_hdf5, put, stored_name
+from .columns import ColumnReader, put, stored_name
+from .hdf5_files import open_hdf5, reading
 from .stored_layers import check_layers, put_layer, take_layer
 from .stored_plasticity import RulesReader, put_learning, put_rules
 from .stored_rules import put_rule, take_rule
@@ -135,9 +136,9 @@ def _put_all(parent: h5py.Group, name: str, columns: Any, compress: bool) -> Non
 def holds_circuit(path: Path) -> bool:
     """Whether a file is an HDF5 file that says that it holds a circuit."""
     try:
-        with h5py.File(path, "r", locking=False) as file:
+        with open_hdf5(path) as file, reading(path):
             return _said_format(file) == FORMAT
-    except BROKEN:
+    except CircuitError:
         return False
 
 
@@ -148,7 +149,7 @@ def read_hdf5(path: Path, models: Any = (), strict: bool = False) -> Circuit:
     the file are raised together, as CircuitError.
     """
     faults = Faults(str(path))
-    with open_circuit(path) as file:
+    with open_circuit(path) as file, reading(path):
         reader = _HDF5Reader({**known_models(models), "Port": Port}, faults)
         groups = tuple(reader.groups(file))
         spaces = reader.spaces(file, groups)
@@ -187,18 +188,17 @@ def open_circuit(path: Path) -> h5py.File:
     """Open a file; raise CircuitError unless it holds a circuit of this version."""
     file = open_hdf5(path)
     try:
-        said = _said_format(file)
-        if said != FORMAT:
-            raise CircuitError(f"{path}: this HDF5 file holds no circuit{_instead(file)}")
-        version = file.attrs.get("version")
-        if version != VERSION:
-            say = f"has the version {version!s:.20} of the format; this program reads {VERSION}"
-            raise CircuitError(f"{path}: {say}; save the circuit again with a program that fits")
-    except BROKEN as error:
+        with reading(path):
+            if _said_format(file) != FORMAT:
+                raise CircuitError(f"{path}: this HDF5 file holds no circuit{_instead(file)}")
+            version = file.attrs.get("version")
+            if version != VERSION:
+                say = f"has the version {version!s:.20} of the format; this program reads {VERSION}"
+                fix = "save the circuit again with a program that fits"
+                raise CircuitError(f"{path}: {say}; {fix}")
+    except CircuitError:
         file.close()
-        if isinstance(error, CircuitError):
-            raise
-        raise CircuitError(f"{path}: damaged ({str(error)[:200]})") from None
+        raise
     return file
 
 
@@ -222,7 +222,7 @@ def summary(path: Path) -> list[str]:
     faults = Faults(str(path))
     reader = _HDF5Reader({}, faults)
     nodes, edges, rules = [], [], []
-    with open_circuit(path) as file:
+    with open_circuit(path) as file, reading(path):
         for at in reader.numbered(file, "groups"):
             model, count = reader.attribute(at, "model", str), reader.attribute(at, "count", int)
             said = f"{model}: {', '.join(reader.members(at, 'params'))}"

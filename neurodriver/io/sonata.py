@@ -23,7 +23,7 @@ from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
-from .columns import BROKEN
+from .hdf5_files import BROKEN
 from .sonata_files import Network, SonataPopulation, places, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..circuit.node_columns import fit_for_column
 from ..errors import CircuitError, Faults, near, quoted
-from .columns import Column, open_hdf5
+from .columns import Column
+from .hdf5_files import open_hdf5
 
 Rows = NDArray[np.int64]
 

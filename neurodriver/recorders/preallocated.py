@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecordingError
+from ..io.hdf5_files import open_hdf5, reading
 from ..results.sources import ENDS
 from .base import RecordingPlan
 
@@ -76,7 +77,7 @@ class PreallocatedFile:
         valid : Counts
             What was recorded before a step.
         """
-        with h5py.File(path, "r", locking=False) as file:
+        with open_hdf5(path, RecordingError) as file, reading(path, RecordingError):
             self.extents, valid = _found(file, plan, step)
         self.fd = os.open(path, os.O_RDONLY)
         self.capacity = valid

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import RecordingError
 from .variable import TOLERANCE, ColumnChoice, Times, VariableLabels, slabs
 
 Pair = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
@@ -62,6 +63,10 @@ class Events(ColumnChoice):
         low, high = self._bounds
         time = np.asarray(self._data[0][low:high], np.float64)
         index = np.asarray(self._data[1][low:high], np.int32)
+        count = len(self._labels.uids)
+        if index.min(initial=0) < 0 or index.max(initial=-1) >= count:
+            where = f"{self._labels.source}: '{self._labels.name}/data/index'"
+            raise RecordingError(f"{where} is damaged: numbers must be 0 to {count - 1}")
         if self._columns is None:
             return time, index
         numbers = np.full(len(self._labels.uids), -1, np.int32)

@@ -10,6 +10,7 @@ from typing import Any
 import h5py
 
 from ..errors import RecordingError, near, quoted
+from ..io.hdf5_files import open_hdf5, reading
 from ..model.kinds import SPIKES
 from .batch import recording_of
 from .events import Events
@@ -227,11 +228,8 @@ class JointRecording(Recording):
 
 def _holds_links(path: str | os.PathLike[str]) -> bool:
     """Whether a file only links recordings."""
-    try:
-        with h5py.File(path, "r", locking=False) as file:
-            kinds = [file.get(name, getlink=True) for name in file]
-            own = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
-            linked = any(isinstance(kind, h5py.ExternalLink) for kind in kinds)
-            return linked and not any(isinstance(file[name], h5py.Group) for name in own)
-    except OSError:
-        return False  # who opens it says why
+    with open_hdf5(Path(path), RecordingError, linked=True) as file, reading(path, RecordingError):
+        kinds = [file.get(name, getlink=True) for name in file]
+        own = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
+        linked = any(isinstance(kind, h5py.ExternalLink) for kind in kinds)
+        return linked and not any(isinstance(file[name], h5py.Group) for name in own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -103,9 +104,15 @@ class Recording(RecordingLabels, RecordingExports):
                 f"{self.name}: attribute 'dt' of 'metadata' is missing; "
                 "tell the time step: neurodriver.open(path, dt=...)"
             )
-        self.dt = float(self.attributes["dt"])
-        self.sample_interval = int(self.attributes.get("sample_interval", 1))
-        if not (self.dt > 0 and self.sample_interval > 0):
+        try:
+            self.dt = float(self.attributes["dt"])
+            self.sample_interval = int(self.attributes.get("sample_interval", 1))
+        except (TypeError, ValueError, OverflowError):
+            got = {k: self.attributes.get(k) for k in ("dt", "sample_interval")}
+            raise RecordingError(
+                f"{self.name}: dt and sample_interval have to be numbers, got {got!r:.100}"
+            ) from None
+        if not (0 < self.dt < math.inf and self.sample_interval > 0):
             raise RecordingError(
                 f"{self.name}: dt and sample_interval have to be positive, "
                 f"got {self.dt:g} s and {self.sample_interval}"
@@ -217,6 +224,7 @@ class Recording(RecordingLabels, RecordingExports):
         if width != named:
             raise RecordingError(f"{self.name}: '{variable}' has {width} columns and {named} uids")
         rows = dataset.shape[0] if stored.count is None else stored.count
+        self._check_count(variable, rows, dataset.shape[0])
         columns = None if uids is None else labels.columns(uids)
         if columns is not None and np.array_equal(columns, np.arange(width)):
             columns = None  # all of them: no need to pick
@@ -234,7 +242,13 @@ class Recording(RecordingLabels, RecordingExports):
         if missing:
             raise RecordingError(f"{self.name}: '{variable}/data/{missing[0]}' is missing")
         count = len(data["time"]) if stored.count is None else stored.count
+        self._check_count(variable, count, min(len(data["time"]), len(data["index"])))
         return Events(data["time"], data["index"], labels, count)
+
+    def _check_count(self, variable: str, valid: int, held: int) -> None:
+        if not 0 <= valid <= held:
+            say = f"{valid:,} rows or events are said to be valid, but there are {held:,}"
+            raise RecordingError(f"{self.name}: '{variable}' is damaged: {say}")
 
     def events(
         self, variable: str = SPIKES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ import h5py
 import numpy as np
 
 from ..errors import RecordingError, near
+from ..io.hdf5_files import StoredData, open_hdf5, reading
 from .variable import Times
 
 ENDS = ("pre", "post")
@@ -94,20 +96,36 @@ class FileVariable:
     def __init__(self, group: Any, where: str) -> None:
         self._group, self._where = group, where
 
+    def _reading(self, name: str) -> AbstractContextManager[None]:
+        return reading(f"{self._where}/{name}'", RecordingError)
+
     @property
     def data(self) -> Any:
-        """Data set of rows, or the group of events."""
-        return self._group["data"]
+        """Data set of rows, or a mapping of those of events."""
+        with self._reading("data"):
+            held = self._group["data"]
+            if isinstance(held, h5py.Dataset):
+                return StoredData(held, f"{self._where}/data'", RecordingError).demand("fiub", 2)
+            sets = {name: one for name, one in held.items() if isinstance(one, h5py.Dataset)}
+            return {
+                name: StoredData(one, f"{self._where}/data/{name}'", RecordingError).demand(
+                    "iu" if name == "index" else "fiu", 1
+                )
+                for name, one in sets.items()
+                if name in ("time", "index")
+            }
 
     @property
     def events(self) -> bool:
         """Whether it is stored as events."""
-        return isinstance(self.data, h5py.Group)
+        with self._reading("data"):
+            return isinstance(self._group["data"], h5py.Group)
 
     @property
     def unit(self) -> str:
         """Unit of the values."""
-        return str(plain(self.data.attrs.get("units", "")))
+        with self._reading("data"):
+            return str(plain(self._group["data"].attrs.get("units", "")))
 
     @property
     def count(self) -> int | None:
@@ -120,14 +138,22 @@ class FileVariable:
         return self._number("valid_steps")
 
     def _number(self, name: str) -> int | None:
-        return int(self._group[name][()]) if name in self._group else None
+        with self._reading(name):
+            return int(self._group[name][()]) if name in self._group else None
 
     @property
     def times(self) -> Times | None:
         """Function that gives the times of rows."""
-        if "time" not in self._group:
-            return None
-        return lambda low, high: np.asarray(self._group["time"][low:high], np.float64)
+        with self._reading("time"):
+            if "time" not in self._group:
+                return None
+            held = StoredData(self._group["time"], f"{self._where}/time'", RecordingError)
+            held.demand("fiu", 1)
+            rows, times = len(self._group["data"]), len(held)
+            if times < rows:
+                say = f"{times:,} times for {rows:,} rows"
+                raise RecordingError(f"{self._where}/time' is damaged: {say}")
+        return lambda low, high: np.asarray(held[low:high], np.float64)
 
     def uids(self) -> list[str]:
         """Return the component of each column."""
@@ -147,8 +173,11 @@ class FileVariable:
         return self._texts(pre), self._texts(post)
 
     def _texts(self, name: str) -> list[str]:
-        values = self._group[name][()].tolist()
-        return [v.decode() if isinstance(v, bytes) else str(v) for v in values]
+        with self._reading(name):
+            values = np.asarray(self._group[name][()])
+            if values.ndim != 1:
+                raise ValueError(f"a column is needed, got the shape {values.shape}")
+            return [v.decode() if isinstance(v, bytes) else str(v) for v in values.tolist()]
 
 
 class FileSource:
@@ -164,21 +193,16 @@ class FileSource:
     def __init__(self, path: str | os.PathLike[str], group: str = "/") -> None:
         self.path: Path | None = Path(path)
         self.name = str(self.path)
-        if not Path(path).is_file():
-            raise RecordingError(f"{self.path}: no such file")
+        self.file: Any = open_hdf5(Path(path), RecordingError, linked=True)
         try:
-            # No lock: it fails on some network file systems, and valid data never change.
-            self.file: Any = h5py.File(self.path, "r", locking=False)
-        except OSError as error:
-            raise RecordingError(f"{self.path}: cannot be read as HDF5: {error}") from error
-        try:
-            self.root = _at(self.file, group, Path(path))
-            groups = {k: g for k, g in _members(self.root) if isinstance(g, h5py.Group)}
-            self.variables: Sequence[str] = tuple(k for k, g in groups.items() if "data" in g)
-            self.several = [k for k, g in groups.items() if "metadata" in g]
-            metadata = self.root.get("metadata")
-            told = {} if metadata is None else dict(metadata.attrs)
-            self.attributes: Mapping[str, Any] = {k: plain(v) for k, v in told.items()}
+            with reading(self.name, RecordingError):
+                self.root = _at(self.file, group, Path(path))
+                groups = {k: g for k, g in _members(self.root) if isinstance(g, h5py.Group)}
+                self.variables: Sequence[str] = tuple(k for k, g in groups.items() if "data" in g)
+                self.several = [k for k, g in groups.items() if "metadata" in g]
+                metadata = self.root.get("metadata")
+                told = {} if metadata is None else dict(metadata.attrs)
+                self.attributes: Mapping[str, Any] = {k: plain(v) for k, v in told.items()}
         except BaseException:
             self.file.close()
             raise
@@ -191,13 +215,16 @@ class FileSource:
     @property
     def complete(self) -> bool:
         """False if the run was killed or still goes on."""
-        group = self.root[self.variables[0]]
-        counted = "valid_rows" in group or "valid_events" in group
-        return not counted or bool(self.root["metadata"][()])
+        with reading(self.name, RecordingError):
+            group = self.root[self.variables[0]]
+            counted = "valid_rows" in group or "valid_events" in group
+            return not counted or bool(self.root["metadata"][()])
 
     def variable(self, name: str) -> FileVariable:
         """Return one of ``variables``."""
-        return FileVariable(self.root[name], f"{self.name}: '{name}")
+        where = f"{self.name}: '{name}"
+        with reading(f"{where}'", RecordingError):
+            return FileVariable(self.root[name], where)
 
     def close(self) -> None:
         """Close the file, and the one behind a link."""
@@ -217,6 +244,8 @@ def _at(file: Any, group: str, path: Path) -> Any:
         ) from error
     if not isinstance(root, h5py.Group):
         raise RecordingError(f"{path}: '{group}' is no group")
+    if root.file.filename != file.filename:  # what a link leads to is looked through, too
+        open_hdf5(Path(root.file.filename), RecordingError).close()
     return root
 
 
@@ -232,5 +261,5 @@ def _members(group: Any) -> Iterator[tuple[str, Any]]:
 def plain(value: Any) -> Any:
     """Return an attribute as a Python value."""
     if isinstance(value, bytes):
-        return value.decode()
+        return value.decode(errors="replace")
     return value.item() if isinstance(value, np.generic) else value

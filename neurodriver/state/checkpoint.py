@@ -34,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
-from ..errors import NeurodriverError, StateError
-from ..io.columns import BROKEN, open_hdf5, put, stored_name, told_name
+from ..errors import StateError
+from ..io.columns import put, stored_name, told_name
 from ..io.hdf5 import read_hdf5, write_hdf5
+from ..io.hdf5_files import open_hdf5, reading
 from ..io.write import complete_or_none
 from ..plan.copies import Variants
 from .learned import LEARNED_COLUMNS, learned_columns
@@ -213,31 +214,26 @@ class StoredState:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with open_hdf5(path) as file:
+        with open_hdf5(path) as file, reading(path, StateError):
             state = file.get("state")
             if not isinstance(state, h5py.Group):
                 raise StateError(f"{path}: no checkpoint: there is no group 'state'; see LPU.save")
             head = dict(state.attrs)
             if head.get("version") != VERSION:
-                said = f"has the version {head.get('version')!s:.20} of the format"
-                raise StateError(f"{path}: {said}; this program reads {VERSION}")
-            try:
-                if digest_of(state, HEAD) != head.get("digest"):
-                    raise StateError(f"{path}: damaged: the state differs from its digest")
-                copies = [state[f"copies/{b}"] for b in range(1, len(state.get("copies", ())) + 1)]
-                self.snapshots = tuple(_snapshot(one) for one in (state, *copies))
-                self.variants = self._variants(state) if "batch" in state else None
-                names = ("namespace", "inputs", "circuit_digest", "digest")
-                told = (str(head[n]) for n in names)
-                self.namespace, self.inputs, self.circuit_digest, self.digest = told
-                table = state.get("lpus", {})
-                columns = [_column(table[n]).tolist() for n in table and ("id", "digest", "inputs")]
-                self.lpus = tuple(map(SavedLPU, *columns)) if columns else ()
-            except BROKEN as error:
-                if isinstance(error, NeurodriverError):
-                    raise
-                said = " ".join(str(error).split())[:200]
-                raise StateError(f"{path}: damaged ({said})") from None
+                told = f"has the version {head.get('version')!s:.20} of the format"
+                raise StateError(f"{path}: {told}; this program reads {VERSION}")
+            if digest_of(state, HEAD) != head.get("digest"):
+                raise StateError(f"{path}: damaged: the state differs from its digest")
+            copies = [state[f"copies/{b}"] for b in range(1, len(state.get("copies", ())) + 1)]
+            self.snapshots = tuple(_snapshot(one) for one in (state, *copies))
+            self.variants = self._variants(state) if "batch" in state else None
+            names = ("namespace", "inputs", "circuit_digest", "digest")
+            self.namespace, self.inputs, self.circuit_digest, self.digest = (
+                str(head[name]) for name in names
+            )
+            table = state.get("lpus", {})
+            columns = [_column(table[n]).tolist() for n in table and ("id", "digest", "inputs")]
+            self.lpus = tuple(map(SavedLPU, *columns)) if columns else ()
 
     def _variants(self, state: Any) -> Variants:
         seeds, at = tuple(one.seed for one in self.snapshots), state["batch"]

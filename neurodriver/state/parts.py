@@ -21,7 +21,8 @@ import h5py
 import numpy as np
 
 from ..errors import NeurodriverError, StateError, quoted
-from ..io.columns import BROKEN, open_hdf5, put
+from ..io.columns import put
+from ..io.hdf5_files import open_hdf5, reading
 from ..io.write import complete_or_none
 from .checkpoint import VERSION, StoredState, digest_of
 
@@ -52,27 +53,21 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with open_hdf5(path) as file:
+        with open_hdf5(path) as file, reading(path, StateError):
             parts = file.get("parts")
             if not isinstance(parts, h5py.Group):
                 raise StateError(f"{path}: no index of a checkpoint: there is no group 'parts'")
-            try:
-                if parts.attrs.get("version") != VERSION:
-                    said = f"has the version {parts.attrs.get('version')!s:.20} of the format"
-                    raise StateError(f"{path}: {said}; this program reads {VERSION}")
-                if digest_of(parts, _HEAD) != parts.attrs.get("digest"):
-                    raise StateError(f"{path}: damaged: the index differs from its digest")
-                self.step = int(parts.attrs["step"])
-                self.names, self.digests, lpus = (
-                    [text.decode() for text in parts[name][()].tolist()]
-                    for name in ("name", "digest", "lpu")
-                )
-                self.part_of = dict(zip(lpus, parts["part"][()].tolist(), strict=True))
-            except BROKEN as error:
-                if isinstance(error, NeurodriverError):
-                    raise
-                said = " ".join(str(error).split())[:200]
-                raise StateError(f"{path}: damaged ({said})") from None
+            if parts.attrs.get("version") != VERSION:
+                said = f"has the version {parts.attrs.get('version')!s:.20} of the format"
+                raise StateError(f"{path}: {said}; this program reads {VERSION}")
+            if digest_of(parts, _HEAD) != parts.attrs.get("digest"):
+                raise StateError(f"{path}: damaged: the index differs from its digest")
+            self.step = int(parts.attrs["step"])
+            self.names, self.digests, lpus = (
+                [text.decode() for text in parts[name][()].tolist()]
+                for name in ("name", "digest", "lpu")
+            )
+            self.part_of = dict(zip(lpus, parts["part"][()].tolist(), strict=True))
 
     def read(self, number: int) -> StoredState:
         """Return the state that a part holds.
@@ -95,7 +90,7 @@ class Index:
 
 def has_parts(path: Path) -> bool:
     """Whether a file is the index of a checkpoint in parts."""
-    with open_hdf5(path) as file:
+    with open_hdf5(path) as file, reading(path):
         return "parts" in file
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NeurodriverError
+from ..io.hdf5_files import open_hdf5, reading
 from ..io.write import complete_or_none
 from .points import SweepPoints
 from .values import PointResult, PointValue
@@ -97,7 +98,7 @@ class SweepFolder:
         for file in sorted((self.path / "points").glob("*.h5")):
             try:
                 out[int(file.stem)] = _read(file)
-            except (OSError, KeyError, ValueError):
+            except ValueError:
                 continue
         return out
 
@@ -180,7 +181,7 @@ def _encoded(data: NDArray[Any]) -> Any:
 
 def _read(path: Path) -> PointResult:
     out = PointResult()
-    with h5py.File(path, "r", locking=False) as file:
+    with open_hdf5(path) as file, reading(path):
         for part in ("values", "coordinates"):
             for name, one in file[part].items():
                 data = one[()]

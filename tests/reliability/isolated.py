@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import re
+import resource
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -65,8 +67,12 @@ def end_of(case: Case, folder: Path) -> End:
         except (NeurodriverError, click.ClickException) as error:
             said = error.message if isinstance(error, click.ClickException) else str(error)
             return _judged(case, CLEAR, said)
-        except BaseException:
-            return End(TRACEBACK, traceback.format_exc()[-1500:])
+        except BaseException as error:
+            ours = [
+                f for f in traceback.extract_tb(error.__traceback__) if "neurodriver" in f.filename
+            ]
+            place = "; ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in ours[-3:])
+            return End(TRACEBACK, f"{type(error).__name__}: {str(error)[-1500:]} ({place})")
     told = [str(w.message) for w in caught if issubclass(w.category, CircuitWarning)]
     return _judged(case, WARNED if told else LEGAL, "; ".join(told))
 
@@ -109,6 +115,8 @@ def ends_of(cases: Sequence[Case], folder: Path, longest: float = LONGEST) -> li
 
 
 def _serve(cases: Sequence[Case], first: int, folder: Path, out: Connection) -> None:
+    faulthandler.disable()  # a crash is counted
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not os.environ.get("SHOW"):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)

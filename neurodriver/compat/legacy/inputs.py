@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from ...circuit.circuit import Circuit
 from ...errors import InputError, quoted
 from ...inputs.array import ArrayInput
+from ...io.hdf5_files import StoredData, open_hdf5, reading
 from .models import CURRENTS
 
 
@@ -39,18 +41,15 @@ class LegacyInput(ArrayInput):
     """
 
     def __init__(self, filename: str | Path, circuit: Circuit, mode: int = 0) -> None:
-        import h5py
-
         self.filename = Path(filename)
         uids, factors = extern(circuit)
+        self._file = open_hdf5(self.filename, InputError, locking=None)
         try:
-            self._file = h5py.File(self.filename, "r")
-        except FileNotFoundError:
-            raise InputError(f"{filename}: no such file") from None
-        except OSError as error:
-            raise InputError(f"{filename}: cannot be read as HDF5 ({error})") from None
-        try:
-            data = self._file.get("array")
+            with reading(filename, InputError):
+                found = self._file.get("array")
+            data = found
+            if isinstance(found, h5py.Dataset):
+                data = StoredData(found, f"{filename}, '/array'", InputError)
             if data is None or hasattr(data, "keys"):
                 raise InputError(f"{filename}: no data set '/array' (steps, neurons)")
             if len(data.shape) != 2 or data.shape[1] != len(uids):

@@ -1,0 +1,122 @@
+"""Good files that are damaged in many ways, and what reads each of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from support import ALPHA, IAF, graph, node
+
+import neurodriver as nd
+from neurodriver.inputs.file import FileInput
+from neurodriver.state.checkpoint import Checkpoint
+
+NODES = {
+    "a": node("LeakyIAF", IAF),
+    "s": node("AlphaSynapse", ALPHA, reverse=0.0),
+    "b": node("LeakyIAF", IAF, side="left"),
+}
+EDGES = [("a", "s", {"variable": "spike_state", "delay": 0.001}), ("s", "b", {"variable": "g"})]
+
+
+def circuit() -> nd.Circuit:
+    """Return a small circuit."""
+    return nd.Circuit.from_graph(graph(NODES, EDGES))
+
+
+def populations() -> nd.Circuit:
+    """Return a circuit with places, rules and a rule of plasticity."""
+    cells = nd.Population("LeakyIAFShiu", 12, name="cells")
+    links = nd.Projection(cells, cells, nd.FixedInDegree(3), receptor="syn", weight=0.5, delay=1e-3)
+    return nd.Circuit([cells], [links], seed=1)
+
+
+def make(folder: Path) -> dict[str, Path]:
+    """Write the good files; return them by kind."""
+    out = {kind: folder / name for kind, name in NAMES.items()}
+    circuit().save(out["circuit"])
+    populations().save(out["rules"])
+    circuit().save(out["gexf"])
+    with h5py.File(out["rows"], "w") as file:
+        file["I/uids"] = np.array([b"a", b"b"])
+        file.create_dataset("I/data", data=np.ones((40, 2)), chunks=(8, 2), fletcher32=True)
+    with h5py.File(out["events"], "w") as file:
+        file["spike_state/uids"] = np.array([b"s"])
+        file["spike_state/data/time"] = np.linspace(0, 0.01, 20)
+        file["spike_state/data/index"] = np.zeros(20, np.int32)
+    recorder = nd.HDF5Recorder(out["recording"], [("V", None), ("spike_state", None)])
+    with nd.LPU(circuit(), 1e-4, nd.StepInput("I", ["a"], 5.0), recorder) as lpu:
+        lpu.run(200)
+        lpu.save(out["checkpoint"])
+    return out
+
+
+NAMES = {
+    "circuit": "circuit.h5", "rules": "rules.h5", "gexf": "circuit.gexf", "rows": "rows.h5",
+    "events": "events.h5", "recording": "recording.h5", "checkpoint": "checkpoint.h5",
+}  # fmt: skip
+
+
+def _input(path: Path) -> None:
+    source = FileInput(path)
+    try:
+        source.open(1e-4, np.dtype("float64"))
+        for number in range(len(source.targets)):
+            source.chunk(number, 0, 60)
+    finally:
+        source.close()
+
+
+def _recording(path: Path) -> None:
+    with nd.open(path) as recording:
+        repr(recording)
+        recording.complete, recording.duration, recording.populations, recording.units  # noqa: B018
+        for name in recording:
+            found = recording[name]
+            repr(found)
+            if recording.is_events(name):
+                recording.events(name)
+            else:
+                found[:], found.time
+        recording.spikes()
+
+
+READ: dict[str, Callable[[Path], Any]] = {
+    "circuit": nd.Circuit.from_file, "rules": nd.Circuit.from_file, "gexf": nd.Circuit.from_file,
+    "rows": _input, "events": _input, "recording": _recording, "checkpoint": Checkpoint,
+}  # fmt: skip
+"""What reads a file of each kind."""
+
+
+def mutated(data: bytes, draw: random.Random) -> bytes:
+    """Return bytes with a few of them changed, lost, doubled or cut."""
+    out = bytearray(data)
+    what = draw.randrange(7)
+    if what == 0:
+        return bytes(out[: draw.randrange(len(out))])
+    for _ in range(draw.choice((1, 1, 2, 8))):
+        at = draw.randrange(len(out))
+        if what == 1:
+            out[at] = draw.randrange(256)
+        elif what == 2:
+            out[at] ^= 1 << draw.randrange(8)
+        elif what == 3:
+            size = draw.choice((1, 4, 8, 64, 512))
+            out[at : at + size] = bytes([draw.choice((0, 255))]) * len(out[at : at + size])
+        elif what == 4:
+            end = at + draw.choice((1, 2, 8, 100))
+            del out[at:end]
+        elif what == 5:
+            end = at + draw.choice((1, 2, 8, 100))
+            out[at:at] = out[at:end]
+        else:
+            out[at : at + 8] = draw.choice((2**31, 2**32 - 1, 2**62, 2**64 - 1)).to_bytes(
+                8, "little"
+            )
+        if not out:
+            break
+    return bytes(out)
