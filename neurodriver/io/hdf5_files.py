@@ -119,7 +119,8 @@ def _strangers(file: h5py.File, linked: bool) -> Iterator[str]:
         target = file.id.links.get_val(name)[0].decode(errors="replace")
         if not linked or kind != h5py.h5l.TYPE_EXTERNAL or not _beside(target):
             beside = " outside of its folder" if linked else ""
-            yield f"{where} is a link to the file {quoted(target, 300)}{beside}, which is not followed"
+            what = f"a link to the file {quoted(target, 300)}{beside}"
+            yield f"{where} is {what}, which is not followed"
     for name in sets:
         if h5py.h5o.get_info(file.id, name).type != h5py.h5o.TYPE_DATASET:
             continue

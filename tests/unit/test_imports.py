@@ -14,6 +14,7 @@ BLOCKED = ("matplotlib", "mpi4py", "pycuda", "cuda", "scipy", "pandas", "pyarrow
 H5PY = {
     "io/columns.py",
     "io/hdf5.py",
+    "io/hdf5_files.py",
     "io/stored_plasticity.py",
     "io/sonata_files.py",
     "recorders/hdf5.py",
