@@ -54,6 +54,7 @@ CASES = (
     "batches",
     "stdp_hpc",
     "stdp_izhikevich",
+    "hmax",
 )
 
 TABLE = (
@@ -80,6 +81,7 @@ TABLE = (
     "stdp_hpc",
     "stdp_izhikevich",
     "reward",
+    "hmax",
 )
 """Cases that run on any backend, most with targets on the GPU."""
 

@@ -79,6 +79,42 @@ class Windows(nd.NDComponent):
     """
 
 
+class Maps(nd.NDComponent):
+    axes, updates = ("f", "y", "x"), {"val": "1"}
+
+
+class Extremes(nd.NDComponent):
+    """The greatest and the least of what several populations have, by loops of all forms."""
+
+    axes, updates = ("f",), {"most": "1", "least": "1", "near2": "1"}
+    sources = {"maps": nd.Source("val", many=True)}
+    update = """
+        most = least_real; least = greatest_real;
+        for (m : maps) {
+            for (int y = 0; y < size(m.y); ++y) for (int x = 0; x < size(m.x); ++x)
+                most = fmax(most, m.val[here.f, y, x]);
+            for (y : within(m.y, 0.5, 0.3)) for (x : near(m.x, 0.5, 4))
+                least = fmin(least, m.val[here.f, y, x] - 1);
+        }
+        for (m : maps) for (x : near(m.x, 2, 3)) near2 = fmax(near2, m.val[here.f, 0, x]);
+    """
+
+
+def extremes() -> nd.Circuit:
+    """Return a circuit with loops that the threads of a warp share, and seven features."""
+    maps = [
+        nd.Population(
+            Maps,
+            name=name,
+            axes={"f": 7, "y": nd.Axis.span(n, 0, 1), "x": nd.Axis.span(7, 0, 1)},
+            initval=nd.Uniform(-1, 1),
+        )
+        for name, n in (("fine", 40), ("coarse", 13))
+    ]
+    most = nd.Population(Extremes, name="most", axes={"f": 7}, maps=maps)
+    return nd.Circuit([*maps, most], seed=1)
+
+
 def windows(width: int) -> nd.Circuit:
     """Return a circuit with loops over windows of an image, rows of ``width`` cells."""
     rng = np.random.default_rng(width)
@@ -119,6 +155,7 @@ def looking(period: float | None) -> nd.Circuit:
 CIRCUITS = {
     "fields": neighbours,
     "windows": lambda: windows(37),
+    "extremes": extremes,
     "look-ups": lambda: looking(None),
     "look-ups on a closed axis": lambda: looking(9.5),
 }

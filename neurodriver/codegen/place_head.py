@@ -71,6 +71,8 @@ class PlaceHead:
         self.arguments, self.translator = arguments, translator
         self.rules = spec.model.every_field()
         self.scopes: list[dict[str, Meaning]] = []
+        self.beside = ""
+        """Axis along which the cells of a thread lie: ``nd_o`` cells behind ``nd_h_first``."""
 
     # -- what does not depend on the component ----------------------------------------------------
 
@@ -197,3 +199,24 @@ class PlaceHead:
         if pool is not None:
             return pool, pool.pointer.reads[0]
         return self._reached_by(node.name), node.path[1]
+
+    def is_inside(self, node: tree.Expression, count: int) -> bool:
+        """Whether an index is known to be one of ``count``."""
+        if isinstance(node, tree.Number):
+            return node.whole and int(node.text) < count
+        if isinstance(node, tree.Name):
+            loop = self._find(node.name)
+            if isinstance(loop, Counted):
+                return loop.count <= count
+            return isinstance(loop, Loop) and loop.reached.axis(loop.axis).count <= count
+        if isinstance(node, tree.Path) and len(node.names) == 2 and node.name == "here":
+            own = self.place.reached[HERE]
+            return node.names[1] in own.names and own.axis(node.names[1]).count <= count
+        if isinstance(node, tree.Call) and node.name == "place":
+            loop = self._loop(node)
+            return loop.most is not None and loop.most <= count
+        return False
+
+    def is_beside(self, index: tree.Expression, count: int) -> bool:
+        """Whether an index is that of a thread's own cell, along the axis of its cells."""
+        return index == tree.Path(("here", self.beside)) and self.is_inside(index, count)

@@ -71,7 +71,7 @@ class PlaceText(PlaceHead):
         if len(node.path) == 1:
             return self.of_array(node.name, node.indices)
         one, variable = self.read_by(node)
-        base, tests = f"nd_at_{one.label}_{variable}", []
+        base, tests, beside = f"nd_at_{one.label}_{variable}", [], ""
         if node.ago is not None:
             ago = self.translator.expression(node.ago)
             if not isinstance(node.ago, tree.Number):
@@ -80,7 +80,9 @@ class PlaceText(PlaceHead):
         indices, terms = list(node.indices), []
         for name, axis, index in zip(one.names, one.axes, indices or [_FIRST], strict=True):
             text = self._whole(index) if indices else "0"
-            if not self.is_inside(index, axis.count):
+            if self.is_beside(index, axis.count) and not one.masked:
+                text, beside = "nd_h_first", f" + nd_o * nd_m_{one.label}_{name}"
+            elif not self.is_inside(index, axis.count):
                 if axis.period is not None:
                     text = f"nd_wrapped({text}, nd_n_{one.label}_{name})"
                 else:
@@ -91,18 +93,23 @@ class PlaceText(PlaceHead):
         if one.masked:
             tests.append(f"nd_cells_{one.label}[{cell}] >= 0")
             cell = f"nd_cells_{one.label}[{cell}]"
+        base = f"({base}{beside})" if beside else base
         return self._tested(tests, f"{base}[{cell}]", "real")
 
     def of_array(self, name: str, indices: tuple[tree.Expression, ...]) -> str:
         """Return an element of a field."""
         rule, value = self.rules[name], self.place.fields[name][1].values
-        tests, text = [], ""
+        tests, text, base = [], "", f"nd_f_{name}"
         for axis, length, index in zip(rule.indexed, value.shape, indices, strict=True):
             one = self._whole(index)
-            if not self.is_inside(index, length):
+            if self.is_beside(index, length):
+                behind = rule.indexed[rule.indexed.index(axis) + 1 :]
+                strides = "".join(f" * nd_n_{name}_{other}" for other in behind)
+                one, base = "nd_h_first", f"({base} + nd_o{strides})"
+            elif not self.is_inside(index, length):
                 tests.append(f"nd_inside({one}, nd_n_{name}_{axis})")
             text = f"({text}) * nd_n_{name}_{axis} + ({one})" if text else f"({one})"
-        return self._tested(tests, f"nd_f_{name}[{text}]", "int" if rule.whole else "real")
+        return self._tested(tests, f"{base}[{text}]", "int" if rule.whole else "real")
 
     @staticmethod
     def _tested(tests: list[str], value: str, kind: str) -> str:
@@ -110,23 +117,6 @@ class PlaceText(PlaceHead):
 
     def _whole(self, node: tree.Expression) -> str:
         return self.translator.expression(node)
-
-    def is_inside(self, node: tree.Expression, count: int) -> bool:
-        """Whether an index is known to be one of ``count``."""
-        if isinstance(node, tree.Number):
-            return node.whole and int(node.text) < count
-        if isinstance(node, tree.Name):
-            loop = self._find(node.name)
-            if isinstance(loop, Counted):
-                return loop.count <= count
-            return isinstance(loop, Loop) and loop.reached.axis(loop.axis).count <= count
-        if isinstance(node, tree.Path) and len(node.names) == 2 and node.name == "here":
-            own = self.place.reached[HERE]
-            return node.names[1] in own.names and own.axis(node.names[1]).count <= count
-        if isinstance(node, tree.Call) and node.name == "place":
-            loop = self._loop(node)
-            return loop.most is not None and loop.most <= count
-        return False
 
     # -- functions ------------------------------------------------------------------------------
 
@@ -236,13 +226,15 @@ class PlaceText(PlaceHead):
         if isinstance(node.over, tree.Name):
             lines = []
             for one in self.place.many(node.over.name):
-                lines += block("", self._inside({node.name: one}, node.body))
+                lines += block("", self.inside({node.name: one}, node.body))
             return lines
         loop = self.loop(node)
-        return self.loop_lines(node, loop, lambda: self._inside({node.name: loop}, node.body))
+        return self.loop_lines(node, loop, lambda: self.inside({node.name: loop}, node.body))
 
-    def loop_lines(self, node: tree.Each, loop: Loop, body: Callable[[], list[str]]) -> list[str]:
-        """Return a loop over a look-up; ``body`` gives what is inside."""
+    def loop_lines(
+        self, node: tree.Each, loop: Loop, body: Callable[[], list[str]], shared: bool = False
+    ) -> list[str]:
+        """Return a loop over a look-up; threads may share it; ``body`` gives what is inside."""
         assert isinstance(node.over, tree.Call)
         label, name = f"{loop.reached.label}_{loop.axis}", node.name
         first, last = self.run(node.over)
@@ -252,6 +244,10 @@ class PlaceText(PlaceHead):
         if not closed and not loop.inside:
             low = f"({low} > 0 ? {low} : 0)"
             high = f"({high} < nd_n_{label} ? {high} : nd_n_{label} - 1)"
+        if shared:
+            lines.append(f"const int nd_low = {low}, nd_count = {high} - nd_low + 1;")
+            low, high = (f"nd_low + nd_share({end}, nd_count)" for end in (0, 1))
+            high += " - 1"
         index = f"nd_wrapped(nd_r_{name}, nd_n_{label})" if closed else f"nd_r_{name}"
         own = [f"const int {name} = {index}; (void){name};"]
         head = f"for (int nd_r_{name} = {low}; nd_r_{name} <= {high}; ++nd_r_{name})"
@@ -268,7 +264,8 @@ class PlaceText(PlaceHead):
             return Loop(node.name, one, over.names[1], None, False)
         return Loop(node.name, one, over.names[1], found.most, found.inside)
 
-    def _inside(self, names: dict[str, Meaning], body: tree.Body) -> list[str]:
+    def inside(self, names: dict[str, Meaning], body: tree.Body) -> list[str]:
+        """Return the statements of a loop whose variables have these meanings."""
         self.scopes.append(names)
         lines = self.translator.statements(body)
         self.scopes.pop()

@@ -149,6 +149,7 @@ class Translator(CText):
     these names alone; of another mean only the random word is drawn first. ``division`` is what
     stands between the numbers that are divided. ``printing`` writes a PRINT by its number; without
     it they are left out. ``places`` writes what is read of other cells, of axes and of fields.
+    ``writer`` is asked for the lines of each statement first.
     """
 
     def __init__(self, model: type[NDComponent], dtype: str) -> None:
@@ -158,6 +159,7 @@ class Translator(CText):
         self.declared_before: frozenset[str] | None = None
         self.printing: Callable[[int, list[str]], str] | None = None
         self.places: PlaceText | None = None
+        self.writer: Callable[[tree.Statement], list[str] | None] | None = None
         self.prints = {id(one): i for i, one in enumerate(prints(self.texts["update"].tree))}
         calls = draws(part.tree for part in self.texts.drawing())
         self.streams = {id(call): stream for stream, call in enumerate(calls)}
@@ -222,6 +224,9 @@ class Translator(CText):
 
     def statement(self, node: tree.Statement) -> list[str]:
         """Return the lines of one statement."""
+        written = self.writer(node) if self.writer is not None else None
+        if written is not None:
+            return written
         if self.places is None or not isinstance(node, tree.For):
             return super().statement(node)
         self.places.scopes.append(self.places.counted(node))

@@ -32,6 +32,7 @@ from .arrays import (
     row,
     width,
 )  # fmt: skip
+from .cells_by_thread import side_by_side, splits
 from .delays import Spread
 from .diagnostics import OFF, Diagnostics, prints_of_step, records
 from .fusion import Fused
@@ -147,7 +148,8 @@ class ProgramBuilder:
             self._claims[what] = sum(one.nbytes for one in stored)
             return Unit((spec,), count, cost, grain=grain, spread=threads)
         if threads:
-            idle = all(spec.is_event(access.variable) for access in spec.model.accesses)
+            accesses = spec.model.accesses
+            idle = bool(accesses) and all(spec.is_event(one.variable) for one in accesses)
             return Unit((spec,), count, cost, spread=spec.shared_by_warp, idle=idle)
         return Unit((spec,), count, cost)
 
@@ -201,6 +203,9 @@ class ProgramBuilder:
             rows.append(row(Key(owner, Kind.RANDOM, "keys"), keys))
         self._rows += [*rows, *self._numbering(number, capacity)]
         place = self._place(number)
+        divided = layout.target.threads and self.planner.plans and substeps == 1
+        divided = divided and not self.watch.debug and number not in layout.positions
+        side = side_by_side(model, place) if divided else None
         return KernelSpec(
             number,
             model,
@@ -219,6 +224,8 @@ class ProgramBuilder:
             plans=self.planner.plans,
             every=group.every,
             first=group.first,
+            side=side,
+            split=divided and side is None and splits(model, place, capacity),
         )
 
     def _place(self, number: int) -> Surroundings | None:

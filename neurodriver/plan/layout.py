@@ -19,7 +19,7 @@ from ..circuit.circuit import Circuit
 from ..model.kinds import VariableKind
 from ..native.buffers import LANES, padded
 from .injection import Slots
-from .stages import stages_of
+from .stages import earliest_stages, stages_of
 from .target import Target
 
 
@@ -110,7 +110,7 @@ class Layout:
     @cached_property
     def stages(self) -> tuple[int, ...]:
         """Stage of each group: those of a step follow each other, with a barrier between them."""
-        return stages_of(self.circuit)
+        return (earliest_stages if self.target.threads else stages_of)(self.circuit)
 
     @property
     def kept(self) -> frozenset[str]:

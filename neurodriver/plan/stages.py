@@ -1,10 +1,13 @@
 """Phases of a circuit -> stages of a step, with a barrier between them.
 
-Neighbouring phases between which no connection acts within a step are one stage: nothing that they
-read changes meanwhile.
+On a CPU, neighbouring phases between which no connection acts within a step are one stage: nothing
+that they read changes meanwhile. On a GPU, each population is in the first stage behind those that
+it reads in the same step, whatever its phase: a stage has as much work for all threads as there is.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ..circuit.circuit import Circuit
 from ..circuit.pointers import pointers
@@ -28,12 +31,7 @@ def stages_of(circuit: Circuit) -> tuple[int, ...]:
     phase = [group.phase for group in circuit.groups]
     if not any(phase):
         return (0,) * len(phase)
-    read = {
-        (phase[a], phase[b])
-        for links in circuit.connections
-        for a, b in same_step_pairs(circuit, links)
-    }
-    read |= {(phase[p.group], phase[p.reader]) for p in pointers(circuit)}
+    read = {(phase[a], phase[b]) for a, b in _same_step(circuit)}
     stage, first, number = {}, 0, 0
     for one in range(max(phase) + 1):
         if any((before, one) in read for before in range(first, one)):
@@ -42,6 +40,41 @@ def stages_of(circuit: Circuit) -> tuple[int, ...]:
     if number:
         _check(circuit)
     return tuple(0 if g.is_port else stage[g.phase] for g in circuit.groups)
+
+
+def earliest_stages(circuit: Circuit) -> tuple[int, ...]:
+    """Return the first stage that each group may be in; 0 for ports.
+
+    Raises
+    ------
+    CircuitError
+        As `stages_of` does.
+
+    Examples
+    --------
+    With phases a, b, c, d, where b reads a, and d reads c, within a step: a and c are stage 0, b
+    and d are stage 1. By `stages_of`, there are three stages.
+    """
+    groups = circuit.groups
+    stage = [0] * len(groups)
+    if not any(group.phase for group in groups):
+        return tuple(stage)
+    sources: dict[int, list[int]] = {}
+    for source, target in _same_step(circuit):
+        if groups[source].phase < groups[target].phase:
+            sources.setdefault(target, []).append(source)
+    for one in sorted(sources, key=lambda number: groups[number].phase):
+        stage[one] = 1 + max(stage[source] for source in sources[one])
+    if any(stage):
+        _check(circuit)
+    return tuple(stage)
+
+
+def _same_step(circuit: Circuit) -> Iterator[tuple[int, int]]:
+    """Yield pairs of groups: one, and one that may read it in the same step."""
+    for links in circuit.connections:
+        yield from same_step_pairs(circuit, links)
+    yield from ((pointer.group, pointer.reader) for pointer in pointers(circuit))
 
 
 def _check(circuit: Circuit) -> None:

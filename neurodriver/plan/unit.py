@@ -26,6 +26,7 @@ from .arrays import (
     SegmentOwner,
     ring,
 )
+from .cells_by_thread import SideBySide
 from .diagnostics import OFF, Diagnostics
 from .places import Surroundings
 from .sums.gather import Gather, learning_part, outside
@@ -66,6 +67,10 @@ class KernelSpec:
         What the text reads beside its own components.
     plans : bool
         Whether neighbours may be computed together; the results are the same.
+    side : SideBySide, optional
+        Cells that a thread computes together, on a GPU.
+    split : bool
+        Whether the threads of a warp share the loops of a cell.
     """
 
     number: int
@@ -85,6 +90,8 @@ class KernelSpec:
     first: int = 0
     place: Surroundings | None = None
     plans: bool = True
+    side: SideBySide | None = None
+    split: bool = False
 
     @property
     def accesses(self) -> list[Access]:
@@ -118,9 +125,9 @@ class KernelSpec:
 
     @property
     def shared_by_warp(self) -> bool:
-        """Whether the threads of a warp share a component: its sums are long, or by sub-units."""
+        """Whether the threads of a warp share a component: long sums, sub-units, split loops."""
         rows = any(gather.form == "rows" for gather in self.gathers.values())
-        return rows or self.model.sub_units is not None
+        return rows or self.model.sub_units is not None or self.split
 
     @property
     def template(self) -> bool:
@@ -210,6 +217,11 @@ class Unit:
     def groups(self) -> tuple[int, ...]:
         """Numbers of the groups that it advances."""
         return tuple(spec.number for spec in self.specs)
+
+    @property
+    def side(self) -> SideBySide | None:
+        """Cells that a thread computes together, if these are not neighbours in memory."""
+        return self.specs[0].side
 
 
 @dataclass(frozen=True)

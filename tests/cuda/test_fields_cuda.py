@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from layered import CIRCUITS
 
 import neurodriver as nd
+from neurodriver.backends.cuda import schedule
+from neurodriver.codegen.generate import Task
+from neurodriver.codegen.simt.shape import Shape
 
 
+def streamed(own: int, units: Sequence[Task], *_: Any) -> schedule.LaunchPlan:
+    """Return a plan whose threads have so many cells side by side."""
+    cells = tuple(own if unit.side else 1 for unit in units)
+    return schedule.LaunchPlan("grid", 4, Shape(256, 1, False), cells)
+
+
+@pytest.mark.parametrize("own", [1, 4])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", CIRCUITS)
-def test_bits_of_the_cpu(name: str, dtype: str, executor: str) -> None:
-    """Before and after fields are set."""
+def test_bits_of_the_cpu(
+    name: str, dtype: str, own: int, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before and after fields are set; threads with one cell, and with several side by side."""
+    if own > 1:
+        monkeypatch.setattr(schedule, "choose", partial(streamed, own))
     circuit = CIRCUITS[name]()
     found = []
     for more in ({"backend": "cpu"}, {"backend": "cuda", "executor": executor}):

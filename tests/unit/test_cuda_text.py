@@ -204,7 +204,7 @@ CIRCUITS = {
     "converging": converging(50, 1),
     "all to all": all_to_all(17, 1),
     "optic lobe": optic_lobe.circuit(2),
-    **{name: make() for name, make in layered.CIRCUITS.items()},
+    **{name: make() for name, make in layered.CIRCUITS.items() if name != "extremes"},
 }
 
 
@@ -228,6 +228,19 @@ def test_circuits(
     lists = ["nd_count_events", "nd_enter_events", "nd_list_events"]
     assert sorted(line.split(":")[0] for line in told) == ["nd_advance", *lists, "nd_once"]
     assert all("0 + 0 bytes spilled" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "word"), [("extremes", 1, "nd_share(0,"), ("windows", 4, "nd_groups")]
+)
+def test_threads_divide_cells(name: str, own: int, word: str) -> None:
+    """A warp shares the loops of a cell, or a thread has cells side by side."""
+    program = compile_circuit(layered.CIRCUITS[name](), 1e-4, "float32", target=CUDA)
+    units = generate(program).tasks
+    found = [unit for unit in units if word in unit.kernel.text]
+    assert found and all(bool(u.side) != u.spread for u in found)
+    text = device_text([Part(u.kernel, own) for u in units], "float32", Shape(256, 1, False))
+    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(built(text, "sm_90")))
 
 
 def few_synapses(neurons: int) -> Circuit:

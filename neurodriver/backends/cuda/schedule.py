@@ -28,6 +28,9 @@ LARGE_THREADS = 512
 KEPT_WORDS = 16
 """Registers for the numbers of all components of a thread, where it has many in turn."""
 
+SIDE = (8, 4, 2)
+"""Cells side by side of a thread, at most."""
+
 CLUSTER = 16
 """Blocks of a cluster."""
 
@@ -110,11 +113,17 @@ class Lists:
 
 def tiles(unit: Unit, own: int) -> int:
     """Return how many items the components of a unit make."""
-    return -(-unit.count // _size(unit, own))
+    return -(-_turns_of(unit, own) // _size(unit, own))
 
 
 def _size(unit: Unit, own: int) -> int:
-    return own if unit.spread else WARP * own
+    """Return how many components, or threads with cells side by side, an item has."""
+    return own if unit.spread else WARP if unit.side else WARP * own
+
+
+def _turns_of(unit: Unit, own: int) -> int:
+    """Return what items are counted in: components, or threads with cells side by side."""
+    return unit.side.turns(unit.count, own) if unit.side else unit.count
 
 
 def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
@@ -248,8 +257,18 @@ def choose(
     if any(unit.kernel.record for unit in units):
         return LaunchPlan("grid", processors, Shape(384, 1, False), ones)
     many = processors * LARGE_THREADS // WARP
-    large = tuple(1 if u.spread else _many(u, 2 * many, word) for u in units)
+    side = {stage: _side_by_side(units, stage, many) for stage in {u.stage for u in units}}
+    large = tuple(
+        1 if u.spread else side[u.stage] if u.side else _many(u, 2 * many, word) for u in units
+    )
     return LaunchPlan("grid", processors, Shape(LARGE_THREADS, 1, False), large)
+
+
+def _side_by_side(units: Sequence[Task], stage: int, warps: int) -> int:
+    """Return how many cells side by side a thread has: so many that all warps have some left."""
+    mine = [unit for unit in units if unit.stage == stage and unit.side]
+    sizes = (s for s in SIDE if _total(mine, [s] * len(mine)) > warps)
+    return next(sizes, 1)
 
 
 def _many(unit: Task, warps: int, word: int) -> int:
@@ -303,10 +322,12 @@ def _total(units: Sequence[Task], own: Sequence[int]) -> int:
 
 def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.float64]]:
     """Return the items of a unit, (n, 4), and their estimated work."""
-    size = _size(unit, own)
-    first = np.arange(0, unit.count, size)
-    end = np.minimum(first + size, unit.count)
+    size, turns = _size(unit, own), _turns_of(unit, own)
+    first = np.arange(0, turns, size)
+    end = np.minimum(first + size, turns)
     items = np.stack([np.full_like(first, number), first, end, np.zeros_like(first)], axis=1)
+    if unit.side:
+        return items.astype(np.int32), np.full(len(items), unit.cost.sum() / len(items))
     begin = first // unit.grain
     if unit.spread:
         return items.astype(np.int32), unit.cost[begin] / unit.grain * own
@@ -358,14 +379,17 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     warps, per_block = plan.warps, plan.shape.threads // WARP
     turn = np.arange(warps)
     order = turn % plan.blocks * per_block + turn // plan.blocks  # warp of each turn
-    items, turns, busy = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(warps)
+    items, mine, busy = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(warps)
     for stage in sorted({unit.stage for unit in units}):
         some, work = _items_of_stage(plan, units, stage)
         first = len(items) if plan.shape.holds else 0  # a warp that holds its components has one
         theirs, more = _turns(work, warps, first)
-        items, turns = np.concatenate([items, some]), np.concatenate([turns, theirs])
+        if not first and all(unit.side for unit in units if unit.stage == stage):
+            theirs = np.arange(len(some)) * warps // max(len(some), 1)  # a block reads what is near
+        else:
+            theirs = order[theirs]
+        items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
         busy = busy + more
-    mine = order[turns]
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     rest = rest[np.argsort(rest[:, 0] == RECORDED, kind="stable")]
     theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]

@@ -41,6 +41,7 @@ template <class T> struct nd_fixed {
     const T *at;
     ND_MEMBER nd_fixed(const T *p) : at(p) {}
     ND_MEMBER T operator[](long long i) const { return __ldg(at + i); }
+    ND_MEMBER nd_fixed operator+(long long i) const { return at + i; }
 };
 
 ND_FN int nd_lane() { return (int)(threadIdx.x % 32); }
@@ -106,6 +107,9 @@ ND_FN long long nd_total(long long x)
 }
 ND_FN unsigned nd_across(unsigned x, int lanes) { return __shfl_xor_sync(0xffffffffu, x, lanes); }
 template <class T> ND_FN T nd_from(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> ND_FN T nd_down(T x, int by) { return __shfl_down_sync(0xffffffffu, x, by); }
+/* Where the share of a thread of `n` passes of a loop begins (0) and ends (1). */
+ND_FN int nd_share(int end, int n) { return (int)((long long)n * (nd_lane() + end) >> 5); }
 ND_FN unsigned nd_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
 ND_FN long long nd_first_of_all() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 ND_FN long long nd_number_of_all() { return (long long)gridDim.x * blockDim.x; }

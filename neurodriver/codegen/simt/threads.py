@@ -22,6 +22,7 @@ from ..kernel import Arguments, Kernel
 from ..learned_sums import LearnedSumText
 from .learned_sums import LearnedThreadSum
 from .spike_delivery import SlotText
+from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
 from .thread_sums import ThreadSum, total
@@ -79,6 +80,8 @@ class ThreadText:
         early = spec.substeps == 1 and self.model.sub_units is None
         drawn = early and self.model.draws_random()
         self.drawn = ThreadDraws(self.component) if drawn else None
+        self.side = SideBySideText(self.component, spec.side, self._where) if spec.side else None
+        self.split = SplitText(self.component) if spec.split else None
 
     def unit(self) -> list[str]:
         """Return the struct."""
@@ -125,6 +128,8 @@ class ThreadText:
 
     def own(self) -> list[str]:
         """Return the lines that find out which components are the thread's."""
+        if self.side:
+            return self.side.cells()
         place = "nd_first + nd_i" if self.spread else "nd_first + nd_lane() + 32 * nd_i"
         first = " && nd_lane() == 0" if self.spread else ""  # one thread stores for its warp
         body = [
@@ -186,7 +191,7 @@ class ThreadText:
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += each(flags) if flags else []
-        inside = each(self.advance())
+        inside = self.side.lines() if self.side else each(self.advance())
         if self.drawn:
             lines += [*self.drawn.arrays(), *each([*self.numbers(), *self.drawn.step()])]
         if c.spec.substeps == 1:
@@ -217,7 +222,10 @@ class ThreadText:
     def advance(self) -> list[str]:
         """Return one sub-step of component ``nd_i``."""
         given = [*self.numbers(), *self.inputs(), *self.states()]
-        return [*given, *self.component.mathematics(), *self.keep()]
+        text = self.component.mathematics()
+        if self.split:
+            text = self.split.lines()
+        return [*given, *text, *self.keep()]
 
     def inputs(self) -> list[str]:
         """Give the finished sums of a component their names."""
