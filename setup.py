@@ -12,6 +12,7 @@ NVRTC = [  # compiles CUDA C++ without a GPU and without a toolkit; no wheels fo
 EXTRAS = {
     "gpu": ["pycuda>=2025.1.2", *NVRTC],  # the first that builds with CUDA 13
     "mpi": ["mpi4py>=4"],
+    "parts": ["mpi4py>=4", "pymetis>=2025.1"],
     "plot": ["matplotlib>=3.8", "pillow>=10"],
     "movie": ["matplotlib>=3.8", "pillow>=10", "imageio-ffmpeg"],
     "yaml": ["pyyaml>=6"],

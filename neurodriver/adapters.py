@@ -18,12 +18,14 @@ ADAPTERS: dict[str, tuple[str, ...]] = {
     ),
     "input file": ("neurodriver.compat.legacy.inputs:LegacyFile",),
     "model": ("neurodriver.compat.models.adapter:OldModel",),
+    "parts": ("neurodriver.parallel.parts:PartsAdapter",),
 }
 """Kind of adapter -> ``module:class``.
 
 * graph form: a `neurodriver.circuit.forms.GraphForm`
 * input file: a `neurodriver.inputs.file.InputFile`
 * model: a `neurodriver.model.runtime.ModelAdapter`
+* parts: what gives an LPU of several parts its simulation
 """
 
 MODEL_NAMES = {

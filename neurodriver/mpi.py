@@ -104,7 +104,8 @@ class Channel:
     """Buffers that are exchanged again and again.
 
     Pairs of a process that sends to itself are copied; ``requests``, persistent ones of MPI, move
-    ``buffers`` between ranks.
+    ``buffers`` between ranks. ``within`` is what has the functions of MPI for requests of another
+    kind.
     """
 
     _lost: ClassVar[list[Any]] = []  # buffers that something may still be written to
@@ -114,16 +115,19 @@ class Channel:
         copies: Iterable[tuple[NDArray[Any], NDArray[Any]]] = (),
         requests: Sequence[Any] = (),
         buffers: Any = None,
+        within: Any = None,
     ) -> None:
         self._copies, self._requests, self._buffers = list(copies), list(requests), buffers
-        self._mpi = library() if self._requests else None
+        self._within = within
+        self._mpi = within or library() if self._requests else None
 
     @classmethod
     def together(cls, channels: Sequence[Channel]) -> Channel:
         """Return channels as one: they begin and end with one call of MPI."""
         copies = [pair for channel in channels for pair in channel._copies]
         requests = [request for channel in channels for request in channel._requests]
-        return cls(copies, requests, [channel._buffers for channel in channels])
+        within = next((channel._within for channel in channels if channel._within), None)
+        return cls(copies, requests, [channel._buffers for channel in channels], within)
 
     def start(self) -> None:
         """Begin to exchange the buffers; they must not be touched until ``done``."""

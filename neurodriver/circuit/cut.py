@@ -74,7 +74,7 @@ def cut(circuit: Circuit, part: ArrayLike, names: Sequence[str]) -> Parts:
     if of.shape != (circuit.count,) or (of < 0).any() or (of >= len(names)).any():
         want = f"one number from 0 to {len(names) - 1} for each of {circuit.count} components"
         raise CircuitError(f"cut: {want} is needed")
-    bridges = _bridges(circuit, of, names)
+    bridges = bridges_of(circuit, of, names)
     circuits = {name: _part(circuit, of, n, name, bridges) for n, name in enumerate(names)}
     crossings: dict[tuple[str, str], tuple[str, str]] = {}
     for one in bridges:
@@ -90,7 +90,7 @@ def _listed(selectors: str, another: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Bridge:
+class Bridge:
     """What flows from one part to another through a port for each source."""
 
     source: int
@@ -103,14 +103,15 @@ class _Bridge:
     """Beginnings of the ports' selectors."""
 
 
-def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridge]:
+def bridges_of(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[Bridge]:
+    """Return what flows between the parts, ordered by source, target and variable."""
     found: dict[tuple[int, int, str], list[Numbers]] = {}
     for links in circuit.connections:
         a, b = of[links.source], of[links.target]
         across = np.flatnonzero(a != b)
         if len(across):
             _check_steps(circuit, links, across)
-        if len(across) and _for_a_current(circuit, links):
+        if len(across) and carries_current(circuit, links):
             uids = circuit.uids
             at = across[0]
             raise CircuitError(
@@ -127,7 +128,7 @@ def _bridges(circuit: Circuit, of: Numbers, names: Sequence[str]) -> list[_Bridg
         sends = f"/{names[first]}/to_{names[second]}/{variable}"
         takes = f"/{names[second]}/from_{names[first]}/{variable}"
         sources = np.unique(np.concatenate(parts))
-        out.append(_Bridge(first, second, variable, sources, sends, takes))
+        out.append(Bridge(first, second, variable, sources, sends, takes))
     return out
 
 
@@ -148,27 +149,20 @@ def _check_steps(circuit: Circuit, links: Connections, across: Numbers) -> None:
         )
 
 
-def _for_a_current(circuit: Circuit, links: Connections) -> bool:
+def carries_current(circuit: Circuit, links: Connections) -> bool:
     """Whether a conductance leads to where it becomes a current, or to a port."""
     conducts = circuit.kinds.of(links.variable) is VariableKind.CONDUCTANCE
     return conducts and (not links.access or into_current(circuit, links))
 
 
-def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Bridge]) -> Circuit:
+def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[Bridge]) -> Circuit:
     """Return the circuit of one part: its components in their order, then its ports."""
-    groups: list[Group] = []
-    number = np.full(circuit.count, -1, dtype=np.int64)
-    number[of == part] = np.arange((of == part).sum())
-    for g, group in enumerate(circuit.groups):
-        mine = np.flatnonzero(of[circuit.starts[g] : circuit.starts[g + 1]] == part)
-        if len(mine):
-            keys = own_keys(circuit, g)[mine] if group.model.draws_random() else None
-            groups.append(replace(group.taken(mine), keys=keys))
+    groups, number = own_groups(circuit, of, part)
     first = int(number.max(initial=-1)) + 1
     heads: list[Column] = []
     labels: dict[str, list[Column]] = {"selector": heads, "port_type": [], "port_io": []}
     outgoing: list[Connections] = []
-    entries: list[tuple[_Bridge, int]] = []
+    entries: list[tuple[Bridge, int]] = []
     for one in bridges:
         if part not in (one.source, one.target):
             continue
@@ -190,7 +184,7 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
         uids = np.strings.add("port ", columns["selector"])
         groups.append(Group(Port, {}, len(uids), uids, columns))
     whole = map(with_largest, circuit.connections)
-    links = [_into(links, of, part, number, entries) for links in whole]
+    links = [into_part(links, of, part, number, entries) for links in whole]
     kept = tuple(one for one in links if len(one))
     namespace = circuit.random_namespace or ""
     connections = kept + tuple(outgoing)
@@ -198,12 +192,25 @@ def _part(circuit: Circuit, of: Numbers, part: int, name: str, bridges: list[_Br
     return Circuit.from_columns(name, groups, connections, **more)
 
 
-def _into(
+def own_groups(circuit: Circuit, of: Numbers, part: int) -> tuple[list[Group], Numbers]:
+    """Return the groups of one part, and the number in it of each component; -1: in another."""
+    groups: list[Group] = []
+    number = np.full(circuit.count, -1, dtype=np.int64)
+    number[of == part] = np.arange((of == part).sum())
+    for g, group in enumerate(circuit.groups):
+        mine = np.flatnonzero(of[circuit.starts[g] : circuit.starts[g + 1]] == part)
+        if len(mine):
+            keys = own_keys(circuit, g)[mine] if group.model.draws_random() else None
+            groups.append(replace(group.taken(mine), keys=keys))
+    return groups, number
+
+
+def into_part(
     links: Connections,
     of: Numbers,
     part: int,
     number: Numbers,
-    entries: list[tuple[_Bridge, int]],
+    entries: list[tuple[Bridge, int]],
 ) -> Connections:
     """Return the connections into one part, in their order; those from elsewhere from ports."""
     mine = links.taken(np.flatnonzero(of[links.target] == part))

@@ -206,8 +206,8 @@ class Takes(_Side):
             at += count
         for i in self.large if self.layout.target.hosted else []:
             if len(self.reads[i]) == 1 and not rings[self.reads[i][0][0]].is_event:
-                # row r of the imports is row r - 1 of the sender: message 0 brings 2, 3, ...
-                self.put_in_place(i, *self.reads[i][0], 2)
+                # message 0 brings the rows 1, 2, ... of the sender
+                self.put_in_place(i, *self.reads[i][0], 1 + timing.late)
         self.make_buffers(peers)
         self.tables: list[InputTable] = []
         self._sources: list[int] = []
@@ -237,7 +237,7 @@ class Takes(_Side):
                     self.backend.put(variable, at, rows[0])
                 elif i in self.places:
                     ring = self.memory.get_buffer(variable)
-                    ring[(step + 1 - np.arange(len(rows))) % len(ring), at] = rows
+                    ring[(step + self.timing.late - np.arange(len(rows))) % len(ring), at] = rows
         for relay in [one for one in self._joined.relays if one.imported and not step]:
             lpus = [rows[0] for rows, b in zip(came, self.blocks, strict=True) if not b.to_modules]
             place = relay.source - self._joined.circuit.starts[self._joined.imports]
@@ -274,6 +274,9 @@ def _components(blocks: Sequence[ValueBlock], joined: Joined, dt: float) -> list
     sources = {name: port_sources(part, dt) for name, part in joined.parts.items()}
     out = []
     for block in blocks:
+        if block.components is not None:
+            out.append(block.components)
+            continue
         component = np.empty(len(block), dtype=np.int64)
         for lpu in np.unique(block.lpus).tolist():
             mine = block.lpus == lpu

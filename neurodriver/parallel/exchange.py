@@ -94,7 +94,9 @@ class Exchange:
 
         A run that goes on at a later ``step`` exchanges the rows that imports do not have yet.
         """
-        self.first = step
+        if step != self.first:  # windows count from here
+            self.first, self._number = step, 0
+            self._messages.clear()
         if self.gated and step % self.window:  # a kernel's gates are at multiples of the window
             self.gated = False
             self.sends.backend.gate(0, lambda step: True)  # type: ignore[attr-defined]

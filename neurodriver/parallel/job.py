@@ -10,27 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Backend
 from ..backends.choice import Choice, agreed, gpu_of
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, CircuitWarning, NeurodriverError, lines_of
 from ..mpi import World
 from ..plan.instances import needs_instance
 from ..plan.passes.aggregate import insert_aggregators
-from ..plan.passes.join import Joined, join
+from ..plan.passes.join import join
 from ..run.lpu import LPU, managed
 from ..run.nonfinite import strictest
 from ..run.simulation import Member, Simulation
+from .border import RankBorder
 from .deal import deal
 from .directory import PortColumns, port_table
-from .exchange import Exchange
-from .hosting import Host
 from .job_plan import JobPlan
 from .module import Module
 from .port_rows import PortRows
 from .routes import Routes, make_routes
 from .shared_draws import RandomKeys, random_keys, warn_of_shared
-from .window import Timing, connections_from, least_latency
+from .window import Timing, least_latency
 
 Error = tuple[str, int, list[str]]
 """Id of the LPU, step, lines of the traceback."""
@@ -188,7 +186,7 @@ class Job:
             gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
             timing = Timing.of(least, gates)
             modules = self.modules
-            border = _Border(self.world, routes, joined, timing, gates, seconds, modules)
+            border = RankBorder(self.world, routes, joined, timing, gates, seconds, modules)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
             for name, lpu in self.lpus.items()
@@ -256,38 +254,6 @@ def _recorded_ports(lpus: Mapping[str, LPU]) -> list[tuple[str, str, NDArray[np.
                     if len(asked):
                         out.append((name, variable, asked))
     return out
-
-
-@dataclass
-class _Border:
-    """Makes the exchange of a simulation."""
-
-    world: World
-    routes: Routes
-    joined: Joined
-    timing: Timing
-    gates: bool
-    seconds: float
-    modules: Mapping[str, Module]
-    exported: set[str] = field(init=False)
-    depth: Mapping[str, Callable[[int], int]] = field(init=False)
-    window: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
-        read = {links.variable for links, _ in connections_from(self.joined)}
-        self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
-        self.window = self.timing.window
-
-    def open(self, backend: Backend) -> Exchange:
-        """Return buffers and requests."""
-        routes, host = self.routes, None
-        if self.modules:
-            sends = [b for b in routes.outgoing if b.of_modules]
-            takes = [b for b in routes.incoming if b.to_modules]
-            host = Host(self.modules, sends, takes, routes.feeds)
-        parts = self.world, routes, self.joined
-        return Exchange(*parts, backend, self.timing, self.seconds, host)
 
 
 class ConstructionError(NeurodriverError):

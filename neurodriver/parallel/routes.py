@@ -47,6 +47,7 @@ class ValueBlock:
     ports: Numbers  # (n,), the output ports: component numbers in the LPUs
     of_modules: bool = False  # whether Modules are at its ends, and not LPUs
     to_modules: bool = False
+    components: Numbers | None = None  # (n,), in this rank's circuit, where they are known
 
     def __len__(self) -> int:
         return len(self.ports)

@@ -1,12 +1,13 @@
 """When values go from rank to rank: windows of steps, and the shortest latency that allows them.
 
-Row k of the imports holds what the sources had in row k - 1. All connections from imports take at
-least ``least`` steps, so row k is read at step ``k + least - 1`` first, and the rows of many steps
-can come in one message. With a window of W steps, the rows (w - 1) W + 1 to w W that window w - 1
-has computed are needed
+Row k of the imports of ports holds what the sources had in row k - 1: they come ``late`` by one
+step. Those of a part of a circuit hold row k. All connections from imports take at least ``least``
+steps, so row k is read at step ``k + least - 1`` first, and the rows of many steps can come in one
+message. With a window of W steps, the rows (w - 1) W + 1 to w W that window w - 1 has computed are
+needed
 
-* in window w itself (``lag`` 0) when W = least + 1, or
-* only in window w + 1 (``lag`` 1) when 2 W = least + 1: the message travels while window w is
+* in window w itself (``lag`` 0) when W = least + late, or
+* only in window w + 1 (``lag`` 1) when 2 W = least + late: the message travels while window w is
   computed.
 
 Where the job has Modules, W = 1: they give in step k what others read in step k + 1, one step later
@@ -36,16 +37,18 @@ class Timing:
 
     window: int  # steps between exchanges
     lag: int  # 0 or 1: windows between an exchange and the first use of what it brings
+    late: int = 1  # rows by which imports follow their sources
 
     @classmethod
-    def of(cls, least: int, gates: bool = False) -> Timing:
+    def of(cls, least: int, gates: bool = False, late: int = 1) -> Timing:
         """Return the timing for the shortest latency from imports over all ranks, in steps.
 
         Where all calls may wait in their middle (``gates``), windows are longer, and no message
         travels beside the steps: for 16 KB a step, a window's cost is what counts.
         """
-        lag = 1 if least >= 3 and not gates else 0
-        return cls(min((least + 1) // (1 + lag), LONGEST), lag)
+        least += late
+        lag = 1 if least >= 4 and not gates else 0
+        return cls(min(least // (1 + lag), LONGEST), lag, late)
 
     @property
     def slots(self) -> int:
@@ -55,7 +58,7 @@ class Timing:
     @property
     def back(self) -> int:
         """At step k, row k - back of the imports is needed and not yet there."""
-        return self.ahead - 2
+        return self.ahead - 1 - self.late
 
     @property
     def ahead(self) -> int:

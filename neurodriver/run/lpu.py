@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
+from ..adapters import adapters
 from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..circuit.batch import Batch, batch_of
@@ -111,6 +112,11 @@ class LPU(Checkpoints):
     batch : int or Batch, optional
         Copies of the circuit that run together; a `Batch` says how they differ. Connections are
         stored once. Each copy has the bits that it has alone.
+    parts : "auto", int, or (count,) array of int, optional
+        Cut the circuit into parts, with the bits of the whole. Under ``mpiexec -n R`` each rank
+        computes one of R parts, and ``"auto"`` means R. In one process they are threads. An array
+        has the part of each component. Recordings are those of the whole: each rank has them in
+        memory, and rank 0 writes files.
 
     Attributes
     ----------
@@ -152,17 +158,18 @@ class LPU(Checkpoints):
         nonfinite: str = "raise",
         debug: bool = False,
         batch: int | Batch | None = None,
+        parts: ArrayLike | None = None,
     ) -> None:
         check_policy(nonfinite)
         dt, dtype = seconds(dt, "dt"), dtype_name(dtype)
-        copies, seed = batch_of(batch, seed)
+        copies, seed = _batch(batch, seed)
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
         self.dt = float(dt)
         self.seed: int = seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
-        self.random_namespace: str = (manager_id or "") if namespace is None else namespace
+        self.random_namespace = (manager_id or "") if namespace is None else namespace
         listed = [inputs] if isinstance(inputs, Input) else inputs
         self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
         self.own_inputs: list[list[Input]] = [
@@ -182,18 +189,21 @@ class LPU(Checkpoints):
         self.first_circuit = self.circuit
         self.scope: str | None = None
         self.managed = manager_id is not None
-        if copies is not None and self.managed:
-            raise NeurodriverError("an LPU of a Manager has no batch; ports join single LPUs")
         check_inputs(self.own_inputs)
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
         self.first_variants = self.variants
         self.attributes = {**self._provenance(dtype), **(attributes or {})}
+        self.parts = _checked_parts(parts, copies is not None, self.managed)
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
 
     def simulated(self, circuit: Circuit, variants: Variants | None) -> Simulation:
         """Return a simulation of a form of the circuit, with these inputs and recorders."""
         settings = vars(self.settings).copy()
+        if self.parts is not None:
+            run = self.inputs, self.recorders, self.attributes, self.parts, settings
+            made: Simulation = adapters("parts")[0].simulation(circuit, self.dt, *run)
+            return made
         merge = settings.pop("merge")
         own = self.own_inputs
         member = Member(None, self.inputs, self.recorders, self.attributes, merge, own)
@@ -333,6 +343,22 @@ def command_line(arguments: list[str]) -> str:
     """Return a command line that a shell would take again, cut where HDF5 has no room for it."""
     text = shlex.join(arguments).encode(errors="backslashreplace").decode()
     return text if len(text) <= 10_000 else f"{text[:10_000]} ..."
+
+
+def _batch(batch: int | Batch | None, seed: Any) -> tuple[Batch | None, int]:
+    """Return what was asked for as a batch, and the seed of the first copy."""
+    copies, first = batch_of(batch, seed)
+    if copies is not None and _MANAGED.get() is not None:
+        raise NeurodriverError("an LPU of a Manager has no batch; ports join single LPUs")
+    return copies, first
+
+
+def _checked_parts(parts: ArrayLike | None, batch: bool, managed: bool) -> ArrayLike | None:
+    """Return the parts that an LPU was asked for; raise NeurodriverError where it has none."""
+    if parts is None or not (batch or managed):
+        return parts
+    what = "of a Manager runs whole on its rank" if managed else "with a batch is whole"
+    raise NeurodriverError(f"parts: an LPU {what}; leave out parts=")
 
 
 def dtype_name(dtype: Any) -> str:

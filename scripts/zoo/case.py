@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neurodriver as nd
+from neurodriver.circuit.partition import clusters, partition
+from neurodriver.run.lpu import as_circuit
 
 DT, STEPS = 1e-4, 200
 
@@ -44,6 +46,8 @@ class How:
         after an equal share of the steps; empty: one LPU does all steps.
     copies : int
         Not 0: the run is the last copy of a batch; the others have other seeds.
+    parts : int
+        Not 0: the LPU has so many parts, or as many as can be apart.
     """
 
     dtype: str = "float64"
@@ -52,6 +56,7 @@ class How:
     threads: int | None = None
     resumed: Sequence[dict[str, Any]] = ()
     copies: int = 0
+    parts: int = 0
 
     @property
     def options(self) -> dict[str, Any]:
@@ -111,6 +116,9 @@ def simulated(
         seed = options.pop("seed", 0)
         seeds = [*range(seed + 1, seed + how.copies), seed]
         options["batch"] = nd.Batch(how.copies, seeds=seeds)
+    if how.parts:
+        circuit = as_circuit(circuit, options.pop("models", ()))
+        options["parts"] = partition(circuit, min(how.parts, clusters(circuit).max() + 1))
     with nd.LPU(circuit, dt, inputs, [one], **options) as lpu:
         lpu.start(steps)
         for piece in pieces:

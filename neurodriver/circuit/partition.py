@@ -1,0 +1,204 @@
+"""Which part of a circuit each component belongs to: parts of equal work, few crossings.
+
+Components that cannot be apart form a cluster, and a cluster lies in one part:
+
+* a synapse and the target of its conductance;
+* the ends of a connection that acts within a step;
+* an input port and its targets;
+* the cells of a population that texts read;
+* the components of a class with code of its own;
+* the targets of synapses with a modulator, and those that release it.
+
+Where populations have names, the clusters of each population are dealt over all parts: every part
+then has the same mixture of neurons, and rates that differ between populations do not matter.
+Otherwise pymetis (Karypis & Kumar 1998, doi 10.1137/S1064827595287997) cuts the graph, where it is
+installed. Without it clusters are dealt as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import CircuitError
+from .circuit import Circuit, Connections
+from .cut import carries_current
+from .pointers import pointers
+from .selection import has_populations, population_names
+
+Numbers = NDArray[np.int64]
+
+CONNECTION_COST = 0.1
+"""Work of a connection; that of a component is 1."""
+
+
+def partition(circuit: Circuit, parts: int) -> Numbers:
+    """Return the part of each component, (count,), from 0 to ``parts`` - 1.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    parts : int
+
+    Raises
+    ------
+    CircuitError
+        For fewer than one part, or more parts than clusters.
+
+    Examples
+    --------
+    >>> partition(circuit, 2)  # doctest: +SKIP
+    array([0, 1, 0, 1])
+    """
+    if isinstance(parts, bool) or not isinstance(parts, int | np.integer) or parts < 1:
+        raise CircuitError(f"parts: a whole number from 1 on, got {parts!r}")
+    cluster = clusters(circuit)
+    count = int(cluster.max(initial=-1)) + 1
+    if parts > max(count, 1):
+        raise CircuitError(
+            f"{circuit.name}: parts: {parts} parts are asked for, but components that belong "
+            f"together leave {count}; take at most {count}"
+        )
+    if parts == 1:
+        return np.zeros(circuit.count, np.int64)
+    work = np.bincount(cluster, work_of(circuit), minlength=count).astype(np.float64)
+    if has_populations(circuit) or find_spec("pymetis") is None:
+        return _dealt(circuit, cluster, work, parts)[cluster]
+    return _cut(circuit, cluster, work, parts)[cluster]
+
+
+def given_parts(circuit: Circuit, part: ArrayLike, parts: int | None = None) -> Numbers:
+    """Return the parts of components that somebody has chosen, checked.
+
+    Raises
+    ------
+    CircuitError
+        For another number of components, a part that is empty, or components that are apart and
+        cannot be.
+    """
+    of = np.asarray(part)
+    if of.shape != (circuit.count,) or of.dtype.kind not in "iu":
+        say = f"one whole number for each of {circuit.count:,} components"
+        raise CircuitError(f"{circuit.name}: parts: {say} is needed, got {of.dtype} {of.shape}")
+    count = int(of.max(initial=0)) + 1 if parts is None else parts
+    missing = np.setdiff1d(np.arange(count), of)
+    if (of < 0).any() or (of >= count).any() or len(missing):
+        say = f"each part from 0 to {count - 1} needs components"
+        raise CircuitError(f"{circuit.name}: parts: {say}, got parts {np.unique(of)[:10].tolist()}")
+    cluster, of = clusters(circuit), of.astype(np.int64)
+    first = np.unique(cluster, return_index=True)[1]
+    apart = np.flatnonzero(of != of[first][cluster])
+    if len(apart):
+        a, b = circuit.uids[first[cluster[apart[0]]]], circuit.uids[apart[0]]
+        raise CircuitError(
+            f"{circuit.name}: parts: '{a}' is in part {of[first[cluster[apart[0]]]]} and '{b}' in "
+            f"part {of[apart[0]]}, but they belong together ({len(apart):,} components are apart); "
+            f"take parts='auto', or put them into one part"
+        )
+    return of
+
+
+def work_of(circuit: Circuit) -> NDArray[np.float64]:
+    """Return the estimated work of each component, its incoming connections included."""
+    work = np.ones(circuit.count)
+    for links in circuit.connections:
+        work += CONNECTION_COST * np.bincount(links.target, minlength=circuit.count)
+    return work
+
+
+def clusters(circuit: Circuit) -> Numbers:
+    """Return the cluster of each component, (count,), numbered by their first components."""
+    cluster = np.arange(circuit.count)
+    pairs = list(_together(circuit))
+    if not pairs:
+        return cluster
+    a, b = (np.concatenate(ends).astype(np.int64) for ends in zip(*pairs, strict=True))
+    while True:  # each takes the least number beside it, and that of what it took
+        before = cluster.copy()
+        least = np.minimum(cluster[a], cluster[b])
+        np.minimum.at(cluster, a, least)
+        np.minimum.at(cluster, b, least)
+        cluster = cluster[cluster]
+        if (cluster == before).all():
+            return np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+
+
+def _together(circuit: Circuit) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield pairs of components that cannot be apart."""
+    phase = circuit.phase_of
+    is_port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
+    for links in circuit.connections:
+        fed = is_port[links.source]
+        if fed.any():
+            yield links.source[fed].astype(np.int64), links.target[fed].astype(np.int64)
+        if carries_current(circuit, links):
+            yield links.source.astype(np.int64), links.target.astype(np.int64)
+        elif phase is not None:
+            early = (phase[links.source] >= 0) & (phase[links.source] < phase[links.target])
+            same = early & (np.broadcast_to(links.delay, (len(links),)) == 0)
+            yield links.source[same].astype(np.int64), links.target[same].astype(np.int64)
+        yield from _modulated(circuit, links)
+    for number, group in enumerate(circuit.groups):
+        if group.layer is not None or group.model.runtime.instance:
+            yield _one(np.arange(circuit.starts[number], circuit.starts[number + 1]))
+    for one in pointers(circuit):
+        first = int(circuit.starts[one.group])
+        both = first, int(circuit.starts[one.reader])
+        yield _one(np.arange(first, int(circuit.starts[one.group + 1])))
+        yield np.array(both[:1]), np.array(both[1:])
+
+
+def _modulated(circuit: Circuit, links: Connections) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield the targets of connections whose modulator some components release, and these."""
+    rule = links.plasticity
+    if rule is None or not rule.released_by or not len(links):
+        return
+    for uids in rule.released_by.values():
+        ends = circuit.find(list(uids))
+        yield _one(np.concatenate([ends[ends >= 0], np.unique(links.target)]))
+
+
+def _one(members: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the pairs that make one cluster of some components."""
+    return members[:1].repeat(max(len(members) - 1, 0)), members[1:]
+
+
+def _dealt(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts: int) -> Numbers:
+    """Return the part of each cluster: those of each population are dealt by their work."""
+    first = np.unique(cluster, return_index=True)[1]
+    names = population_names(circuit)[first]
+    _, population, sizes = np.unique(names, return_inverse=True, return_counts=True)
+    order = np.lexsort((-work, population))  # stable
+    number = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    turn, place = np.divmod(number, parts)
+    back = (turn + population[order]) % 2 == 1  # turns go forth and back
+    part = np.empty(len(order), np.int64)
+    part[order] = np.where(back, parts - 1 - place, place)
+    return part
+
+
+def _cut(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts: int) -> Numbers:
+    """Return the part of each cluster that pymetis chooses."""
+    import pymetis
+
+    count = len(work)
+    ends = [(cluster[links.source], cluster[links.target]) for links in circuit.connections]
+    a = np.concatenate([np.minimum(*pair) for pair in ends] or [np.empty(0, np.int64)])
+    b = np.concatenate([np.maximum(*pair) for pair in ends] or [np.empty(0, np.int64)])
+    edge, weight = np.unique((a * count + b)[a != b], return_counts=True)
+    a, b = edge // count, edge % count
+    source, target = np.concatenate([a, b]), np.concatenate([b, a])
+    order = np.argsort(source, kind="stable")
+    begin = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=count))])
+    found = pymetis.part_graph(
+        parts,
+        pymetis.CSRAdjacency(begin.tolist(), target[order].tolist()),
+        vweights=np.ceil(10 * work).astype(int).tolist(),
+        eweights=np.concatenate([weight, weight])[order].tolist(),
+    )
+    part = np.asarray(found[1], np.int64)
+    empty = np.setdiff1d(np.arange(parts), part)
+    return part if not len(empty) else _dealt(circuit, cluster, work, parts)

@@ -1,0 +1,89 @@
+"""What one part of a circuit computes: its components, with all connections into them.
+
+Sources in other parts stand in a hidden group, the imports. Row k of an import is row k of its
+source. So connections keep their delays, and a part has the bits of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .circuit import Circuit, Group, Port
+from .cut import Bridge, bridges_of, into_part, own_groups
+from .plastic import with_largest
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """One part of a circuit.
+
+    Attributes
+    ----------
+    part : int
+    circuit : Circuit
+        Its components in their order, then the imports.
+    imports : int
+        Number of the group of imports; -1: there are none.
+    incoming : tuple of Bridge
+        What other parts send. Their sources are the imports, one bridge after the other.
+    outgoing : tuple of (Bridge, (n,) int64)
+        What this part sends, and the components of ``circuit`` that are its sources.
+    """
+
+    part: int
+    circuit: Circuit
+    imports: int
+    incoming: tuple[Bridge, ...]
+    outgoing: tuple[tuple[Bridge, Numbers], ...]
+
+
+def shares(circuit: Circuit, of: Numbers, wanted: range | None = None) -> Iterator[Share]:
+    """Yield the shares of parts; ``of`` is the part of each component.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    of : (count,) int64
+    wanted : range, optional
+        The parts; by default all.
+
+    Raises
+    ------
+    CircuitError
+        Where components are apart that cannot be.
+    """
+    count = int(of.max(initial=0)) + 1
+    bridges = bridges_of(circuit, of, [f"part{number}" for number in range(count)])
+    for part in range(count) if wanted is None else wanted:
+        yield _share(circuit, of, part, bridges)
+
+
+def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge]) -> Share:
+    groups, number = own_groups(circuit, of, part)
+    incoming = tuple(one for one in bridges if one.target == part)
+    outgoing = tuple((one, number[one.sources]) for one in bridges if one.source == part)
+    first = int((of == part).sum())
+    entries = []
+    for one in incoming:
+        entries.append((one, first))
+        first += len(one.sources)
+    imported = first - int((of == part).sum())
+    if imported:
+        uids = np.strings.add("import ", np.arange(imported).astype("U"))
+        groups.append(Group(Port, {}, imported, uids, hidden=True))
+    whole = map(with_largest, circuit.connections)
+    links = [into_part(one, of, part, number, entries) for one in whole]
+    made = Circuit.from_columns(
+        circuit.name,
+        groups,
+        tuple(one for one in links if len(one)),
+        source=circuit.source,
+        random_namespace=circuit.random_namespace or "",
+    )
+    return Share(part, made, len(groups) - 1 if imported else -1, incoming, outgoing)

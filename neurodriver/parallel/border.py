@@ -1,0 +1,47 @@
+"""``RankBorder``: where the circuit of a rank goes on in other ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..backends.base import Backend
+from ..mpi import World
+from ..plan.passes.join import Joined
+from .exchange import Exchange
+from .hosting import Host
+from .module import Module
+from .routes import Routes
+from .window import Timing, connections_from
+
+
+@dataclass
+class RankBorder:
+    """Makes the exchange of a simulation."""
+
+    world: World
+    routes: Routes
+    joined: Joined
+    timing: Timing
+    gates: bool
+    seconds: float
+    modules: Mapping[str, Module] = field(default_factory=dict)
+    exported: set[str] = field(init=False)
+    depth: Mapping[str, Callable[[int], int]] = field(init=False)
+    window: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.exported = {b.variable for b in self.routes.outgoing if not b.of_modules}
+        read = {links.variable for links, _ in connections_from(self.joined)}
+        self.depth = dict.fromkeys(sorted(self.exported | read), self.timing.depth)
+        self.window = self.timing.window
+
+    def open(self, backend: Backend) -> Exchange:
+        """Return buffers and requests."""
+        routes, host = self.routes, None
+        if self.modules:
+            sends = [b for b in routes.outgoing if b.of_modules]
+            takes = [b for b in routes.incoming if b.to_modules]
+            host = Host(self.modules, sends, takes, routes.feeds)
+        parts = self.world, routes, self.joined
+        return Exchange(*parts, backend, self.timing, self.seconds, host)

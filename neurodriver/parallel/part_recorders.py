@@ -1,0 +1,222 @@
+"""What the parts of a circuit record, put together as one recording of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..errors import RecordingError
+from ..recorders.base import Block, Columns, Recorder, RecordingPlan, RecordingProgress
+from ..recorders.synapses import SynapseRecorder
+
+Numbers = NDArray[np.int64]
+PartColumns = Mapping[str, Columns]
+"""Variable -> the columns of one part."""
+
+
+class PartRecorder(Recorder):
+    """Keeps the blocks of one part until they are taken.
+
+    Parameters
+    ----------
+    whole : Recorder
+        What asks for the recording.
+    record : sequence of (variable, uids)
+        What this part has of it.
+    """
+
+    copies = False
+
+    def __init__(self, whole: Recorder, record: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(record, whole.sample_interval)
+        self.lenient = whole.lenient
+        self._blocks: list[Block] = []
+
+    def columns(self) -> PartColumns:
+        """Return the columns of the open recording."""
+        return {one.variable: one for one in self.plan.columns}
+
+    def take(self) -> list[Block]:
+        """Return the blocks since the last call."""
+        self.settle()
+        taken, self._blocks = self._blocks, []
+        return taken
+
+    def _open(self, plan: RecordingPlan) -> None:
+        self._blocks = []
+
+    def _reopen(self, plan: RecordingPlan, step: int) -> RecordingProgress:
+        return self._progress
+
+    def _append(self, block: Block, rows: int) -> None:
+        self._blocks.append(block)
+
+    def _close(self) -> None:
+        """Keep what has not been taken."""
+
+
+class WholeRecording:
+    """Gives a recorder the recording of the whole, from those of the parts.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    circuit : Circuit
+        The whole.
+    of : (count,) int64
+        Part of each component.
+
+    Raises
+    ------
+    RecordingError
+        For a recorder of synapses.
+    """
+
+    def __init__(self, recorder: Recorder, circuit: Circuit, of: Numbers) -> None:
+        if isinstance(recorder, SynapseRecorder):
+            say = "records no circuit of several parts; leave out parts="
+            raise RecordingError(f"SynapseRecorder: {say}")
+        self.recorder, self._circuit, self._of = recorder, circuit, of
+        self._plan: RecordingPlan | None = None
+        self._places: list[dict[str, Numbers]] = []
+
+    @property
+    def width(self) -> int:
+        """Values of a row of the open recording."""
+        return 0 if self._plan is None else sum(one.width for one in self._plan.dense)
+
+    def of_part(self, part: int) -> PartRecorder | None:
+        """Return what records in a part; None where it has nothing of it."""
+        record = list(self._requests(part))
+        return PartRecorder(self.recorder, record) if record else None
+
+    def _requests(self, part: int) -> Iterator[tuple[str, Any]]:
+        """Yield what is asked of a part; part 0 gets what nobody has, and reports it."""
+        for variable, uids in self.recorder.record:
+            if uids is None:
+                having = self._parts_with(variable)
+                if part in having or (not having and part == 0):
+                    yield variable, None
+            else:
+                mine = self._positions(uids, part)
+                if len(mine):
+                    yield variable, tuple(uids[i] for i in mine.tolist())
+
+    def _parts_with(self, variable: str) -> set[int]:
+        """Return the parts with components that update a variable and are not hidden."""
+        found: set[int] = set()
+        for group, first in zip(self._circuit.groups, self._circuit.starts, strict=False):
+            shown = not group.is_port and (not group.hidden or self.recorder.lenient)
+            if shown and variable in group.model.updates:
+                found.update(np.unique(self._of[first : first + group.count]).tolist())
+        return found
+
+    def _positions(self, uids: Sequence[str], part: int) -> Numbers:
+        found = self._circuit.find(uids)
+        return np.flatnonzero(np.where(found < 0, 0, self._of[found]) == part)
+
+    def open(self, plan: RecordingPlan, columns: Sequence[PartColumns], step: int) -> None:
+        """Begin the recording, or go on with it.
+
+        Parameters
+        ----------
+        plan : RecordingPlan
+            Without columns.
+        columns : sequence of mapping of str to Columns
+            Of each part.
+        step : int
+            Steps done.
+        """
+        self._places = [{} for _ in columns]
+        every = []
+        for variable, uids in self.recorder.record:
+            some = [(part, one[variable]) for part, one in enumerate(columns) if variable in one]
+            if some:
+                every.append(self._together(variable, uids, some))
+        if self._plan is None:
+            self._plan = replace(plan, columns=tuple(every), first_step=step)
+            self.recorder.open(self._plan)
+            return
+        steps = None if plan.steps is None else step + plan.steps - self._plan.first_step
+        self._plan = replace(self._plan, steps=steps, attributes=plan.attributes)
+        self.recorder.reopen(self._plan, step)
+
+    def _together(
+        self, variable: str, uids: Sequence[str] | None, some: list[tuple[int, Columns]]
+    ) -> Columns:
+        """Return the columns of the whole; note where those of each part are among them."""
+        if uids is None:
+            keys = [self._circuit.find(one.uids.tolist()) for _, one in some]
+        else:
+            keys = [self._positions(uids, part) for part, _ in some]
+            for n, (_, one) in enumerate(some):
+                if len(keys[n]) > len(one.uids):  # some were left out
+                    keys[n] = keys[n][np.isin(np.asarray(uids)[keys[n]], one.uids)]
+        order = np.argsort(np.concatenate(keys), kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        ends = np.cumsum([len(one) for one in keys])
+        for (part, _), end, mine in zip(some, ends, keys, strict=True):
+            self._places[part][variable] = place[end - len(mine) : end]
+        parts = [one for _, one in some]
+        names = [one.population for one in parts]
+        known = [name for name in names if name is not None]
+        return replace(
+            parts[0],
+            uids=np.concatenate([one.uids for one in parts])[order],
+            population=np.concatenate(known)[order] if len(known) == len(names) else None,
+        )
+
+    def append(self, blocks: Sequence[Sequence[Block]], step: int) -> None:
+        """Take the blocks of all parts up to a step.
+
+        Parameters
+        ----------
+        blocks : sequence of sequence of Block
+            Of each part.
+        step : int
+        """
+        assert self._plan is not None
+        rows: dict[str, NDArray[Any]] = {}
+        events: dict[str, tuple[NDArray[np.float64], NDArray[np.int32]]] = {}
+        first = min((one.first_row for part in blocks for one in part[:1]), default=0)
+        for columns in self._plan.columns:
+            if columns.events:
+                events[columns.variable] = self._events(columns.variable, blocks)
+            else:
+                rows[columns.variable] = self._rows(columns, blocks)
+        self.recorder.append(Block(first, rows, events, step))
+
+    def _rows(self, columns: Columns, blocks: Sequence[Sequence[Block]]) -> NDArray[Any]:
+        name, plan = columns.variable, self._plan
+        assert plan is not None
+        out: NDArray[Any] | None = None
+        for places, part in zip(self._places, blocks, strict=True):
+            if name not in places:
+                continue
+            mine = [block.rows[name] for block in part if name in block.rows]
+            size = sum(map(len, mine))
+            if out is None:
+                out = np.empty((size, columns.width), plan.dtype)
+            if size:
+                out[:, places[name]] = np.concatenate(mine)
+        return np.empty((0, columns.width), plan.dtype) if out is None else out
+
+    def _events(
+        self, name: str, blocks: Sequence[Sequence[Block]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        times, indices = [np.empty(0)], [np.empty(0, np.int64)]
+        for places, part in zip(self._places, blocks, strict=True):
+            for block in part:
+                if name in block.events:
+                    time, index = block.events[name]
+                    times.append(time)
+                    indices.append(places[name][index])
+        time, index = np.concatenate(times), np.concatenate(indices)
+        order = np.lexsort((index, time))
+        return time[order], index[order].astype(np.int32)

@@ -1,0 +1,337 @@
+"""One circuit in several parts: on the ranks of a job, or in threads of this process.
+
+Each part owns its components and all connections into them. What crosses are the values of sources
+that somebody reads elsewhere, once a window of the least delay of a connection that crosses. No
+step is added, so the parts have the bits of the whole.
+
+The inputs and recorders of an LPU stay what they are: each part takes its columns of the inputs,
+and what the parts record is put together. Each rank has the recording of the whole in memory. Rank
+0 alone writes files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import mpi, settings
+from ..circuit.circuit import Circuit
+from ..circuit.partition import given_parts, partition
+from ..circuit.share import Share, shares
+from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
+from ..inputs.base import Input
+from ..mpi import World
+from ..plan.delays import steps_of
+from ..plan.passes.join import Joined
+from ..recorders.base import Recorder, RecordingPlan
+from ..run.simulation import Attributes, Member, Progress, Simulation
+from .border import RankBorder
+from .exchange import Exchange, Left
+from .part_inputs import inputs_of_parts
+from .part_recorders import PartRecorder, WholeRecording
+from .routes import Routes, ValueBlock
+from .thread_ranks import Team
+from .window import LONGEST, Timing
+
+Numbers = NDArray[np.int64]
+Result = TypeVar("Result")
+
+SLICE_SECONDS = 0.25
+"""Time after which what the parts have recorded is put together."""
+
+SLICE_BYTES = 64 << 20
+"""Bytes of rows at most that wait for that."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A part of this process."""
+
+    number: int
+    world: World
+    simulation: Simulation
+    recorders: tuple[PartRecorder | None, ...]
+
+    @property
+    def exchange(self) -> Exchange:
+        exchange = self.simulation.exchange
+        assert isinstance(exchange, Exchange)
+        return exchange
+
+
+class PartedSimulation:
+    """Advances the parts of a circuit.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    dt : float
+    inputs, recorders : list
+        Of the whole.
+    attributes : mapping
+        Of its recordings.
+    parts : "auto", int or (count,) array
+        As `LPU` takes them.
+    given : dict
+        Further arguments of `Simulation`; ``merge`` is that of its member.
+
+    Raises
+    ------
+    CircuitError
+        For a circuit that cannot be cut, or another number of parts than of ranks.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        dt: float,
+        inputs: list[Input],
+        recorders: list[Recorder],
+        attributes: Attributes,
+        parts: Any,
+        given: dict[str, Any],
+    ) -> None:
+        self.dt, self.step, self.started = dt, 0, False
+        self._world = mpi.world()
+        self._inputs, self._attributes = inputs, attributes
+        self.of = part_of_each(circuit, parts, self._world.size)
+        self.count = int(self.of.max(initial=0)) + 1
+        alone = self._world.size == 1
+        self._check(given["choice"], alone)
+        self._parts: list[_Part] = []
+        self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
+        self.recordings = [WholeRecording(one, circuit, self.of) for one in recorders]
+        self._together(lambda: self._make(circuit, given, alone))
+        self._pool = ThreadPoolExecutor(len(self._parts), "neurodriver-part")
+
+    def _check(self, choice: Any, alone: bool) -> None:
+        if alone and self.count > 1 and choice.target.threads:
+            raise CircuitError(
+                "parts: on GPUs each part needs a process of its own: run the script under "
+                "mpiexec, with as many ranks as parts"
+            )
+
+    def _make(self, circuit: Circuit, given: dict[str, Any], alone: bool) -> None:
+        """Make the parts of this process."""
+        numbers = range(self.count) if alone else range(self._world.rank, self._world.rank + 1)
+        worlds: Sequence[World] = Team(self.count).ranks() if alone else [self._world]
+        timing = Timing.of(least_crossing(circuit, self.of, self.dt), gates=True, late=0)
+        settings_of = dict(given)
+        merge = settings_of.pop("merge")
+        if alone and self.count > 1 and settings_of["threads"] is None:
+            settings_of["threads"] = 1
+        for one in self._inputs:
+            one.open(self.dt, self._dtype)
+        inputs = inputs_of_parts(self._inputs, circuit, self.of, numbers)
+        every = shares(circuit, self.of, numbers)
+        for share, world, mine in zip(every, worlds, inputs, strict=True):
+            kept = tuple(one.of_part(share.part) for one in self.recordings)
+            member = Member(None, mine, [one for one in kept if one], self._attributes, merge)
+            border = border_of(share, world, timing)
+            made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
+            self._parts.append(_Part(share.part, world, made, kept))
+
+    def _together(self, work: Callable[[], None]) -> None:
+        """Do something on every rank; an error of one is an error of all."""
+        failed: BaseException | None = None
+        try:
+            work()
+        except Exception as error:
+            failed = error
+        told = lines_of(failed) if failed else []
+        others = self._world.gather(told, settings.timeout())
+        if failed is not None:
+            raise failed
+        for rank, lines in enumerate(others):
+            if lines:
+                raise LPUExecutionError(lpu=f"part {rank}", step=self.step, traceback=lines)
+
+    # -- what an LPU asks for -------------------------------------------------------------------
+
+    def start(self, steps: int | None = None) -> None:
+        """Open the recorders for a run of ``steps`` steps."""
+        if self.started:
+            raise NeurodriverError("LPU: started already; finish() ends a run")
+        for recording in self._own_recordings():
+            recording.recorder.check()
+        for one in self._inputs:
+            one.check()
+            one.first_step = self.step
+            one.begin_run(steps)
+        self._each(lambda part: part.simulation.start(steps))
+        self.started = True
+        columns = [
+            [{} if one is None else one.columns() for one in part.recorders] for part in self._parts
+        ]
+        gathered = self._gathered(columns)
+        for number, recording in enumerate(self.recordings):
+            interval = recording.recorder.sample_interval
+            plan = RecordingPlan(self.dt, steps, interval, self._dtype, (), self._attributes)
+            if recording in self._own_recordings():
+                recording.open(plan, [part[number] for part in gathered], self.step)
+
+    def advance(self, steps: int, progress: Progress = None) -> None:
+        """Advance ``steps`` steps; ``progress`` gets the number of those that have been done."""
+        if not self.started:
+            self.start()
+        end = self.step + steps
+        while self.step < end:
+            count = min(self._slice(), end - self.step)
+            begin = time.perf_counter()
+            self._each(lambda part, count=count: part.simulation.advance(count))  # type: ignore[misc]
+            self.step += count
+            seconds = self._put_together(time.perf_counter() - begin)
+            self._steps_a_second = count / max(seconds, 1e-6)
+            if progress is not None:
+                progress(count)
+
+    def finish(self) -> None:
+        """Close the recordings."""
+        with contextlib.ExitStack() as stack:  # each of them, whatever another one raises
+            if self.started:
+                for one in self._inputs:
+                    stack.callback(one.end_run, self.step)
+            for recording in self.recordings:
+                stack.callback(recording.recorder.close)
+            for part in self._parts:
+                stack.callback(part.simulation.finish)
+            self.started = False
+
+    def close(self) -> None:
+        """Close recordings and inputs and end the threads."""
+        with contextlib.ExitStack() as stack:
+            for one in self._inputs:
+                stack.callback(one.close)
+            stack.callback(self._pool.shutdown)
+            for part in self._parts:
+                stack.callback(part.simulation.close)
+            self.finish()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise NeurodriverError(
+            f"LPU: a circuit of several parts has no '{name}': it runs and records; leave out "
+            f"parts= to read, set, save or restore its values"
+        )
+
+    # -- slices ---------------------------------------------------------------------------------
+
+    def _own_recordings(self) -> list[WholeRecording]:
+        """Return the recordings that this rank takes: files are those of rank 0."""
+        return [one for one in self.recordings if not (self._world.rank and one.recorder.outlives)]
+
+    def _slice(self) -> int:
+        """Return how many steps to advance before recordings are put together; all ranks agree."""
+        if any(one.recorder.per_step for one in self.recordings):
+            return 1
+        steps = max(1, int(SLICE_SECONDS * self._steps_a_second)) if self._steps_a_second else 16
+        row = self._dtype.itemsize * sum(one.width for one in self.recordings)
+        return max(1, min(steps, int(SLICE_BYTES // max(row, 1))))
+
+    def _put_together(self, seconds: float) -> float:
+        """Give the recorders what the parts have recorded; return the time of the slowest rank."""
+        blocks = [
+            [[] if one is None else one.take() for one in part.recorders] for part in self._parts
+        ]
+        everything = self._world.gather((blocks, seconds), settings.timeout())
+        parts = [part for found, _ in everything for part in found]
+        for number, recording in enumerate(self.recordings):
+            if recording in self._own_recordings():
+                recording.append([part[number] for part in parts], self.step)
+        return max(float(each) for _, each in everything)
+
+    def _gathered(self, mine: list[Result]) -> list[Result]:
+        """Return what there is of each part, on all ranks."""
+        return [part for found in self._world.gather(mine, settings.timeout()) for part in found]
+
+    def _each(self, work: Callable[[_Part], None]) -> None:
+        """Do something with all parts of this process, side by side."""
+        if len(self._parts) == 1:
+            self._guarded(work, self._parts[0])
+            return
+        run = [
+            self._pool.submit(copy_context().run, self._guarded, work, part) for part in self._parts
+        ]
+        try:
+            failed = [error for one in run if (error := one.exception()) is not None]
+        except KeyboardInterrupt:
+            self._parts[0].world.tell()
+            raise
+        for error in sorted(failed, key=lambda one: isinstance(one, Left)):
+            raise error
+
+    def _guarded(self, work: Callable[[_Part], None], part: _Part) -> None:
+        """Do something with a part; if it fails, the others leave."""
+        part.world.engaged = True
+        try:
+            work(part)
+        except BaseException as error:
+            part.world.tell()
+            part.simulation.leave()
+            if isinstance(error, Left):
+                raise Left(f"part {part.number}: {error}") from error
+            raise
+        finally:
+            part.world.engaged = False
+
+
+def part_of_each(circuit: Circuit, parts: Any, ranks: int) -> Numbers:
+    """Return the part of each component, (count,), from what an LPU was asked for.
+
+    Raises
+    ------
+    CircuitError
+        For something else, and for another number of parts than of ranks.
+    """
+    if isinstance(parts, str):
+        if parts != "auto":
+            raise CircuitError(f"parts: 'auto', a number, or the part of each, got {parts!r}")
+        return partition(circuit, ranks)
+    of = partition(circuit, parts) if np.ndim(parts) == 0 else given_parts(circuit, parts)
+    count = int(of.max(initial=0)) + 1
+    if ranks > 1 and count != ranks:
+        say = f"{count} parts do not fit {ranks} ranks"
+        raise CircuitError(f"{circuit.name}: parts: {say}; take parts='auto', or as many as ranks")
+    return of
+
+
+def least_crossing(circuit: Circuit, of: Numbers, dt: float) -> int:
+    """Return the least latency of a connection from one part to another, in steps."""
+    least = LONGEST
+    for links in circuit.connections:
+        across = of[links.source] != of[links.target]
+        if across.any():
+            steps = np.broadcast_to(steps_of(links, dt, circuit.phase_of), (len(links),))
+            least = min(least, int(steps[across].min()))
+    return max(least, 1)
+
+
+def border_of(share: Share, world: World, timing: Timing) -> RankBorder:
+    """Return where the circuit of a part goes on in the others."""
+    routes = Routes()
+    for one in share.incoming:
+        lpus = np.full(len(one.sources), f"part {one.source}")
+        routes.incoming.append(ValueBlock(one.source, one.variable, lpus, one.sources))
+    for one, components in share.outgoing:
+        lpus = np.full(len(one.sources), f"part {share.part}")
+        block = ValueBlock(one.target, one.variable, lpus, one.sources)
+        routes.outgoing.append(replace(block, components=components))
+    joined = Joined(share.circuit, {}, {}, [], share.imports)
+    return RankBorder(world, routes, joined, timing, False, settings.timeout())
+
+
+class PartsAdapter:
+    """Adapter that gives an LPU of several parts its simulation."""
+
+    def simulation(self, *given: Any) -> PartedSimulation:
+        """Return it; arguments are those of `PartedSimulation`."""
+        return PartedSimulation(*given)

@@ -1,0 +1,135 @@
+"""Threads of one process as ranks: the parts of a circuit exchange values as ranks of MPI do.
+
+A message is a copy in a queue from one rank to another. Requests have the functions of persistent
+requests of MPI, so `Channel` starts and tests them alike.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mpi import Channel, World
+
+Queue = deque[NDArray[Any]]
+
+
+@dataclass
+class Team:
+    """What the ranks of a process share.
+
+    Attributes
+    ----------
+    size : int
+    queues : dict of (sender, receiver, apart) to deque of arrays
+    alarmed : Event
+        Set where one of them has failed.
+    """
+
+    size: int
+    queues: dict[tuple[int, int, bool], Queue] = field(default_factory=lambda: defaultdict(deque))
+    alarmed: threading.Event = field(default_factory=threading.Event)
+
+    def ranks(self) -> list[ThreadRank]:
+        """Return the ranks."""
+        return [ThreadRank(self, rank) for rank in range(self.size)]
+
+
+class ThreadRank(World):
+    """One thread of a team as a rank.
+
+    Parameters
+    ----------
+    team : Team
+    rank : int
+    """
+
+    crowded = True
+
+    def __init__(self, team: Team, rank: int) -> None:
+        self.team, self.rank, self.size = team, rank, team.size
+        self.local_rank, self.local_size = rank, team.size
+
+    def tell(self) -> None:
+        self.team.alarmed.set()
+
+    def alarm(self) -> bool:
+        return self.team.alarmed.is_set()
+
+    def channel(
+        self,
+        peer: int,
+        out: Sequence[NDArray[Any]],
+        into: Sequence[NDArray[Any]],
+        apart: bool = False,
+    ) -> Channel:
+        if peer == self.rank:
+            return super().channel(peer, out, into)
+        queues = self.team.queues
+        here, there = queues[peer, self.rank, apart], queues[self.rank, peer, apart]
+        requests: list[_Taking | _Sending] = [_Taking(here, buffer) for buffer in into]
+        requests += [_Sending(there, buffer) for buffer in out]
+        return Channel(requests=requests, buffers=(out, into), within=_Functions)
+
+
+class _Request:
+    """A persistent request, with the names that MPI gives its functions."""
+
+    def Cancel(self) -> None:
+        """Do nothing: nobody waits for it any more."""
+
+    def Free(self) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class _Sending(_Request):
+    """Sends what a buffer holds when it is started."""
+
+    queue: Queue
+    buffer: NDArray[Any]
+
+    def Start(self) -> None:
+        self.queue.append(np.array(self.buffer))
+
+    def Test(self) -> bool:
+        return True
+
+
+@dataclass
+class _Taking(_Request):
+    """Fills a buffer with the next message."""
+
+    queue: Queue
+    buffer: NDArray[Any]
+    waits: bool = False
+
+    def Start(self) -> None:
+        self.waits = True
+
+    def Test(self) -> bool:
+        if self.waits and self.queue:
+            self.buffer[...] = self.queue.popleft().reshape(self.buffer.shape)
+            self.waits = False
+        return not self.waits
+
+
+class _Functions:
+    """What `Channel` calls of MPI."""
+
+    class Prequest:
+        @staticmethod
+        def Startall(requests: Sequence[_Taking | _Sending]) -> None:
+            for one in requests:
+                one.Start()
+
+    class Request:
+        @staticmethod
+        def Testall(requests: Sequence[_Taking | _Sending]) -> bool:
+            return all(one.Test() for one in requests)  # in order, as messages come

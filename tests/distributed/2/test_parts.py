@@ -1,0 +1,63 @@
+"""A circuit in two parts on two ranks: the bits of the whole, on every rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from cutting import network
+from support import DT, weighted_network
+
+import neurodriver as nd
+from neurodriver.mpi import world
+
+STEPS = 200
+
+
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("large", [4, 4096])
+def test_bits_of_the_whole(least: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs; recordings are those of the whole."""
+    monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", large)
+    circuit = weighted_network(60, least)
+    uids = circuit.groups[0].uids
+    inputs: list[nd.Input] = [
+        nd.StepInput("I", uids, np.linspace(5.0, 30.0, 60)),
+        nd.PoissonInput("spike_state", uids[::3], 300.0, seed=1),
+    ]
+    found = []
+    for parts in (None, "auto"):
+        recorder = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+        with nd.LPU(circuit, DT, inputs, recorder, parts=parts) as lpu:
+            lpu.run(steps=STEPS // 4)
+            lpu.run(steps=STEPS - STEPS // 4)
+        found.append(recorder)
+    one, other = found
+    assert np.array_equal(one.get("V"), other.get("V")) and one.uids("V") == other.uids("V")
+    a, b = one.get("spike_state"), other.get("spike_state")
+    assert len(a["time"]) > 100 and all(np.array_equal(a[key], b[key]) for key in a)
+
+
+def test_rank_0_writes_the_file(tmp_path: Path) -> None:
+    """The file of the whole; the other rank writes none."""
+    circuit, inputs = network(50, 1)
+    with nd.LPU(circuit, DT, inputs, nd.MemoryRecorder([("V", None)])) as lpu:
+        lpu.run(steps=STEPS)
+        expected = lpu.recorders[0].get("V")  # type: ignore[attr-defined]
+    path = tmp_path / "v.h5"
+    recorder = nd.HDF5Recorder(path, [("V", None)])
+    with nd.LPU(circuit, DT, inputs, recorder, parts="auto") as lpu:
+        lpu.run(steps=STEPS)
+    assert path.exists() == (world().rank == 0)
+    if world().rank == 0:
+        with h5py.File(path) as file:
+            assert np.array_equal(file["V"]["data"], expected)
+
+
+def test_parts_are_as_many_as_ranks() -> None:
+    """Another number is an error on every rank."""
+    circuit, _ = network(50, 1)
+    with pytest.raises(nd.CircuitError, match="3 parts do not fit 2 ranks"):
+        nd.LPU(circuit, DT, parts=3)

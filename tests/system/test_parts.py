@@ -1,0 +1,256 @@
+"""A circuit in several parts: the bits of the whole, by threads; its clusters and its mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cutting import network
+from learning_networks import RULES, Rewarded, trains
+from learning_networks import network as learning_network
+from numpy.typing import NDArray
+from support import DT, model, weighted_network
+from test_digests import script
+
+import neurodriver as nd
+from neurodriver.circuit.partition import clusters, partition, work_of
+from neurodriver.circuit.share import shares
+from neurodriver.errors import InputError, TargetError
+from neurodriver.inputs.user import UserInput
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.parallel.parts import least_crossing
+
+STEPS = 200
+WORDS = ("model HodgkinHuxley", "model Alpha", "model Photoreceptor", "model LeakyIAF",
+         "delays of 1 to 20 steps", "rule in-degree", "weighted input")  # fmt: skip
+"""A small part of the zoo: graded and spiking models, sub-units, delays, rules, inputs."""
+
+
+LIF: dict[str, Any] = {"resting_potential": -60.0, "threshold": -50.0, "reset_potential": -60.0,
+              "time_constant": 20.0, "refractory_period": 0.5, "initV": -55.0}  # fmt: skip
+
+
+def ran(circuit: nd.Circuit, inputs: list[nd.Input], parts: Any, **given: Any) -> Any:
+    """Return what is recorded of two runs, all values and some in another order."""
+    neurons = circuit.groups[0].uids
+    every = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+    some = nd.MemoryRecorder([("V", neurons[[5, 3, 9, 0]].tolist())], sample_interval=3)
+    with nd.LPU(circuit, DT, inputs, [every, some], parts=parts, backend="cpu", **given) as lpu:
+        lpu.run(steps=STEPS // 4)
+        lpu.run(steps=STEPS - STEPS // 4)
+    return every, some
+
+
+def assert_alike(one: Any, other: Any) -> None:
+    """Compare all bits of recordings."""
+    for mine, its in zip(one, other, strict=True):
+        assert list(mine.output) == list(its.output)
+        for name in mine.output:
+            assert mine.uids(name) == its.uids(name)
+            a, b = mine.get(name), its.get(name)
+            if isinstance(a, dict):
+                assert len(a["time"]) > 20
+                assert all(np.array_equal(a[key], b[key]) for key in a)
+            else:
+                assert np.array_equal(a, b) and (a[0] != a[-1]).any()
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 4])
+@pytest.mark.parametrize("least", [1, 3])
+def test_bits_of_the_whole(parts: int, least: int) -> None:
+    """Connections that cross take no step more, from a latency of one step on."""
+    circuit = weighted_network(60, least)
+    uids = circuit.groups[0].uids
+    inputs: list[nd.Input] = [
+        nd.StepInput("I", uids, np.linspace(5.0, 30.0, 60)),
+        nd.NoiseInput("I", uids[::2], 0.0, 1.0, seed=3),
+        nd.PoissonInput("spike_state", uids[::3], 300.0, seed=1),
+    ]
+    of = partition(circuit, parts)
+    assert np.ptp(np.bincount(of, work_of(circuit))) < 0.1 * work_of(circuit).sum()
+    if parts > 1:
+        assert least_crossing(circuit, of, DT) == least
+    assert_alike(ran(circuit, inputs, None), ran(circuit, inputs, parts))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_parts(seed: int, dtype: str) -> None:
+    """Synapses go with their targets, whichever parts somebody has chosen."""
+    circuit, inputs = network(50, seed)
+    part = np.random.default_rng(seed).integers(0, 3, circuit.count)
+    cluster = clusters(circuit)
+    of = part[np.unique(cluster, return_index=True)[1]][cluster]
+    assert_alike(ran(circuit, inputs, None, dtype=dtype), ran(circuit, inputs, of, dtype=dtype))
+
+
+def test_a_zoo_in_parts(tmp_path: Path) -> None:
+    """No digest depends on the number of parts."""
+    files = [tmp_path / name for name in ("whole.json", "parts.json")]
+    for path, more in zip(files, ((), ("--parts", "3")), strict=True):
+        done = script(*WORDS, "-o", path, "--jobs", "2", *more)
+        assert done.returncode == 0, done.stdout + done.stderr
+    equal = script("--compare", *files)
+    assert equal.returncode == 0, equal.stdout
+    found = json.loads(files[1].read_text())
+    assert len(found["digests"]) > 40 and " 0 differences" in equal.stdout
+
+
+@pytest.mark.parametrize("rule", [RULES[0], RULES[-1], Rewarded])
+@pytest.mark.parametrize("parts", [2, 3])
+def test_circuits_that_learn(rule: type[Plasticity], parts: int) -> None:
+    """Synapses learn with their targets; those that a modulator reaches are in one part."""
+    circuit = learning_network(rule())
+    found = []
+    for given in (None, partition(circuit, parts)):
+        recorder = nd.MemoryRecorder([("V", None)])
+        with nd.LPU(circuit, 1e-3, trains(circuit), recorder, parts=given, backend="cpu") as lpu:
+            lpu.run(STEPS)
+        found.append(recorder.get("V"))
+    assert np.array_equal(*found) and (found[0][0] != found[0][-1]).any()
+
+
+def test_the_least_delay_is_the_window() -> None:
+    """Values cross once a window; a part computes it without a barrier."""
+    circuit = weighted_network(60, 5)
+    with nd.LPU(circuit, DT, parts=2, backend="cpu") as lpu:
+        for part in lpu.simulation._parts:  # type: ignore[attr-defined]
+            assert part.exchange.window == 5 == part.simulation.program.window
+            assert part.exchange.timing.lag == 0
+
+
+def test_each_part_owns_what_leads_to_it() -> None:
+    """All connections into its components, in their order, and no others."""
+    circuit = weighted_network(40, 2)
+    of = partition(circuit, 3)
+    (links,) = circuit.connections
+    for share in shares(circuit, of):
+        (mine,) = share.circuit.connections
+        rows = np.flatnonzero(of[links.target] == share.part)
+        assert np.array_equal(mine.data["weight"], links.data["weight"][rows])
+        assert np.array_equal(np.broadcast_to(mine.delay, len(rows)), links.delay[rows])
+        own = np.flatnonzero(of == share.part)
+        sources = np.concatenate([own, *(one.sources for one in share.incoming)])
+        assert np.array_equal(sources[mine.source], links.source[rows])
+        assert np.array_equal(own[mine.target], links.target[rows])
+
+
+def populations() -> nd.Circuit:
+    """Return two populations, of which one gets many connections."""
+    a = nd.Population(model("LeakyIAFDelta"), 40, name="a", **LIF)
+    b = nd.Population(model("LeakyIAFDelta"), 9, name="b", **LIF)
+    links = nd.Projection(a, b, nd.FixedInDegree(20), weight=1.0, delay=2 * DT)
+    return nd.Circuit([a, b], [links])
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_populations_are_dealt_over_all_parts(parts: int) -> None:
+    """Each part has the same share of each population."""
+    of = partition(populations(), parts)
+    for first, last in ((0, 40), (40, 49)):
+        each = np.bincount(of[first:last], minlength=parts)
+        assert each.max() - each.min() <= 1
+
+
+def test_a_graph_is_cut_where_few_connections_are() -> None:
+    """Two halves with one connection between them, where pymetis is installed."""
+    pytest.importorskip("pymetis", reason="pymetis is not installed")
+    rng = np.random.default_rng(1)
+    half = rng.integers(0, 30, (2, 400))
+    ends = np.concatenate([half, half + 30, [[0], [45]]], axis=1).astype(np.int32)
+    links = nd.Connections("spike_state", "spike_state", *ends, DT, {"weight": np.asarray(1.0)})
+    circuit = nd.Circuit.from_arrays([(model("LeakyIAFDelta"), 60, LIF, None)], [links])
+    of = partition(circuit, 2)
+    assert (of[:30] == of[0]).all() and (of[30:] == 1 - of[0]).all()
+
+
+def test_synapses_are_with_their_targets() -> None:
+    """A conductance is a current where the potential of its target is known."""
+    circuit, _ = network(50, 3)
+    cluster = clusters(circuit)
+    found = 0
+    for links in circuit.connections:
+        if links.variable == "g":
+            assert (cluster[links.source] == cluster[links.target]).all()
+            found += len(links)
+    assert found > 100 and len(np.unique(cluster)) == 50
+
+
+def wrong(count: int) -> NDArray[np.int64]:
+    """Return parts that put the first synapse of a network elsewhere than its target."""
+    out = np.arange(count) % 2
+    out[:50] = 0
+    return out
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        (0, "a whole number from 1 on, got 0"),
+        (2.5, "a whole number from 1 on, got 2.5"),
+        (51, "51 parts are asked for, .* leave 50; take at most 50"),
+        ("two", "'auto', a number, or the part of each, got 'two'"),
+        ([0, 1], r"one whole number for each of \d+ components is needed, got int64 \(2,\)"),
+        (np.zeros(350) + 0.5, "one whole number for each"),
+        (wrong, "belong together"),
+        (lambda count: np.zeros(count, int) + 1, "each part from 0 to 1 needs components"),
+    ],
+)
+def test_mistakes(parts: Any, says: str) -> None:
+    """What is wrong, and what to do."""
+    circuit, _ = network(50, 1)
+    given = parts(circuit.count) if callable(parts) else parts
+    with pytest.raises(nd.CircuitError, match=says):
+        nd.LPU(circuit, DT, parts=given, backend="cpu")
+
+
+def test_what_parts_do_not_have() -> None:
+    """Values cannot be read between runs; batches and inputs that answer are whole."""
+    circuit = weighted_network(20, 2)
+    with nd.LPU(circuit, DT, parts=2, backend="cpu") as lpu:
+        with pytest.raises(nd.NeurodriverError, match=r"of several parts has no .*leave out"):
+            lpu.save("never.h5")
+    with pytest.raises(nd.NeurodriverError, match="with a batch is whole"):
+        nd.LPU(circuit, DT, parts=2, batch=3, backend="cpu")
+    answer = Answer([("I", circuit.groups[0].uids)])
+    with pytest.raises(InputError, match="Answer: is asked right before each step"):
+        nd.LPU(circuit, DT, [answer], parts=2, backend="cpu")
+
+
+class Answer(UserInput):
+    """Is asked at each step."""
+
+    def update_input(self) -> None:
+        """Keep the values."""
+
+
+def test_a_part_that_fails_ends_all() -> None:
+    """The error is that of the part; the others leave."""
+    circuit = weighted_network(20, 2)
+    uids = circuit.groups[0].uids
+    inputs = [Broken("I", uids[3:4], 1.0)]
+    with nd.LPU(circuit, DT, inputs, parts=3, backend="cpu") as lpu:
+        with pytest.raises(ValueError, match="broken on purpose"):
+            lpu.run(steps=STEPS)
+
+
+class Broken(nd.StepInput):
+    """Has no values from step 100 on."""
+
+    def chunk(self, number: int, first: int, steps: int) -> Any:
+        """Return values, or fail."""
+        if first >= 100:
+            raise ValueError("broken on purpose")
+        return super().chunk(number, first, steps)
+
+
+def test_an_unknown_uid_is_reported() -> None:
+    """By inputs and recorders alike."""
+    circuit = weighted_network(20, 2)
+    with pytest.raises(TargetError, match="nobody"):
+        nd.LPU(circuit, DT, [nd.StepInput("I", ["nobody"], 1.0)], parts=2, backend="cpu")
+    with pytest.raises(nd.NeurodriverError, match="nobody"):
+        recorder = nd.MemoryRecorder([("V", ["nobody"])])
+        nd.LPU(circuit, DT, recorders=recorder, parts=2, backend="cpu")
