@@ -17,6 +17,7 @@ from .places import WORDS, PlaceText
 
 if TYPE_CHECKING:
     from ..model.component import NDComponent
+    from .listed import ListedText
 
 _BITS = ("%", "<<", ">>", "&", "|", "^")
 _COMPARED = ("==", "!=", "<", ">", "<=", ">=")
@@ -160,6 +161,9 @@ class Translator(CText):
         self.printing: Callable[[int, list[str]], str] | None = None
         self.places: PlaceText | None = None
         self.writer: Callable[[tree.Statement], list[str] | None] | None = None
+        self.listed: dict[str, ListedText] = {}
+        self.loops: dict[str, ListedText] = {}
+        self.live = ""
         self.prints = {id(one): i for i, one in enumerate(prints(self.texts["update"].tree))}
         calls = draws(part.tree for part in self.texts.drawing())
         self.streams = {id(call): stream for stream, call in enumerate(calls)}
@@ -193,6 +197,8 @@ class Translator(CText):
 
     def call(self, node: tree.Call) -> str:
         """Return a call of a function, of a draw, or of what asks for places."""
+        if node.name == "count" and (listed := self._connections(node.arguments[0])) is not None:
+            return listed.degree()
         if self.places is not None and node.name in WORDS and node.name not in self.own:
             return self.places.call(node)
         return self._draw(node) if node.name in DRAWS else super().call(node)
@@ -207,7 +213,9 @@ class Translator(CText):
         return self.real(most) if name.startswith("great") else f"(-{self.real(most)})"
 
     def path(self, node: tree.Path) -> str:
-        """Return what belongs to a population."""
+        """Return what belongs to a connection, or to a population."""
+        if node.name in self.loops:
+            return self.loops[node.name].value(*node.names)
         assert self.places is not None
         return self.places.path(node)
 
@@ -227,6 +235,9 @@ class Translator(CText):
         written = self.writer(node) if self.writer is not None else None
         if written is not None:
             return written
+        target = isinstance(node, tree.Assignment | tree.Increment) and node.target
+        if isinstance(target, tree.Path) and self.live:  # threads beyond the end store nothing
+            return block(f"if ({self.live})", super().statement(node))
         if self.places is None or not isinstance(node, tree.For):
             return super().statement(node)
         self.places.scopes.append(self.places.counted(node))
@@ -235,9 +246,19 @@ class Translator(CText):
         return lines
 
     def each(self, node: tree.Each) -> list[str]:
-        """Return a loop over a look-up or over populations."""
+        """Return a loop over a look-up, over populations, or over connections."""
+        listed = self._connections(node.over)
+        if listed is not None:
+            self.loops[node.name] = listed
+            lines = listed.each_lines(node, lambda: self.statements(node.body))
+            del self.loops[node.name]
+            return lines
         assert self.places is not None
         return self.places.each(node)
+
+    def _connections(self, node: tree.Expression) -> ListedText | None:
+        """Return what writes the connections that a name stands for."""
+        return self.listed.get(node.name) if isinstance(node, tree.Name) else None
 
     def printed(self, node: tree.PrintCall) -> list[str]:
         """Return a PRINT where it is wanted."""

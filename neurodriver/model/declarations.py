@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ModelError, near
 from .language.words import RESERVED
-from .texts import named, texts_of
+from .texts import looped_accesses, named, texts_of
 
 REDUCTIONS = ("sum", "max", "min", "mean", "product", "any", "argmax")
 """What an access may make of the values of its connections."""
@@ -31,6 +31,7 @@ def check_declarations(cls: Any) -> None:
             hint = f"{near(str(access.reduce), REDUCTIONS)}; there are {', '.join(REDUCTIONS)}"
             said = f"accesses['{access.name}']: no reduction {access.reduce!r}{hint}"
             raise ModelError(f"{where}.{said}")
+        _check_loops(cls, access)
     symbols: list[str] = [*cls.fixed_params(), *cls.constants, *cls.terms]
     symbols += [*cls.states, *[v for v in cls.updates if v not in cls.states]]
     symbols += [cls.input_symbol(a) for a in cls.accesses]
@@ -67,6 +68,18 @@ def check_declarations(cls: Any) -> None:
         cls.linear.check(cls)
     if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
         raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
+
+
+def _check_loops(cls: Any, access: Any) -> None:
+    """Raise ModelError for variables of synapses that no loop reaches, and for sums beside one."""
+    where, symbol = f"{cls.__name__}.accesses['{access.name}']", cls.input_symbol(access)
+    if access.name not in looped_accesses(cls):
+        if access.written:
+            said = f"'{access.written[0]}' is a variable of synapses, which a loop reads and writes"
+            raise ModelError(f"{where}: {said}: for (s : {symbol}) s.{access.written[0]} = ...;")
+    elif access.each or access.reduce != "sum" or access.single:
+        said = "the text loops over its connections; leave out each=, reduce= and single="
+        raise ModelError(f"{where}: {said}")
 
 
 def _check_inputs(cls: Any) -> None:

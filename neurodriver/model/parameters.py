@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..errors import ModelError
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -75,6 +77,11 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class SynapseVariable(Parameter):
+    """A number of each connection that the text of the target changes; ``default`` is its start."""
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One variable that a model reads, summed over all connections of a component.
 
@@ -88,8 +95,9 @@ class Access:
     each : str
         What one connection adds, in terms of the variable, of ``connection`` data, and of the
         model's accesses declared before this one. Default: the variable itself.
-    connection : mapping of str to Parameter
-        Numbers that every connection carries (with defaults).
+    connection : mapping of str to Parameter or State
+        Numbers that every connection carries (with defaults). A `State` is a variable of the
+        synapse: the text of the target reads and writes it in a loop over the connections.
     accumulate : {"real", "double"}
         Type of the sum.
     single : bool
@@ -114,6 +122,16 @@ class Access:
     unit: str = ""
     reduce: str = "sum"
 
+    def __post_init__(self) -> None:
+        rules = {name: _of_synapse(name, rule) for name, rule in self.connection.items()}
+        object.__setattr__(self, "connection", rules)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Names of the variables of each synapse."""
+        rules = self.connection.items()
+        return tuple(name for name, rule in rules if isinstance(rule, SynapseVariable))
+
     @property
     def name(self) -> str:
         """Name of the sum in the mathematics."""
@@ -123,6 +141,15 @@ class Access:
     def weighted(self) -> bool:
         """Whether an edge's ``weight`` multiplies here."""
         return "weight" in self.connection
+
+
+def _of_synapse(name: str, rule: Parameter | State) -> Parameter:
+    """Return what a connection carries; a state becomes a variable of the synapse."""
+    if not isinstance(rule, State):
+        return rule
+    if isinstance(rule.initial, str):
+        raise ModelError(f"Access: connection[{name!r}] starts at a number, got {rule.initial!r}")
+    return SynapseVariable(rule.unit, default=float(rule.initial), doc=rule.doc)
 
 
 def Weighted(variable: str, receptor: str = "", at_least: float = -math.inf) -> Access:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -31,6 +32,9 @@ from .units import NONE, Dimension, dimension
 
 if TYPE_CHECKING:
     from .component import NDComponent
+
+INDEX = "index"
+"""Of a connection: the number of its source within the source's population."""
 
 DRAWING = ("terms", "update")
 """Parts that may draw random numbers."""
@@ -247,7 +251,12 @@ class _Symbols:
             n: Symbol("parameter", unit=model.params[n].unit or None, hint=_STATE) for n in params
         }
         self.constants = {n: Symbol("constant", hint=_STATE) for n in model.constants}
-        self.inputs = {model.input_symbol(a): Symbol("input", hint=_COPY) for a in model.accesses}
+        looped = looped_accesses(model)
+        self.inputs = {
+            model.input_symbol(a): _connections(a) if a.name in looped
+            else Symbol("input", hint=_COPY)
+            for a in model.accesses
+        }  # fmt: skip
         self.states = {
             n: Symbol("state", unit=s.unit or None, writable=True) for n, s in model.states.items()
         }
@@ -318,6 +327,24 @@ class _Symbols:
         if part.startswith("sub_units.terms"):
             before = _before(before, part.split("'")[1])
         return {**old, **self.terms, **own, **before}
+
+
+_LOOP = re.compile(r"\b(?:for\s*\(\s*\w+\s*:|count\s*\()\s*(\w+)\s*\)")
+"""What looks like a loop over connections, or like their number."""
+
+
+def looped_accesses(model: type[NDComponent]) -> frozenset[str]:
+    """Return the names of the accesses over whose connections the update of a model loops."""
+    words = set(_LOOP.findall(model.update)) if model.update else set()
+    return frozenset(a.name for a in model.accesses if model.input_symbol(a) in words)
+
+
+def _connections(access: Any) -> Symbol:
+    """Return what the connections of an access are to a text that loops over them."""
+    numbers = (access.variable, *access.connection, INDEX)
+    said = f"a connection of '{access.name}'"
+    reach = Reach(said, (), None, numbers, True, whole=(INDEX,), written=access.written)
+    return Symbol("access", reach=reach)
 
 
 def _reach(name: str, source: Source) -> Reach:

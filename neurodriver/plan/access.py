@@ -10,6 +10,7 @@ import numpy as np
 from ..circuit.circuit import Connections
 from ..errors import CircuitError, quoted
 from ..model.component import Access
+from ..model.texts import looped_accesses
 from .delays import Spread
 from .edges import edges_of
 from .layout import Layout
@@ -29,6 +30,7 @@ from .sums.choice import plan
 from .sums.events import add_events
 from .sums.gather import Edges, Gather
 from .sums.learned import learned_sum
+from .sums.listed import listed_plan
 
 
 class AccessPlanner:
@@ -57,7 +59,9 @@ class AccessPlanner:
 
     def gather(self, number: int, access: Access, capacity: int) -> Gather:
         """Return how an access of a group is summed, for ``capacity`` storage places."""
-        layout = self.layout
+        layout, looped = self.layout, looped_accesses(self.layout.circuit.groups[number].model)
+        if access.name in looped:
+            return listed_plan(layout, number, access, capacity)
         if self.plans:
             found = place_plan(layout, number, access, capacity)
             if found is not None:
@@ -70,7 +74,7 @@ class AccessPlanner:
             add_units(made, drawn.units)
             return made
         edges = edges_of(layout, number, access.name, access.variable)
-        threads = self.plans and layout.target.threads
+        threads = self.plans and layout.target.threads and not looped
         events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
         if access.reduce != "sum":
             return plan(edges, capacity, 0, lattice=False, sliced=True)
@@ -82,7 +86,8 @@ class AccessPlanner:
             made = self._delivered(access.variable, edges, capacity, units)
         else:
             zero = layout.rings[access.variable].zero if len(edges.target) else 0
-            made = plan(edges, capacity, zero, lattice=self.plans and not events, threads=threads)
+            lattice = self.plans and not events and not looped
+            made = plan(edges, capacity, zero, lattice=lattice, threads=threads)
             if events and made.form == "sliced" and units is None:
                 add_events(made, edges, capacity, zero)
         if units is not None:

@@ -15,6 +15,7 @@ from ..circuit.circuit import Circuit
 from ..circuit.pointers import pointers
 from ..circuit.seconds import warn_of_step
 from ..model.kinds import VariableKind
+from ..model.texts import looped_accesses
 from ..profiling.phases import phased
 from . import passes
 from .build import ProgramBuilder
@@ -159,6 +160,7 @@ def _but_read(circuit: Circuit, orders: Mapping[int, Places]) -> dict[int, Place
     """Return storage orders without those of populations whose cells are read by their numbers."""
     read = {one.group for one in pointers(circuit)}
     read |= {n for n, group in enumerate(circuit.groups) if group.layer is not None}
+    read |= {n for n, group in enumerate(circuit.groups) if looped_accesses(group.model)}
     return {number: order for number, order in orders.items() if number not in read}
 
 

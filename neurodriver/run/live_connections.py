@@ -98,23 +98,27 @@ class LiveConnections:
         NeurodriverError
             For values that the access refuses. Nothing has been changed then.
         """
-        before = self.get(name)
-        try:
-            numbers = np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty((0, 0))
-        if numbers.shape not in ((), before.shape):
-            want = f"a number or {len(before):,} of them"
-            raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
-        if not np.isfinite(numbers).all():
-            raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
+        numbers = self.checked(name, values, len(self.get(name)))
         links = self._links.expanded()
-        data = {**links.data, name: np.broadcast_to(numbers, before.shape).copy()}
+        data = {**links.data, name: numbers}
         own = Connections(links.variable, links.access, links.source, links.target, links.delay)
         circuit = self._now()
         sets = list(circuit.connections)
         sets[self._number] = replace(own, data=data)
         self._changed(circuit.with_parts(circuit.groups, sets))
+
+    def checked(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
+        """Return values that are given for each connection, (count,)."""
+        try:
+            numbers = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty((0, 0))
+        if numbers.shape not in ((), (count,)):
+            want = f"a number or {count:,} of them"
+            raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
+        if not np.isfinite(numbers).all():
+            raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
+        return np.broadcast_to(numbers, (count,)).copy()
 
 
 class ConnectionsByName(Mapping[str, LiveConnections]):
@@ -126,12 +130,15 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
         Returns the circuit with the parameters and weights that it has now.
     first : Circuit
         The same before any change: the names are those that it gives.
-    changed : callable
     learning : callable
+    make : callable
+        Returns connections that do not learn, by their number and name.
     """
 
-    def __init__(self, now: Now, first: Circuit, changed: Changed, learning: Learning) -> None:
-        self._now, self._changed, self._learning = now, changed, learning
+    def __init__(
+        self, now: Now, first: Circuit, learning: Learning, make: Callable[..., LiveConnections]
+    ) -> None:
+        self._now, self._learning, self._make = now, learning, make
         self._numbers: dict[str, int] = {}
         self._learns: dict[str, str] = {}
         for number, links in enumerate(first.connections):
@@ -148,7 +155,7 @@ class ConnectionsByName(Mapping[str, LiveConnections]):
             raise NeurodriverError(f"no connections are called '{name}'{near(name, self)}")
         if name in self._learns:
             return self._learning(self._learns[name])
-        return LiveConnections(self._now, self._numbers[name], name, self._changed)
+        return self._make(self._numbers[name], name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._numbers

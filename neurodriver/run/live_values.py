@@ -25,9 +25,10 @@ from .copies import with_set_parameters
 from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_batch import CopiedComponents, CopyOfLPU
-from .live_connections import ConnectionsByName
+from .live_connections import ConnectionsByName, LiveConnections
 from .live_fields import shared_field
 from .live_learning import LearningConnections
+from .live_synapses import LoopedConnections, loops_over
 from .named import having, numbered, with_parameter, with_parameters
 
 if TYPE_CHECKING:
@@ -172,7 +173,13 @@ class LiveValues(ABC):
         >>> lpu.connections["exc -> inh"].set("weight", 0.9 * w)  # doctest: +SKIP
         """
         now, first = self.current_circuit, self.first_circuit
-        return ConnectionsByName(now, first, self._compile_checked, self._learning)
+        return ConnectionsByName(now, first, self._learning, self._live_connections)
+
+    def _live_connections(self, number: int, name: str) -> LiveConnections:
+        given = self.current_circuit, number, name, self._compile_checked
+        if loops_over(self.circuit, number) and not self.managed:
+            return LoopedConnections(self._simulation, *given)
+        return LiveConnections(*given)
 
     def _compile_checked(self, circuit: Circuit) -> None:
         """Compile another form of the circuit, if it keeps the rules of circuits."""

@@ -14,6 +14,7 @@ from ..plan.arrays import PopulationOwner
 from ..plan.program import Program
 from .late import LateArrivals
 from .learned import check_learned, put_learned
+from .looped import check_looped, put_looped
 from .pending import PendingSpikes, computed, delivered_accesses
 from .sent import NoPorts, Placed, Ports
 from .snapshot import GroupState, InjectedRows, Snapshot
@@ -64,6 +65,7 @@ def put(
         _put_states(backend, number, state)
     _put_rows(backend, snapshot, found, targets, ports.placed(snapshot))
     put_learned(backend, snapshot)
+    put_looped(backend, snapshot)
     underway = ports.underway(snapshot.step)
     for number, state in found.items():
         known = state.rows.keys() - state.partial
@@ -138,6 +140,7 @@ def _matched(program: Program, snapshot: Snapshot, apart: frozenset[int]) -> dic
         )
         out[number] = state
     check_learned(program, snapshot, faults)
+    check_looped(program, snapshot, faults)
     if faults.count:
         raise StateError(faults.report())
     return out

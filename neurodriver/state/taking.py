@@ -14,6 +14,7 @@ from ..plan.arrays import Array, InstanceOwner, Key, Kind, PopulationOwner, Role
 from ..plan.program import Program
 from .late import LateArrivals
 from .learned import take_learned
+from .looped import take_looped
 from .pending import PendingSpikes, computed, delivered_accesses
 from .sent import NoPorts, Ports, Underway
 from .snapshot import Arrivals, GroupState, InjectedRows, Ragged, Snapshot
@@ -67,7 +68,7 @@ def take(
         tuple(groups),
         _injected(backend, step, targets),
         ports.kept(step),
-        learned=take_learned(backend, step),
+        learned={**take_learned(backend, step), **take_looped(backend)},
     )
 
 

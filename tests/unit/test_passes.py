@@ -23,8 +23,8 @@ def test_each_pass_adds_its_part() -> None:
     seen = [draft]
     for one in passes.PASSES:
         seen.append(one(seen[-1]))
-    begin, aggregated, pooled, expanded, injected, merged, published = seen
-    assert pooled is aggregated  # there are no pools
+    begin, listed, aggregated, pooled, expanded, injected, merged, published = seen
+    assert pooled is aggregated and listed is begin  # there are no pools, no loops
     assert expanded is aggregated  # there is no order
     assert published is merged  # no state is recorded
     assert begin.circuit.count < aggregated.circuit.count == injected.circuit.count

@@ -16,6 +16,7 @@ from ...model.text import block
 from ...plan.arrays import activity, depth, width
 from ...plan.sums.events import MOST
 from ..component import ComponentText
+from ..listed import ListedText
 from .by_place import UnstoredText
 from .fanout import FanoutText
 from .sums import SumText
@@ -26,7 +27,9 @@ LISTED = 4096
 _LANE = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
 
 
-SUM_TEXTS: dict[str, type[SumText]] = {"by_place": UnstoredText, "fanout": FanoutText}
+SUM_TEXTS: dict[str, type[SumText]] = {
+    "by_place": UnstoredText, "fanout": FanoutText, "listed": ListedText,
+}  # fmt: skip
 """Form of a plan -> what writes it; all others are written by ``SumText``."""
 
 

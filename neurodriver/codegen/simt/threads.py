@@ -20,7 +20,9 @@ from ..cpu.update import finish_with
 from ..finite import ThreadFinite
 from ..kernel import Arguments, Kernel
 from ..learned_sums import LearnedSumText
+from ..listed import ListedText
 from .learned_sums import LearnedThreadSum
+from .listed import ListedThreadSum
 from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
@@ -30,10 +32,14 @@ from .thread_sums import ThreadSum, total
 DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
 
-_SUMS: dict[str, type[SumText]] = {"fanout": SlotText, "learned": LearnedSumText}
+_SUMS: dict[str, type[SumText]] = {
+    "fanout": SlotText, "learned": LearnedSumText, "listed": ListedText,
+}  # fmt: skip
 """Form of a plan -> what writes where its arrays are; all others have ``SumText``."""
 
-THREAD_SUMS: dict[str, type[ThreadSum]] = {"learned": LearnedThreadSum}
+THREAD_SUMS: dict[str, type[ThreadSum]] = {
+    "learned": LearnedThreadSum, "listed": ListedThreadSum,
+}  # fmt: skip
 """Form of a plan -> what writes its sum; all others are written by ``ThreadSum``."""
 
 
@@ -64,6 +70,7 @@ class ThreadText:
         self.component = ComponentText(spec, self.arguments)
         self.component.translator.division = DIVISION
         self.component.place, self.component.live = "nd_at", "nd_live[nd_i]"
+        self.component.translator.live = self.component.live
         self.model = spec.model
         self.sums = [
             _SUMS.get(spec.gathers[a.name].form, SumText)(self.component, a) for a in spec.accesses

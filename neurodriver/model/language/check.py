@@ -164,7 +164,8 @@ class _Checker(PlaceChecker):
         elif symbol is not None and symbol.reach is not None and symbol.reach.many:
             found = Symbol("population", reach=replace(symbol.reach, many=False))
         else:
-            known = "near(image.y, 11), within(image.y, 0.1), or a source of many populations"
+            known = "near(image.y, 11), within(image.y, 0.1), a source of many populations, "
+            known += "or the connections of an access"
             self.fault(over, f"a loop goes over {known}")
         self.named_anew(node, node.name)
         self.scopes.append({node.name: found})
@@ -213,6 +214,9 @@ class _Checker(PlaceChecker):
         kind = self.value(node)
         symbol = self.find(node.name)
         if isinstance(node, tree.Path | tree.Item) and symbol is not None:
+            reach = symbol.reach
+            if isinstance(node, tree.Path) and reach is not None and node.names[1] in reach.written:
+                return kind
             said = f"'{'.'.join(node.path)}' belongs to another cell or population, or is a field"
             more = "; a text writes the states and updated variables of its own cell"
             self.fault(node, said + more)

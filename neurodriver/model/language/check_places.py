@@ -98,7 +98,7 @@ class PlaceChecker(ValueChecker):
         elif reach.numbers is not None and rest[0] not in reach.numbers:
             known = [*reach.numbers, *reach.pools, *(reach.axes or ())]
             self.fault(node, f"{reach.said} has no '{rest[0]}'{near(rest[0], known)}")
-        return "real"
+        return "int" if rest[0] in reach.whole else "real"
 
     def axis(self, node: tree.Node, reach: Reach, name: str) -> None:
         """Note an axis that a population does not have, as far as its axes are known."""
@@ -249,7 +249,7 @@ class PlaceChecker(ValueChecker):
     def _count(self, one: tree.Expression) -> None:
         symbol = self.find(one.name) if isinstance(one, tree.Name) else None
         if symbol is None or symbol.reach is None:
-            self.fault(one, "'count' takes a source: count(scales)")
+            self.fault(one, "'count' takes a source, or an access with a loop: count(scales)")
 
     def _size(self, one: tree.Expression) -> None:
         symbol = self.find(one.names[0]) if isinstance(one, tree.Path) else None

@@ -77,6 +77,8 @@ class Reach:
         How many steps back it can be read.
     pools : tuple of str
         Its pools, as far as its model is known.
+    whole, written : tuple of str
+        Of a connection: numbers that are whole, and those that the text may write.
     """
 
     said: str
@@ -87,6 +89,8 @@ class Reach:
     here: bool = False
     history: int = 0
     pools: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
 
 Symbols = Mapping[str, Symbol]

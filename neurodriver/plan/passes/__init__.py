@@ -6,11 +6,12 @@ a pass, write its module and name it in ``PASSES``, which is the order in which 
 
 from __future__ import annotations
 
-from . import aggregate, expand, inject, merge, pools, publish
+from . import aggregate, expand, inject, listed, merge, pools, publish
 from .draft import Draft, Pass
 
 PASSES: tuple[Pass, ...] = (
-    aggregate.apply, pools.apply, expand.apply, inject.apply, merge.apply, publish.apply,
+    listed.apply, aggregate.apply, pools.apply, expand.apply, inject.apply, merge.apply,
+    publish.apply,
 )  # fmt: skip
 
 

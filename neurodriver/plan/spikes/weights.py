@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...model.component import Access, NDComponent
 from ...model.kinds import VariableKind
+from ...model.texts import looped_accesses
 from ...native.buffers import padded
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def has_integer_weights(model: type[NDComponent], access: Access) -> bool:
     plain &= access.reduce == "sum"
     event = model.kind_of(access.variable) is VariableKind.EVENT
     known = event and [*access.connection] == ["weight"]
-    return known and plain and not model.runtime.opaque
+    loops = access.name in looped_accesses(model)
+    return known and plain and not loops and not model.runtime.opaque
 
 
 def integer_weights(edges: Edges, count: int, dtype: str) -> tuple[NDArray[np.int32], Units]:

@@ -26,6 +26,8 @@ all forms give the same bits. `plan` chooses the form.
     a plan of the form ``fanout``.
 ``by_place``
     Rules of place, whose connections are stored nowhere: see `plan.sums.by_place`.
+``listed``
+    Connections over which the text of the target loops: see `plan.sums.listed`. There is no sum.
 ``learned``
     Graded values whose weights learn, stored as ``sliced``: see `plan.sums.learned`. Their sum is
     added to that of the other connections.

@@ -1,0 +1,75 @@
+"""Loops of a text over the connections of an access: ``for (s : exc) V += s.w * s.spike_state;``.
+
+The same lines serve a CPU and a GPU: a target's thread has its synapses to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..model.component import Access
+from ..model.language import tree
+from ..model.text import block
+from ..model.texts import INDEX
+from ..plan.sums.listed import ListedConnections
+from .component import ComponentText
+from .cpu.sums import SumText
+
+
+class ListedText(SumText):
+    """Writes the loops over the connections of one access.
+
+    Parameters
+    ----------
+    component : ComponentText
+    access : Access
+    """
+
+    def __init__(self, component: ComponentText, access: Access) -> None:
+        super().__init__(component, access)
+        assert isinstance(self.gather, ListedConnections)
+        self.written = self.gather.written
+        component.translator.listed[self.symbol] = self
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether the row that is read may be known to be all zero: a text may need zeros."""
+        return False
+
+    def direct(self, component: str, lane: str) -> str:
+        """Return what stands for the sum, which nothing reads."""
+        return "0"
+
+    def storage(self) -> list[str]:
+        """Declare how the connections are stored, and their data."""
+        lines = [self._array("start", "long long"), self._array(INDEX, "int")]
+        for name in self.access.connection if self.gather.edges else ():
+            if name in self.written:
+                pointer = self._pointer(name, "real")
+                lines.append(f"real *nd_{name}_{self.access.name} = {pointer};")
+            else:
+                lines.append(self._array(name, "real"))
+        return lines
+
+    def each_lines(self, node: tree.Each, body: Callable[[], list[str]]) -> list[str]:
+        """Return a loop over the connections of the own cell."""
+        if not self.gather.edges:
+            return []
+        name, at, start = f"nd_c_{node.name}", self.component.place, self._start
+        head = f"for (long long {name} = {start(at)}; {name} < {start(f'{at} + 1')}; ++{name})"
+        return block(head, body())
+
+    def _start(self, at: str) -> str:
+        return f"nd_start_{self.access.name}[{at}]"
+
+    def degree(self) -> str:
+        """Return the number of connections of the own cell."""
+        at = self.component.place
+        return f"(int)({self._start(f'{at} + 1')} - {self._start(at)})"
+
+    def value(self, loop: str, name: str) -> str:
+        """Return a number of the connection at which a loop is."""
+        place = f"nd_c_{loop}"
+        if name == self.access.variable:
+            return self.read(place)
+        return f"nd_{name}_{self.access.name}[{place}]"

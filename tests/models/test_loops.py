@@ -1,0 +1,146 @@
+"""Texts that loop over connections and keep variables of synapses, against plain Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from looped import DT, STEPS, Rewarded, Tonic, circuit, plain
+
+import neurodriver as nd
+from neurodriver.errors import ModelError
+
+REWARDS = [0.003] * 30 + [-0.002] * 30
+VARIED, EQUAL = "spike_state -> exc", "spike_state -> exc (2)"
+
+
+def found(lpu: nd.LPU) -> dict[str, np.ndarray]:
+    """Return states, and variables of synapses by set."""
+    cells, links = lpu["cells"], lpu.connections
+    names = {"0": VARIED, "1": EQUAL}
+    tables = {
+        f"{v}{i}": np.array(links[n].get(v)) for i, n in names.items() for v in ("w", "trace")
+    }
+    return {**{v: np.array(cells.get(v)) for v in ("V", "post", "seen")}, **tables}
+
+
+def run(made: nd.Circuit, chunk: int = STEPS, **settings: Any) -> dict[str, np.ndarray]:
+    """Return what a run gives whose reward is changed in its middle."""
+    with nd.LPU(made, DT, **settings) as lpu:
+        for first in range(0, STEPS, STEPS // 2):
+            lpu.set("reward", REWARDS[first])
+            for begin in range(0, STEPS // 2, chunk):
+                lpu.advance(min(chunk, STEPS // 2 - begin))
+        return found(lpu)
+
+
+@pytest.mark.parametrize("delays", [True, False])
+def test_plain_python(delays: bool) -> None:
+    """States, weights and traces, connection by connection; spikes of all steps."""
+    made = circuit(delays=delays)
+    wanted = plain(made, STEPS, REWARDS)
+    got = run(made, threads=2)
+    assert_equal(got, wanted)
+    assert len(np.unique(got["w0"])) > 50 and wanted["spikes"][:, 23:].sum() > 20
+    assert (got["seen"] > 10).any() and np.ptp(got["trace1"]) > 0
+
+
+def test_bits_do_not_depend_on_how_it_runs() -> None:
+    """Threads, chunks, plans and both precisions."""
+    made = circuit()
+    for dtype in ("float64", "float32"):
+        first = run(made, threads=1, plans=False, dtype=dtype)
+        for more in ({"threads": 3}, {"threads": 2, "chunk": 7}):
+            for name, values in run(made, dtype=dtype, **more).items():
+                assert values.tobytes() == first[name].tobytes(), (name, more)
+
+
+def test_variables_of_synapses_are_saved_and_set(tmp_path: Path) -> None:
+    """A run that goes on from a file; a change of some of them; back to the beginning."""
+    made = circuit()
+    wanted = plain(made, STEPS, REWARDS)
+    with nd.LPU(made, DT, threads=2) as lpu:
+        lpu.advance(30)
+        lpu.save(tmp_path / "state.h5")
+        half = lpu.connections[VARIED].get("trace").copy()
+        assert lpu.connections[VARIED].names == ("w", "kind", "trace")
+        lpu.set("reward", REWARDS[-1])
+        lpu.advance(30)
+        assert_equal(found(lpu), wanted)
+        lpu.finish()
+        lpu.reset()
+        assert np.array_equal(lpu.connections[VARIED].get("w"), made.connections[0].data["w"])
+    with nd.LPU.restore(tmp_path / "state.h5", models=[Tonic, Rewarded]) as lpu:
+        assert np.array_equal(lpu.connections[VARIED].get("trace"), half) and half.any()
+        lpu.set("reward", REWARDS[-1])
+        lpu.advance(30)
+        assert_equal(found(lpu), wanted)
+        lpu.connections[EQUAL].set("w", 0.25)
+        after = found(lpu)
+        assert (after["w1"] == 0.25).all() and np.array_equal(after["w0"], wanted["w0"])
+        assert np.array_equal(after["trace0"], wanted["trace0"])
+        with pytest.raises(nd.NeurodriverError, match="must be finite"):
+            lpu.connections[EQUAL].set("w", np.nan)
+        lpu.finish()
+        lpu.connections[VARIED].set("kind", 0.0)  # compiled anew: variables stay
+        assert_equal(found(lpu), after)
+        lpu.advance(1)
+        assert np.ptp(lpu.connections[EQUAL].get("w")) > 0
+    with nd.LPU(made, DT) as lpu:
+        lpu.set("reward", REWARDS[-1])
+        lpu.resume(tmp_path / "state.h5")
+        lpu.advance(30)
+        assert np.array_equal(lpu.connections[VARIED].get("w"), wanted["w0"])
+
+
+def assert_equal(got: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
+    for name, values in got.items():
+        assert np.array_equal(values, wanted[name]), name
+
+
+def of_class(update: str, **access: Any) -> nd.Circuit:
+    """Return a circuit of one cell whose text is under test."""
+    given = {"connection": {"w": nd.State("mV", 0.5)}, **access}
+    body = {"accesses": [nd.Access("r", "exc", **given)], "updates": {"r": "1"}, "update": update}
+    model = type("Looping", (nd.NDComponent,), body)
+    return nd.Circuit([nd.Population(model, 2, name="cells")])
+
+
+@pytest.mark.parametrize(
+    ("update", "access", "said"),
+    [
+        ("for (s : exc) s.r = 1;", {}, "'s.r' belongs to another cell"),
+        ("for (s : exc) r += s.v;", {}, "a connection of 'exc' has no 'v'"),
+        ("for (s : exc) r += s;", {}, "say what of it"),
+        ("for (s : exc) r += s.w; r += exc;", {}, "'exc' is an access; say what of it"),
+        ("for (s : ex) r += s.w;", {"connection": {}}, "a loop goes over"),
+        ("r = exc;", {}, "'w' is a variable of synapses, which a loop reads and writes"),
+        ("for (s : exc) r += s.w;", {"reduce": "max"}, "leave out each=, reduce= and single="),
+        ("for (s : exc) r += s.w[0];", {}, "is not read"),
+    ],
+)
+def test_bad_loops(update: str, access: dict[str, Any], said: str) -> None:
+    with pytest.raises(ModelError) as caught, nd.LPU(of_class(update, **access), DT):
+        pass
+    assert said in str(caught.value)
+
+
+def test_what_else_is_refused() -> None:
+    """A variable that starts at a parameter; connections that learn by a rule, too."""
+    with pytest.raises(ModelError, match="starts at a number"):
+        nd.Access("r", connection={"w": nd.State("mV", "tau")})
+    cells = nd.Population(Rewarded, 2, name="cells")
+    rule = nd.PairSTDP()
+    link = nd.Projection(cells, cells, nd.OneToOne(), receptor="exc", plasticity=rule, delay=DT)
+    with pytest.raises(nd.CircuitError), nd.LPU(nd.Circuit([cells], [link]), DT):
+        pass
+
+
+def test_no_connections() -> None:
+    """A cell without any: its loops do nothing."""
+    cells = nd.Population(Rewarded, 3, name="cells", initV=1.0)
+    with nd.LPU(nd.Circuit([cells]), DT) as lpu:
+        lpu.advance(1)
+        assert (lpu["cells"].V == 0.9).all() and (lpu["cells"].seen == -1).all()
