@@ -59,13 +59,13 @@ class Choice:
             return name
         name = settings.get("NEURODRIVER_BACKEND") if name is None else name
         executor = settings.get("NEURODRIVER_EXECUTOR") if executor is None else executor
-        if name not in TARGETS:
+        if not isinstance(name, str) or name not in TARGETS:
             known = " or ".join(map(repr, TARGETS))
             raise NeurodriverError(f"backend must be {known}, got {name!r}")
-        if executor not in EXECUTORS:
+        if not isinstance(executor, str) or executor not in EXECUTORS:
             known = " or ".join(map(repr, EXECUTORS))
             raise NeurodriverError(f"executor must be {known}, got {executor!r}")
-        text = settings.get("NEURODRIVER_DEVICE") if device is None else str(device)
+        text = settings.get("NEURODRIVER_DEVICE") if device is None else str(device) or "''"
         if text and not text.isdigit():
             raise NeurodriverError(f"device must be the number of a GPU, got {text!r}")
         return cls(name, int(text) if text else None, executor)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import some
 from ..errors import CircuitError, Faults, ModelError, quoted
 from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
@@ -55,7 +56,7 @@ def from_arrays(
         numbers = {
             k: floats(v, f"{label}.{k}", faults, unit_of(model, k)) for k, v in params.items()
         }
-        names = None if uids is None else np.asarray(uids, dtype=np.str_)
+        names = None if uids is None else uid_column(uids, label)
         group = Group(model, numbers, int(count), names)
         group = replace(group, columns=given_columns(columns, group.count, label, faults))
         made.append(group if names is not None else _numbered(group, made))
@@ -78,6 +79,9 @@ def check_arguments(
     if not whole(count) or count < 1:
         want = "count must be a whole number, at least 1"
         raise CircuitError(f"{where}: {label}: {want}, got {count!r:.60}")
+    if count >= 2**31:
+        want = f"a circuit has at most {2**31 - 1:,} components"
+        raise CircuitError(f"{where}: {label}: {want}, got count={count:,}")
     for name, given in (("params", params), ("columns", columns)):
         if not isinstance(given, Mapping):
             what = "numbers" if name == "params" else "values"
@@ -108,7 +112,7 @@ def connected(
     name = faults.source
     if not whole(seed):
         faults.add(f"seed must be a whole number (got {seed!r:.60})")
-    given = list(connections)
+    given = some(connections, "connections")
     circuit = Circuit.from_columns(name, groups, (), source=name, spaces=dict(spaces))
     drawn = iter(bind([one for one in given if isinstance(one, Projection)], circuit, seed, faults))
     links = [
@@ -120,6 +124,16 @@ def connected(
         check_wiring(circuit, faults)
     faults.finish(strict)
     return checked(circuit, strict)
+
+
+def uid_column(uids: Any, where: str) -> NDArray[np.str_]:
+    """Return uids as a column; NumPy would drop a NUL at the end of one in silence."""
+    if not isinstance(uids, np.ndarray) and isinstance(uids, Iterable):
+        uids = list(uids)
+        if lost := [one for one in uids if isinstance(one, str) and one.endswith("\0")]:
+            say = "the uid holds a character that cannot be stored (NUL); leave it out"
+            raise CircuitError(f"{where}: node {quoted(lost[0])}: {say}")
+    return np.asarray(uids, dtype=np.str_)
 
 
 def unit_of(model: type[NDComponent], name: str) -> str | None:

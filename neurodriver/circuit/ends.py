@@ -52,7 +52,7 @@ def numbers_of_end(given: object, end: str, circuit: Circuit, faults: Faults) ->
         return none
     pair = (given.start, given.stop) if isinstance(given, range) else given
     step = given.step if isinstance(given, range) else 1
-    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(whole, pair)):
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(map(whole, pair)):
         want = "a population, a range, (first, stop) or the name of a model"
         faults.add(f"'{end}' must be {want} (got {given!r:.60})")
     elif step != 1 or not 0 <= pair[0] < pair[1] <= circuit.count:

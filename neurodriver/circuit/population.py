@@ -16,7 +16,7 @@ from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import shipped
 from . import layer
-from .arrays import check_arguments, connected, floats, unit_of
+from .arrays import check_arguments, connected, floats, uid_column, unit_of
 from .axis import Axis, AxisRun
 from .builders import builds
 from .circuit import Circuit
@@ -112,7 +112,8 @@ class Population(Members):
         pace, params = pace_of(found, every, first, params, where)
         space = space_given(found, count, axes, mask, positions, period, where)
         count = count if space is None else space.count
-        check_arguments(found, count, params, columns or {}, where)
+        columns = {} if columns is None else columns
+        check_arguments(found, count, params, columns, where)
         assert count is not None
         self.space = space
         faults = Faults(where)
@@ -132,7 +133,7 @@ class Population(Members):
                 numbers[key] = column if space is None else space.column(column)
                 if faults.count > before:  # it is told of once
                     numbers[key] = np.array(rule_of(found, key).harmless)
-        names = None if uids is None else np.asarray(uids, dtype=np.str_)
+        names = None if uids is None else uid_column(uids, where)
         table = given_columns(columns or {}, int(count), label, faults)
         if POPULATION in table:
             faults.add("'population' is no column here: the population's name is what it holds")

@@ -131,7 +131,8 @@ class Projection:
     def label(self) -> str:
         """Name, or what stands for it."""
         ends = " -> ".join(end_name(end) for end in (self.source, self.target))
-        return str(self.name or "") or (ends if self.access is None else f"{ends}, {self.access}")
+        name = self.name if isinstance(self.name, str) else ""  # others are refused later
+        return name or (ends if self.access is None else f"{ends}, {self.access}")
 
     _repr_html_ = projection_html
 

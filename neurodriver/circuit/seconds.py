@@ -10,6 +10,9 @@ SUBSTEPS = 1000
 """Sub-steps of a model in a step that nobody wants: 100 are those of a step of 1 ms where ions
 flow through channels."""
 
+MOST_SUBSTEPS = 1_000_000
+"""Sub-steps of a model in a step that take minutes or for ever."""
+
 DELAY = 0.5
 """Seconds that no axon delays a spike: at 0.1 m/s, the slowest, they are 5 cm."""
 
@@ -18,11 +21,15 @@ def warn_of_step(circuit: Circuit, dt: float) -> None:
     """Warn of models that take very many sub-steps in a step of ``dt`` seconds, or overshoot."""
     faults = Faults(circuit.name)
     for model in dict.fromkeys(group.model for group in circuit.groups):
-        if (many := model.substeps(dt)) >= SUBSTEPS:
+        if (many := model.substeps(dt)) > MOST_SUBSTEPS:
+            say = f"{model.__name__} would take {many:,} sub-steps a step of dt = {dt:g} s"
+            faults.add(f"{say}; {MOST_SUBSTEPS:,} are allowed: dt is in seconds")
+        elif many >= SUBSTEPS:
             faults.warn(
                 f"{model.__name__} takes {many:,} sub-steps a step: dt = {dt:g} is in seconds"
             )
-    warn_of_overshoot(faults, circuit, dt)
+    if not faults.count:
+        warn_of_overshoot(faults, circuit, dt)
     faults.finish()
 
 

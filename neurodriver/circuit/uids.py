@@ -41,6 +41,8 @@ def uid_list(who: Any, error: type[NeurodriverError] = TargetError) -> list[str]
         return [str(uid) for uid in who.uids]
     out: list[str] = []
     each: Iterable[Any] = [who] if isinstance(who, str | bytes) else who
+    if not isinstance(each, Iterable):
+        raise error(f"uids, a population or a selection are needed, got {who!r:.60}")
     for one in each:
         if hasattr(one, "uids"):
             out += uid_list(one, error)

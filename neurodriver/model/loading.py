@@ -91,9 +91,9 @@ def _each(given: Any) -> Iterator[Model | Rule]:
         yield given
     elif isinstance(given, ModuleType):
         yield from _in_module(given)
-    elif isinstance(given, str | Path):
+    elif isinstance(given, str | Path) and str(given):
         yield from _in_path(Path(given).expanduser())
-    elif isinstance(given, Iterable) and not isinstance(given, bytes):
+    elif isinstance(given, Iterable) and not isinstance(given, str | bytes):
         for one in given:
             yield from _each(one)
     else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from ..arguments import file_path
 from ..circuit.circuit import Connections
 from ..circuit.numbers import whole
 from ..circuit.plastic import learning_connections
@@ -50,6 +51,7 @@ class Checkpoints(LiveValues):
             raise StateError(
                 "an LPU of a Manager cannot be saved alone; see Manager.start(checkpoint=...)"
             )
+        path = file_path(path, "save: path")
         for recorder in self.recorders:  # no recording is behind the checkpoint
             recorder.settle()
         snapshots, circuit = snapshots_of(self.simulation), self.current_circuit()
@@ -119,6 +121,7 @@ class Checkpoints(LiveValues):
         NeurodriverError
             For a checkpoint of another circuit, dt, dtype or seed, or a recording that ends before.
         """
+        path = file_path(path, "resume: path")
         models = [group.model for group in self.circuit.groups]
         rules = [type(links.plasticity) for links in learning_connections(self.circuit)]
         saved = Checkpoint(Path(path), [*models, *rules])

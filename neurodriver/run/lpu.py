@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ..adapters import adapters
+from ..arguments import MANY_STEPS, mapping, number, one_or_several, truth, whole_number
 from ..backends.base import Backend
 from ..backends.choice import Choice
 from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
+from ..circuit.numbers import whole
 from ..errors import NeurodriverError
 from ..inputs.base import Input
+from ..model.loading import load_classes
 from ..plan.copies import Variants
 from ..quantities import seconds
 from ..recorders.base import Recorder
@@ -161,8 +163,10 @@ class LPU(Checkpoints):
         parts: ArrayLike | None = None,
     ) -> None:
         check_policy(nonfinite)
+        merge, plans, debug = truth(merge, "merge"), truth(plans, "plans"), truth(debug, "debug")
         dt, dtype = seconds(dt, "dt"), dtype_name(dtype)
         copies, seed = _batch(batch, seed)
+        attributes = mapping(attributes, "LPU: attributes")
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
@@ -170,15 +174,13 @@ class LPU(Checkpoints):
         self.seed: int = seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace
         self.random_namespace = (manager_id or "") if namespace is None else namespace
-        listed = [inputs] if isinstance(inputs, Input) else inputs
+        listed = one_or_several(inputs, Input, "LPU: inputs")
         self.inputs = [one.in_random_namespace(self.random_namespace) for one in listed]
         self.own_inputs: list[list[Input]] = [
             [one.in_random_namespace(self.random_namespace) for one in part]
             for part in (copies.inputs if copies and copies.inputs else ())
         ]
-        self.recorders: list[Recorder] = (
-            [recorders] if isinstance(recorders, Recorder) else list(recorders)
-        )
+        self.recorders = one_or_several(recorders, Recorder, "LPU: recorders")
         for source in self.every_input:
             source.attach(self)
         for recorder in self.recorders:
@@ -192,7 +194,7 @@ class LPU(Checkpoints):
         check_inputs(self.own_inputs)
         self.variants = variants_of(copies, self.circuit, seed) if copies else None
         self.first_variants = self.variants
-        self.attributes = {**self._provenance(dtype), **(attributes or {})}
+        self.attributes = {**self._provenance(dtype), **attributes}
         self.parts = _checked_parts(parts, copies is not None, self.managed)
         if not self.managed:
             self.simulation = self.simulated(self.circuit, self.variants)
@@ -247,6 +249,7 @@ class LPU(Checkpoints):
 
     def advance(self, steps: int, progress: Callable[[int], None] | None = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number that each call has done."""
+        steps = whole_number(steps, "LPU.advance: steps", most=MANY_STEPS)
         self.simulation.advance(steps, progress)
 
     def advance_phase(self) -> None:
@@ -333,6 +336,7 @@ class LPU(Checkpoints):
 def as_circuit(source: Any, models: Any = ()) -> Circuit:
     """Return a circuit from a circuit, the path of a file, or a networkx graph."""
     if isinstance(source, Circuit):
+        load_classes(models)  # its models are known; what is none is told all the same
         return source
     if isinstance(source, str | Path):
         return Circuit.from_file(source, models, lenient=True)
@@ -373,12 +377,12 @@ def dtype_name(dtype: Any) -> str:
 
 
 def _check_settings(dt: float, threads: int | None, seed: int) -> None:
-    if not (isinstance(dt, int | float | np.floating) and 0 < dt < math.inf):
+    if number(dt, "dt", "positive seconds") <= 0:
         raise NeurodriverError(f"dt must be positive seconds, got {dt!r}")
-    if threads is not None and (threads < 1 or threads > 1024):
-        raise NeurodriverError(f"threads must be 1 to 1024, got {threads!r}")
-    if not 0 <= seed < 2**64:
-        raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r}")
+    if threads is not None and not (whole(threads) and 1 <= threads <= 1024):
+        raise NeurodriverError(f"threads must be 1 to 1024, got {threads!r:.60}")
+    if not (whole(seed) and 0 <= seed < 2**64):
+        raise NeurodriverError(f"seed must be 0 to 2^64 - 1, got {seed!r:.60}")
 
 
 def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
@@ -387,9 +391,7 @@ def whole_steps(steps: int | None, duration: float | None, dt: float) -> int:
     if (steps is None) == (duration is None):
         raise NeurodriverError("LPU.run: give either steps or duration")
     if duration is not None:
-        if not 0 <= duration < math.inf:
+        if number(duration, "LPU.run: duration", "seconds >= 0") < 0:
             raise NeurodriverError(f"LPU.run: duration must be seconds >= 0, got {duration}")
         steps = round(duration / dt)
-    if steps is None or int(steps) != steps or steps < 0:
-        raise NeurodriverError(f"LPU.run: steps must be a whole number >= 0, got {steps!r}")
-    return int(steps)
+    return whole_number(steps, "LPU.run: steps", most=MANY_STEPS)

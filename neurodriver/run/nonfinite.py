@@ -20,7 +20,7 @@ POLICIES = ("raise", "warn", "off")
 
 def check_policy(policy: str) -> None:
     """Raise NeurodriverError where a policy is none."""
-    if policy not in POLICIES:
+    if not isinstance(policy, str) or policy not in POLICIES:
         known = ", ".join(map(repr, POLICIES))
         raise NeurodriverError(f"nonfinite must be one of {known}, got {policy!r}")
 

@@ -77,7 +77,7 @@ def end_of(case: Case, folder: Path) -> End:
     return _judged(case, WARNED if told else LEGAL, "; ".join(told))
 
 
-_VAGUE = re.compile(r"Traceback|object at 0x|\n\n|NoneType|h5py\.|numpy\.")
+_VAGUE = re.compile(r"Traceback|\n\n|NoneType|h5py\.|numpy\.")
 
 
 def _judged(case: Case, kind: str, said: str) -> End:

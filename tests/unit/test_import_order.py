@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
 
 ORDER = (
-    "version", "errors", "html", "quantities", "mpi", "settings", "adapters", "profiling", "native",
-    "model", "components", "ports", "circuit", "io", "results", "recorders", "inputs", "circuits",
-    "plan", "codegen", "backends", "state", "run", "parallel", "plot", "sweeps", "experiment",
-    "lazy", "neurodriver", "cli", "__main__", "compat",
+    "version", "errors", "arguments", "html", "quantities", "mpi", "settings", "adapters",
+    "profiling", "native", "model", "components", "ports", "circuit", "io", "results", "recorders",
+    "inputs", "circuits", "plan", "codegen", "backends", "state", "run", "parallel", "plot",
+    "sweeps", "experiment", "lazy", "neurodriver", "cli", "__main__", "compat",
 )  # fmt: skip
 """Folders and modules from the ground floor up; ``neurodriver`` is the package's ``__init__``."""
 

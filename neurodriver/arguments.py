@@ -1,0 +1,86 @@
+"""What the public classes and functions are given: told in one sentence where it is of no use."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import NeurodriverError
+
+MANY_STEPS = 2**53
+"""Longest run in steps."""
+
+
+class ArgumentError(NeurodriverError, TypeError, ValueError):
+    """An argument has a type or a value that cannot be meant."""
+
+
+def whole_number(value: Any, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """Return a whole number within bounds; a float such as 3.0 is one."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if type(number) is not int or not least <= number <= most:
+        raise _wrong(name, f"a whole number, {least:,} to {most:,}", value)
+    return number
+
+
+def truth(value: Any, name: str) -> bool:
+    """Return a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise _wrong(name, "True or False", value)
+    return bool(value)
+
+
+def number(value: Any, name: str, want: str = "a finite number") -> float:
+    """Return a finite number."""
+    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    try:
+        if real and math.isfinite(value):
+            return float(value)
+    except (TypeError, OverflowError):
+        pass
+    raise _wrong(name, want, value)
+
+
+def one_or_several(value: Any, kind: Any, name: str) -> list[Any]:
+    """Return one object of a class, or a sequence of them, as a list."""
+    if isinstance(value, kind):
+        return [value]
+    what = f"an {kind.__name__}" if kind.__name__[0] in "AEIO" else f"a {kind.__name__}"
+    found = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else None
+    if found is None or not all(isinstance(one, kind) for one in found):
+        raise _wrong(name, f"{what} or a list of them", value)
+    return found
+
+
+def some(value: Any, name: str) -> list[Any]:
+    """Return a sequence as a list."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise _wrong(name, "a list", value)
+    return list(value)
+
+
+def mapping(value: Any, name: str) -> dict[str, Any]:
+    """Return a mapping of texts to anything; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise _wrong(name, "a mapping of names to values", value)
+    return dict(value)
+
+
+def file_path(value: Any, name: str) -> Path:
+    """Return a path."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise _wrong(name, "a path", value)
+    return Path(value)
+
+
+def _wrong(name: str, want: str, got: Any) -> ArgumentError:
+    return ArgumentError(f"{name} must be {want}, got {got!r:.60}")
