@@ -40,14 +40,16 @@ static bool nd_run_warp(void (*work)())
 _HEAD = """
 #define ND_MEMBER inline
 #define ND_UNROLL
+#define ND_ROLLED
 #define ND_APART static
-#define ND_PIECE {piece}
 #define ND_WINDOW {window}
 struct uint4 {{ unsigned x, y, z, w; }};
 struct int4 {{ int x, y, z, w; }};
 struct int2 {{ int x, y; }};
-enum {{ ND_SET = 0, ND_SETS = 1 }};
-static int nd_own_warp, nd_all_warps;
+static int nd_this_warp, nd_all_warps;
+#define ND_FIRST_WARP 0
+#define ND_WARPS nd_all_warps
+static int nd_own_warp() {{ return nd_this_warp; }}
 static int nd_bits_in(unsigned x) {{ return __builtin_popcount(x); }}
 #define ND_WAITING_BYTES {waiting}
 static void *nd_waiting_room()
@@ -55,8 +57,7 @@ static void *nd_waiting_room()
     alignas(16) static unsigned char room[ND_WAITING_BYTES];
     return room;
 }}
-static long long nd_first_of_all() {{ return nd_own_warp * ND_WARP + nd_lane(); }}
-static long long nd_number_of_all() {{ return nd_all_warps * ND_WARP; }}
+static int2 make_int2(int x, int y) {{ return {{x, y}}; }}
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {{ return {{x, y, z, w}}; }}
 static uint4 __ldcg(const uint4 *p) {{ return *p; }}
 template <class T> static T __ldg(const T *p) {{ return *p; }}
@@ -84,7 +85,7 @@ extern "C" int run(int phase, int lo, int hi, long long last, int warps, const i
 {
     nd_phase = phase, nd_lo = lo, nd_hi = hi, nd_last = last, nd_all_warps = warps;
     for (int i = 0; i < warps; ++i) {
-        nd_own_warp = order[i];
+        nd_this_warp = order[i];
         if (!nd_run_warp(nd_learn_here)) return 0;
     }
     return 1;
@@ -140,8 +141,7 @@ class LearningOnCPU:
             "/* learning on a CPU */",
             *prelude([kernel.text], dtype, CPU),
             WARPS if self.lanes > 1 else _ALONE,
-            _HEAD.format(window=self.program.window, waiting=kernel.waiting,
-                         piece=64 if self.lanes > 1 else 8),
+            _HEAD.format(window=self.program.window, waiting=kernel.waiting),
             *[f"#define {name} {size}" for name, size in names],
             header("codegen/simt/learning.cuh"),
             table, "static nd_args nd_table;", "#define nd_steady (&nd_table)", kernel.text, _TAIL,
@@ -158,9 +158,11 @@ class LearningOnCPU:
                 self.arrays[key] = active if key.kind is Kind.ACTIVITY else rows
             else:
                 row = self.program.arrays[key]
-                made = np.zeros(row.size + 64, row.dtype)  # at an address that vectors ask for
+                pieces = 128 if key.name == "pieces" else 1  # a connection each, at most
+                size = row.size * pieces
+                made = np.zeros(size + 64, row.dtype)  # at an address that vectors ask for
                 start = -made.ctypes.data % 64 // row.dtype.itemsize
-                self.arrays[key] = made[start : start + row.size]
+                self.arrays[key] = made[start : start + size]
                 if row.value is not None:
                     self.arrays[key][:] = row.initial().reshape(-1)
         return self.arrays[key]

@@ -35,6 +35,8 @@ class Kernel:
         Where texts of intervals read sums over synapses: the steps of each interval.
     waiting : int
         Bytes of a warp's shared memory for synapses that have spikes to apply, on a GPU.
+    warps : int
+        That find something to do there.
     rounds : int
         Of so many records at most, if these may stay in shared memory.
     kept : int
@@ -53,6 +55,7 @@ class Kernel:
     every: bool = False
     sums: tuple[int, ...] = ()
     waiting: int = 0
+    warps: int = 0
     rounds: int = 0
     kept: int = 1
 

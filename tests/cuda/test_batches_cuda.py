@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_zoo import STEPS, alone, driven, names
+from learning_circuits import DT as LEARNING_DT
+from learning_circuits import RULES, told
 from noisy import noisy_graph, random_inputs
 
 import neurodriver as nd
 from neurodriver.model.library import shipped
+from neurodriver.model.plasticity import Plasticity
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
@@ -151,3 +154,30 @@ def test_connections_are_stored_once() -> None:
 def test_a_batch_has_one_launch() -> None:
     with pytest.raises(nd.NeurodriverError, match="a batch runs in one launch"):
         nd.LPU(network(), DT, backend="cuda", executor="stepwise", batch=2)
+
+
+@pytest.mark.parametrize("rule", [RULES[0], RULES[4], RULES[6], RULES[7]])
+@pytest.mark.parametrize("copies", [3, 140])
+def test_synapses_of_each_copy_learn(rule: type[Plasticity], copies: int) -> None:
+    """What they send, which shows all weights, is that of a lone run on a CPU."""
+    steps, size = 120, {"sources": 20, "targets": 30, "synapses": 900}
+    circuit, _, events = told(rule(), **size, steps=steps)
+    uids = circuit.uids[: events.shape[1]].tolist()
+
+    def fed(copy: int) -> list[Any]:
+        return [nd.ArrayInput({"spike_state": (uids, np.roll(events, copy, axis=0))})]
+
+    batch = nd.Batch(copies, inputs=[fed(copy) for copy in range(copies)])
+    kept = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+    options: Any = {"backend": "cuda", "dtype": "float32", "batch": batch}
+    with nd.LPU(circuit, LEARNING_DT, recorders=[kept], **options) as lpu:
+        lpu.run(steps // 2)
+        recording: Any = lpu.run(steps - steps // 2).recording
+    for copy in (0, 1, copies - 1):
+        kept = nd.MemoryRecorder([("V", None), ("spike_state", None)])
+        with nd.LPU(circuit, LEARNING_DT, fed(copy), [kept], dtype="float32") as lone:
+            found: Any = lone.run(steps).recording
+        V = found.data("V")[:]
+        assert len(np.unique(V)) > 100
+        assert np.array_equal(V, recording[copy].data("V")[:])
+        assert np.array_equal(found.spikes.time, recording[copy].spikes.time)

@@ -14,6 +14,7 @@ from support import DT, spiking_network
 
 from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.executors import EXECUTORS
+from neurodriver.backends.cuda.shares import SMALL, shares_of
 from neurodriver.codegen.generate import generate
 from neurodriver.native.buffers import padded
 from neurodriver.plan.compile import compile_circuit
@@ -171,3 +172,23 @@ def test_lists_of_both_executors(executor: str) -> None:
     assert [set(one.items[:, 0] >= 0) for one in rest] == [{True}, {True}, {False}]
     for one in lists:
         assert (np.diff(one.offsets) == 1).all()
+
+
+@given(st.lists(st.integers(1, 5000), min_size=1, max_size=9), st.integers(1, 3000))
+def test_shares_of_warps(wanted: list[int], warps: int) -> None:
+    """Each set has warps; a large set has half of them at least, and no warp of a small one."""
+    found = shares_of(wanted, warps)
+    large = {share for n, share in zip(wanted, found, strict=True) if n * SMALL > warps}
+    assert len(large) <= 1
+    for n, (first, number) in zip(wanted, found, strict=True):
+        assert 0 <= first < first + number <= warps
+        if (first, number) in large:
+            assert first == 0 and 2 * number >= warps
+        else:
+            assert number <= n and all(first >= number for _, number in large)
+
+
+def test_a_small_set_keeps_no_others_waiting() -> None:
+    """Shares of a network with one large set, and of many small sets."""
+    assert shares_of([3000, 32], 256) == [(0, 224), (224, 32)]
+    assert shares_of([4, 4], 256) == [(248, 4), (252, 4)]

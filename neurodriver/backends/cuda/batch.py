@@ -29,7 +29,7 @@ from .gates import Gates
 from .lane import Lane
 from .live import DeviceLiveMemory
 from .on_device import DeviceMemory
-from .spike_delivery import parts_of, plan_delivery
+from .spike_delivery import parts_of, plan_delivery, with_learning
 from .timers import DeviceTimers
 from .transfers import Tables, Twins
 
@@ -54,6 +54,11 @@ class DeviceCopy:
     def code(self) -> Loaded:
         """The text of all copies."""
         return self.owner.code
+
+    @property
+    def launches(self) -> Launches:
+        """What starts kernels, for all copies at once."""
+        return self.owner.launches
 
     @property
     def delivery(self) -> Any:
@@ -132,8 +137,6 @@ class CUDABatch(CUDABackend):
     ) -> None:
         if executor != "resident":
             raise NeurodriverError("a batch runs in one launch: executor='resident'")
-        if any(gather.learning for gather in programs[0].gathers.values()):
-            raise NeurodriverError("a batch whose synapses learn runs on the CPU: backend='cpu'")
         if programs[0].stages > 1:
             say = "a batch of a circuit with pools, or phases that act within a step,"
             raise NeurodriverError(f"{say} runs on the CPU: backend='cpu'")
@@ -195,14 +198,16 @@ class CUDABatch(CUDABackend):
 
     def _planned(self, given: schedule.LaunchPlan | None) -> schedule.LaunchPlan:
         """Return how wide each copy runs: its share of the device, so that all run at once."""
-        units, device, word = self.generated.tasks, self.device, self.dtype.itemsize
+        units, learning = self.generated.tasks, self.generated.learning
+        device, word = self.device, self.dtype.itemsize
         each = max(1, device.processors // self._number)
         plan = schedule.choose(units, each, False, word, self.delivery.load)
         if plan.blocks == 1:
             plan = replace(plan, width="block")
-        marks = any("nd_silent(" in u.kernel.text for u in units)
+        marks = bool(learning) or any("nd_silent(" in u.kernel.text for u in units)
         shape = replace(plan.shape, window=self.delivery.window, marks=marks, copies=self._number)
-        return schedule.finished(replace(plan, shape=shape), units, word)
+        plan = replace(plan, shape=with_learning(shape, learning))
+        return schedule.finished(plan, units, word)
 
     def _built(self) -> Loaded:
         """Compile the text of the circuit, and write where the tables of each copy are."""

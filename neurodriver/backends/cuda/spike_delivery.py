@@ -21,6 +21,7 @@ from ...plan.program import Program
 from ...plan.spikes.learning import LearningPlan
 from . import schedule
 from .device import Device, Loaded, Pool
+from .shares import shares_of
 
 if TYPE_CHECKING:
     from .binding import Binding
@@ -34,6 +35,9 @@ LIST_SHARE = 0.5
 
 MOST_WARPS = 1 << 14
 """Largest number of warps of a launch."""
+
+FIRING = 4
+"""Pieces of all sources for each warp that delivers while others learn: few fire at once."""
 
 WORTH = 4
 """Shortest window that is worth its two barriers."""
@@ -104,7 +108,8 @@ class SpikeDelivery:
             return np.zeros((0, 4), np.int32)
         busy = sum(schedule.tiles(u, o) for u, o in zip(units, plan.own, strict=True))
         idle = plan.warps - busy if plan.shape.holds and not self.window else plan.warps
-        return schedule.delivery_items(max(idle, plan.blocks))
+        enough = -(-self.pieces // FIRING) if self.learns else idle
+        return schedule.delivery_items(max(min(idle, enough), plan.blocks))
 
 
 def plan_delivery(program: Program, stepwise: bool) -> SpikeDelivery:
@@ -161,7 +166,9 @@ def parts_of(generated: Generated, plan: schedule.LaunchPlan, binding: Binding) 
         Part(delivery.kernel, 1, binding.known(delivery.kernel), delivery=True)
         for delivery in generated.deliveries
     ]
+    shares = shares_of([kernel.warps for kernel in generated.learning], plan.warps)
     learning = [
-        Part(kernel, 1, binding.known(kernel), learning=True) for kernel in generated.learning
+        Part(kernel, 1, binding.known(kernel), learning=True, warps=share)
+        for kernel, share in zip(generated.learning, shares, strict=True)
     ]
     return [*parts, *deliveries, *learning]

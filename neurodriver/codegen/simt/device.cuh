@@ -202,6 +202,16 @@ struct nd_timer {
     }
 };
 
+/* The barrier of a cluster of blocks. */
+ND_FN void nd_cluster_barrier()
+{
+#if __CUDA_ARCH__ >= 900
+    __syncthreads();    /* then one thread's fence orders the whole block */
+    if (threadIdx.x == 0) asm volatile("fence.acq_rel.cluster;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
+
 /* The components of a warp that holds none. */
 struct nd_none {
     ND_MEMBER void record(long long) {}
@@ -215,17 +225,14 @@ struct nd_loop {
     nd_timer timer;
     int from;               /* first item that is not a component, */
     nd_item kept;           /* and its copy in registers: after a barrier memory is slow */
+    bool injects;           /* whether some item is an input */
 
     ND_MEMBER void barrier()
     {
         if (width == ND_BLOCK) {
             __syncthreads();
         } else if (width == ND_CLUSTER) {
-#if __CUDA_ARCH__ >= 900
-            __syncthreads();    /* then one thread's fence orders the whole block */
-            if (threadIdx.x == 0) asm volatile("fence.acq_rel.cluster;" ::: "memory");
-            asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
-#endif
+            nd_cluster_barrier();
         } else if (width == ND_GRID) {
             __syncthreads();
             arrivals += nd_own_blocks();
@@ -250,6 +257,8 @@ struct nd_loop {
     {
         from = number;
         if (from < count) kept = item(from);
+        injects = false;
+        for (int i = from; i < count; ++i) injects |= item(i).what == ND_INJECT;
     }
 
     ND_MEMBER nd_item other(int i) const { return i == from ? kept : item(i); }
@@ -296,7 +305,7 @@ struct nd_loop {
     /* Inputs of the next step, whose arrivals are found after the barrier. */
     ND_MEMBER void inject(long long k)
     {
-        for (int i = from; i < count; ++i)
+        for (int i = from; injects && i < count; ++i)
             if (other(i).what == ND_INJECT) nd_do_other(other(i), k, end);
         timer.add(ND_INPUTS);
     }
@@ -313,7 +322,16 @@ struct nd_loop {
         }
     }
 
-    /* The arrivals of the first step of a launch. */
+    /* The arrivals of steps lo .. hi, whose rows are new. */
+    ND_MEMBER void learn_arrivals(long long lo, long long hi)
+    {
+        learn(ND_LEARN_SCAN, lo, hi);
+        barrier();
+        learn_from_sums(hi);
+        learn(ND_LEARN_ARRIVE, lo, hi);
+    }
+
+    /* Those of the first step of a launch. */
     ND_MEMBER void learn_first()
     {
         if (!ND_WINDOW) return;     /* launches of their own do that */
@@ -337,9 +355,13 @@ struct nd_loop {
     {
         if (ND_WINDOW) {
 #if ND_LEARNS
+            const long long newest = until < last ? until : last - 1;   /* the next launch begins with row `last` */
             inject(k);
 #endif
             barrier();
+#if ND_LEARNS
+            if (newest > k) learn_arrivals(k + 1, newest);
+#endif
             unit.record(k);
             timer.add(ND_RECORDING);
             for (int i = from; i < count; ++i) {
@@ -350,12 +372,7 @@ struct nd_loop {
                 timer.add(one);
             }
 #if ND_LEARNS
-            const long long newest = until < last ? until : last - 1;   /* the next launch begins with row `last` */
             if (newest > k) {
-                learn(ND_LEARN_SCAN, k + 1, newest);
-                barrier();
-                learn_from_sums(newest);
-                learn(ND_LEARN_ARRIVE, k + 1, newest);
                 barrier();
                 learn(ND_LEARN_AFTER, k + 1, newest);
                 return;

@@ -139,6 +139,8 @@ class Part:
         Whether it delivers spikes; then it has no components.
     learning : bool
         Whether it is the text of connections that learn; then it has no components, either.
+    warps : tuple of int
+        Those that work for connections that learn: the first one, and how many.
     sends : mapping of str to sequence
         Variable -> what its events are sent by, see `spike_delivery.sender`.
     crowd : bool
@@ -153,6 +155,7 @@ class Part:
     integers: tuple[int | None, ...] = ()
     delivery: bool = False
     learning: bool = False
+    warps: tuple[int, int] = (0, 0)
     sends: Mapping[str, Sequence[Sent]] = field(default_factory=dict)
     crowd: bool = False
     stage: int = 0
@@ -217,7 +220,7 @@ def device_text(parts: Sequence[Part], dtype: str, shape: Shape) -> str:
     learning = [number for number, part in enumerate(parts) if part.learning]
     lines += _headers(parts)
     for number in [*deliveries, *learning, *numbers]:
-        lines += _unit(number, parts[number], shape.copies > 0, _sets(number, learning))
+        lines += _unit(number, parts[number], shape.copies > 0)
     lines += _bring_copy(len(parts), bool(deliveries), shape.copies)
     lines += _deliver_piece([n for n in deliveries if parts[n].kernel.delivers])
     lines += [*_learn(learning, shape), *_stage_of(parts, shape.stages)]
@@ -300,14 +303,6 @@ def _learning_words(shape: Shape, taken: int) -> list[str]:
     ]
 
 
-def _sets(number: int, learning: list[int]) -> str:
-    """Return the definition of which set of connections that learn a part is, of how many."""
-    if not learning:
-        return ""
-    which = learning.index(number) if number in learning else 0
-    return f"enum {{ ND_SET = {which}, ND_SETS = {max(len(learning), 1)} }};"
-
-
 def _learn(learning: list[int], shape: Shape) -> list[str]:
     """Return the function of a phase in which synapses learn, if there are any.
 
@@ -346,7 +341,7 @@ def _bring_copy(parts: int, delivers: bool, copies: int) -> list[str]:
     return block("ND_FN void nd_bring_copy(int copy)", [*lines, "__syncthreads();"])
 
 
-def _unit(number: int, part: Part, copies: bool, sets: str) -> list[str]:
+def _unit(number: int, part: Part, copies: bool) -> list[str]:
     """Return a kernel in a namespace of its own, with its table of arguments."""
     kernel = part.kernel
     sends = sorted(set(re.findall(r"\bnd_send_(\w+)<", kernel.text)))
@@ -359,7 +354,7 @@ def _unit(number: int, part: Part, copies: bool, sets: str) -> list[str]:
         f"__shared__ nd_args::of_copy {name};" if copies else table,
         f"#define nd_steady (&{name})",
         f"enum {{ ND_DELIVERY = {number} }};",
-        sets,
+        f"enum {{ ND_FIRST_WARP = {part.warps[0]}, ND_WARPS = {part.warps[1]} }};",
         f"typedef {'nd_branching' if part.crowd else 'nd_straight'} nd_by;",
         *[line for variable in sends for line in sender(variable, part.sends.get(variable, ()))],
         with_integers(kernel.text, part.integers),

@@ -23,7 +23,8 @@
  * them elsewhere (`next_arrivals`, `next_pre`), and the next scan takes it over. */
 #include "synapse.cuh"
 
-enum { ND_CHUNK = 8 * ND_PIECE };               /* synapses that a warp sweeps one after the other */
+enum { ND_SWEPT_BESIDE = 4 };                   /* synapses that a thread sweeps side by side */
+enum { ND_CHUNK = 8 * ND_SWEPT_BESIDE * ND_WARP };      /* those that a warp sweeps one after the other */
 enum { ND_SUM_PARTS = 16384 };                  /* parts of a unit that sums over synapses count */
 
 /* Phases of a turn; what is done between launches, to settle the arrivals, and to sweep; and for the
@@ -38,7 +39,8 @@ template <class Synapses, class Intervals, typename Code, typename Slot>
 struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     typedef nd_learning_pieces<Synapses, Code, Slot> Pieces;
     typedef typename Pieces::Source Source;
-    using Pieces::OWN, Pieces::MODULATORS, Pieces::synapses, Pieces::row_of, Pieces::warp, Pieces::rows;
+    using Pieces::OWN, Pieces::PIECE, Pieces::MODULATORS, Pieces::synapses, Pieces::row_of, Pieces::rows;
+    using Pieces::warp, Pieces::warps, Pieces::thread, Pieces::threads;
     using Pieces::longest, Pieces::code, Pieces::own, Pieces::found, Pieces::swept, Pieces::learns;
     using Pieces::width, Pieces::doses, Pieces::source, Pieces::settle;
     using Pieces::find_spikes, Pieces::find_arrivals, Pieces::find_doses, Pieces::add_doses;
@@ -49,8 +51,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
 
     template <int phase> ND_MEMBER void run(int lo, int hi, long long last)
     {
-        const bool first_of_all = nd_first_of_all() == 0;
-        take_modulators(phase == ND_LEARN_ARRIVE || phase == ND_LEARN_AFTER);
+        const bool first_of_all = thread() == 0;
         if (phase == ND_LEARN_SCAN) {
             find_spikes(lo, hi);
             find_arrivals(lo, hi);
@@ -58,31 +59,39 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
             if (first_of_all) swept[ND_SWEPT_BEFORE] = swept[ND_SWEPT];
         } else if (phase == ND_LEARN_BEFORE) {
             if (!Intervals::due(hi)) return;
+            take_modulators(false);
             sweep(hi, true, false);
             if (first_of_all) swept[ND_SWEPT] = hi;
         } else if (phase == ND_LEARN_ARRIVE) {
+            const auto first = this->first_work();
+            take_modulators(true);
             const bool dosed = doses_came();
             if (dosed) take_doses(hi);
-            else deliver(lo);
+            else deliver(lo, first);
             if (first_of_all) swept[ND_SWEPT_BEFORE] = dosed ? hi : swept[ND_SWEPT];
         } else if (phase == ND_LEARN_AFTER) {
             const bool due = hi + 1 < last && Intervals::due(hi + 1);
             const bool sweeps = due || swept[ND_FULL] == hi + 1;
-            if (sweeps) sweep(hi + 1, due, true);
+            if (sweeps) {
+                take_modulators(true);
+                sweep(hi + 1, due, true);
+            }
             if (first_of_all) {
                 swept[ND_SWEPT] = sweeps ? hi + 1 : swept[ND_SWEPT_BEFORE];
                 swept[ND_LISTED] = 0;
             }
         } else if (phase == ND_LEARN_SETTLE) {
-            for (int row = (int)nd_first_of_all(); row < rows; row += (int)nd_number_of_all())
+            for (int row = thread(); row < rows; row += threads())
                 if (found[row]) settle(row);
             if (warp() == 0) add_doses();
             if (first_of_all) swept[ND_SWEPT_BEFORE] = swept[ND_SWEPT];
         } else if (phase == ND_LEARN_SUM) {
             if (Intervals::due_in(lo, hi)) add_up(lo);
         } else if (phase == ND_LEARN_TEXT) {
+            take_modulators(false);
             if (Intervals::due_in(lo, hi)) run_text(lo, hi);
         } else {
+            take_modulators(false);
             if (dosing && dosing[0]) bring_to_dose(hi);
             else sweep(hi, false, false);
             if (first_of_all) swept[ND_SWEPT] = hi;
@@ -96,16 +105,26 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void sweep(int n, bool runs, bool after)
     {
         const int done = (int)swept[ND_SWEPT_BEFORE];
+        const bool texts = runs && !Intervals::SUMS;
+        real now_[MODULATORS + 1];
+        for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
+        const auto text = [&](real *state) {
+            for (int i = 0; i < Intervals::TEXTS; ++i)
+                if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr);
+        };
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
-            bring<ND_SWEEP>(first, past, source(row, after), done, n);
-            if (!runs || !learns || Intervals::SUMS) return;
-            for (int i = 0; i < Intervals::TEXTS; ++i)
-                if (Intervals::due_in(i, n)) run_text(i, first, past, n);
+            bring<ND_SWEEP>(first, past, source(row, after), done, n, texts, text);
         });
         const long long sums_of_all = (long long)Intervals::SUMS * width;
         if (runs)
-            for (long long i = nd_first_of_all(); i < sums_of_all; i += nd_number_of_all()) sums[i] = 0;
+            for (long long i = thread(); i < sums_of_all; i += threads()) sums[i] = 0;
+    }
+
+    /* The level of a modulator in step n. */
+    ND_MEMBER real level_in(int v, int n) const
+    {
+        return synapses.rule.dosed(v, synapses.level[v], n - synapses.dosed[v], 0);
     }
 
     /* Bring all synapses to a dose that Python gives before step n. */
@@ -134,8 +153,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
                 done = n;
             }
             if (!found[row]) return;
-            for (long long p = first; p < past; p += ND_PIECE) {
-                const unsigned length = past - p < ND_PIECE ? (unsigned)(past - p) : ND_PIECE;
+            for (long long p = first; p < past; p += PIECE) {
+                const unsigned length = past - p < PIECE ? (unsigned)(past - p) : PIECE;
                 const unsigned high = (unsigned)(p >> 32) | length << 16;
                 deliver_piece(make_uint4((unsigned)p, high, (unsigned)row, 0), n, n);
             }
@@ -149,11 +168,12 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
         const long long all = (long long)rows * chunks;
         nd_source_row next = {};
         if (warp() < all) next = row_of(row_of_chunk(warp(), chunks));
+        ND_ROLLED
         for (long long i = warp(); i < all;) {
             const int row = row_of_chunk(i, chunks);
             const nd_source_row r = next;
             const long long first = r.begin + (i - (long long)row * chunks) * ND_CHUNK, last = r.begin + r.length;
-            i += nd_warps();
+            i += warps;
             if (i < all) next = row_of(row_of_chunk(i, chunks));
             if (first < last) of_chunk(row, r.back, first, last < first + ND_CHUNK ? last : first + ND_CHUNK);
         }
@@ -164,9 +184,17 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     /* Bring the synapses of a chunk to step n, where those before step `done` are done with. */
     template <nd_reason why> ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n)
     {
-        const int begins = Synapses::Order::pending_from(s.last, done);
-        for (long long p = first; p < past && learns; p += ND_PIECE)
-            this->template bring_piece<why>(p, past - p < ND_PIECE ? (int)(past - p) : ND_PIECE, s, begins, n);
+        bring<why>(first, past, s, done, n, false, [](real *) {});
+    }
+
+    /* The same, and call `text` for each of them where it `runs`. */
+    template <nd_reason why, class Text>
+    ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n, bool runs, Text text)
+    {
+        const int begins = Synapses::Order::pending_from(s.last, done), most = ND_SWEPT_BESIDE * ND_WARP;
+        ND_ROLLED
+        for (long long p = first; p < past && learns; p += most)
+            this->template bring_piece<why>(p, past - p < most ? (int)(past - p) : most, s, begins, n, runs, text);
     }
 
     /* -- texts of intervals ------------------------------------------------------------------ */
@@ -180,8 +208,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     ND_MEMBER void run_text(int i, long long first, long long past, int n)
     {
         real now_[MODULATORS + 1];
-        for (int v = 0; v < MODULATORS; ++v)
-            now_[v] = synapses.rule.dosed(v, synapses.level[v], n - synapses.dosed[v], 0);
+        for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
         for (long long p = first + nd_lane(); p < past; p += ND_WARP) {
             real state[OWN], total[Intervals::SUMS + 1];
             for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
@@ -220,6 +247,8 @@ template <class Learning, int phase> ND_APART void nd_learn_in(int lo, int hi, l
 }
 template <class Learning> ND_FN void nd_learn_of(int phase, int lo, int hi, long long last)
 {
+    const int warp = nd_own_warp() - Learning::first_warp();
+    if (warp < 0 || warp >= Learning::warps()) return;
     switch (phase) {
     case ND_LEARN_SCAN: nd_learn_in<Learning, ND_LEARN_SCAN>(lo, hi, last); break;
     case ND_LEARN_BEFORE: nd_learn_in<Learning, ND_LEARN_BEFORE>(lo, hi, last); break;

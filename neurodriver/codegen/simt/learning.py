@@ -11,6 +11,7 @@ from ...plan.unit import KernelSpec
 from ..kernel import Arguments, Kernel
 from ..rules import RuleText
 
+WARP = 32
 _CODES = {"uint16": "unsigned short", "int32": "int"}
 
 
@@ -39,6 +40,7 @@ def learning_kernel(spec: KernelSpec, access: str, number: int) -> Kernel:
         every=bool(text.plan.rule.every),
         sums=text.intervals if any(text.rule.sums) else (),
         waiting=text.waiting,
+        warps=text.warps,
     )
 
 
@@ -67,14 +69,26 @@ class _LearningText:
         word = 4 if self.spec.dtype == "float32" else 8
         return PIECE * (word * len(self.rule.own) + 13)
 
+    @property
+    def warps(self) -> int:
+        """Warps that find something to do."""
+        plan = self.plan
+        return -(-max(-(-plan.edges // 4), plan.rows_of_sources, self.spec.count) // WARP)
+
     def lines(self) -> list[str]:
         """Return the rule, its intervals, and the struct."""
         slot = "long long" if self.main.limits["wide"] else "int"
         code = _CODES[self.plan.arrays["code"].dtype.name]
-        synapses = f"nd_synapses<{self.rule.name}, {self.plan.depth}>"
+        beside = self.plan.piece // WARP
+        synapses = f"nd_synapses<{self.rule.name}, {self.plan.depth}, {beside}>"
         kind = f"nd_learning<{synapses}, nd_intervals, {code}, {slot}>"
         made = ["const auto *nd_a = nd_steady;", *self._made(code, slot), "return nd_l;"]
-        members = [f"typedef {kind} type;", *block("static ND_MEMBER type made()", made)]
+        members = [
+            f"typedef {kind} type;",
+            "static ND_MEMBER int first_warp() { return ND_FIRST_WARP; }",
+            "static ND_MEMBER int warps() { return ND_WARPS; }",
+            *block("static ND_MEMBER type made()", made),
+        ]
         return [
             *self.rule.structure(),
             *self._intervals(),
@@ -94,8 +108,8 @@ class _LearningText:
         due = " || ".join(f"n % {steps} == 0" for steps in every) or "false"
         rule, of = "template <class Rule> static ND_MEMBER", "const Rule &rule, int i"
         methods = {
-            "static ND_MEMBER bool due(long long n)": [f"return n > 0 && ({due});"],
-            "static ND_MEMBER bool due_in(int i, long long n)": [
+            "static ND_MEMBER bool due(int n)": [f"return n > 0 && ({due});"],
+            "static ND_MEMBER bool due_in(int i, int n)": [
                 *(f"if (i == {i}) return n > 0 && n % {every[i]} == 0;" for i in texts),
                 "return false;",
             ],
@@ -131,8 +145,8 @@ class _LearningText:
             "synapses.back": "0",
             "scanned": self._pointer("scanned", "const int2"),
             "about": self._pointer("about", "const int4"),
-            "set": "ND_SET",
-            "sets": "ND_SETS",
+            "first_warp": "first_warp()",
+            "warps": "warps()",
             "rows": self._size("rows"),
             "longest": self._size("most"),
             "unswept": self._pointer("unswept", "int"),
@@ -142,6 +156,7 @@ class _LearningText:
             "next_arrivals": self._pointer("next arrivals", "int"),
             "found": self._pointer("found", "unsigned"),
             "pieces": self._pointer("pieces", "uint4"),
+            "most_pieces": self._size("pieces"),
             "swept": self._pointer("swept_step", "long long"),
             "clamped": self._pointer("clamped", "unsigned long long"),
             "learns": f"{self._pointer('learning', 'const long long')}[0] != 0",

@@ -1,5 +1,4 @@
 /* The synapses of a piece, which the threads of a warp advance together, on a GPU. */
-enum { ND_SYNAPSES = ND_PIECE / ND_WARP };      /* of a thread, which it advances side by side */
 enum { ND_RECENT = 8 };                         /* spikes of a target that are looked at together */
 
 /* Why synapses are advanced: to be up to date, for a dose of a modulator, for an arrival. */
@@ -15,10 +14,16 @@ ND_FN void nd_take_recent(const int *at, int *recent)
 
 /* Synapses of a piece that have spikes to apply, in shared memory: from spike `next` - 1 of their
  * targets down to spike `past`. `list` says which they are. */
-template <int OWN> struct nd_waiting {
-    real own[OWN][ND_PIECE];
-    int place[ND_PIECE], next[ND_PIECE], past[ND_PIECE];
-    unsigned char list[ND_PIECE];
+template <int OWN, int LENGTH> struct nd_waiting {
+    real own[OWN][LENGTH];
+    int place[LENGTH], next[LENGTH], past[LENGTH];
+    unsigned char list[LENGTH];
+};
+
+/* What a thread holds of a piece: every ND_WARP-th synapse, N of them. */
+template <int OWN, int N> struct nd_held {
+    int place[N], past[N], waiting[N];
+    real state[N][OWN];
 };
 
 template <class Synapses, typename Code, typename Slot>
@@ -26,26 +31,30 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     typedef nd_learning_rows<Synapses, Code, Slot> Rows;
     typedef typename Rows::Rule Rule;
     typedef typename Rows::Source Source;
-    using Rows::PRE, Rows::OWN, Rows::synapses, Rows::row_of, Rows::warp, Rows::code, Rows::own, Rows::from;
-    using Rows::next_arrivals, Rows::next_pre, Rows::found, Rows::pieces, Rows::swept, Rows::clamped;
+    static const int BESIDE = Synapses::BESIDE;
+    using Rows::PRE, Rows::OWN, Rows::synapses, Rows::row_of, Rows::warp, Rows::warps, Rows::code, Rows::own, Rows::from;
+    using Rows::next_arrivals, Rows::next_pre, Rows::found, Rows::pieces, Rows::most_pieces, Rows::swept, Rows::clamped;
     using Rows::learns, Rows::slots, Rows::turns, Rows::width, Rows::per_unit, Rows::one_per_unit;
     using Rows::largest, Rows::source;
 
-    /* What a thread holds of a piece: every ND_WARP-th synapse. */
-    struct Held {
-        int place[ND_SYNAPSES], past[ND_SYNAPSES], waiting[ND_SYNAPSES];
-        real state[ND_SYNAPSES][OWN];
-    };
+    /* The number of pieces, the step up to which all are swept, and the first piece of this warp, if it
+     * has one: all are loaded at once. */
+    struct Work { int number, done; uint4 piece; };
 
-    ND_MEMBER void deliver(int lo)
+    ND_MEMBER Work first_work() const
     {
-        const int number = (int)swept[ND_LISTED], done = (int)swept[ND_SWEPT];
-        uint4 piece = make_uint4(0, 0, 0, 0);
-        if (warp() < number) piece = __ldcg(pieces + warp());
-        for (int i = warp(); i < number;) {
-            i += nd_warps();
-            const uint4 next = i < number ? __ldcg(pieces + i) : piece;
-            deliver_piece(piece, lo, done);
+        const uint4 piece = warp() < most_pieces ? __ldcg(pieces + warp()) : make_uint4(0, 0, 0, 0);
+        return {(int)swept[ND_LISTED], (int)swept[ND_SWEPT], piece};
+    }
+
+    ND_MEMBER void deliver(int lo, const Work &first)
+    {
+        uint4 piece = first.piece;
+        ND_ROLLED
+        for (int i = warp(); i < first.number;) {
+            i += warps;
+            const uint4 next = i < first.number ? __ldcg(pieces + i) : piece;
+            deliver_piece(piece, lo, first.done);
             piece = next;
         }
     }
@@ -57,10 +66,11 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         const int length = (int)(piece.y >> 16), row = (int)piece.z, only = (int)piece.w;
         const unsigned arrivals_of_row = found[row];
         const nd_source_row r = row_of(row);
-        Held h;
+        nd_held<OWN, BESIDE> h;
         load(h, first, length);
         Source s = source(row, false);
         synapses.back = r.back;
+        ND_ROLLED
         for (unsigned bits = arrivals_of_row; bits; bits &= bits - 1) {
             const int n = lo + __ffs((int)bits) - 1;
             const int count = only ? only : nd_spikes(from.at(n - r.a, r.element));
@@ -80,25 +90,28 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     }
 
     /* Bring synapses p to p + length - 1 to step n: the spikes that they saw from step `begins` on;
-     * then, for a dose, to this step. */
-    template <nd_reason why> ND_MEMBER void bring_piece(long long p, int length, const Source &s, int begins, int n)
+     * then, for a dose, to this step. At last call `text` for what belongs to each of them, where it
+     * `runs`. */
+    template <nd_reason why, class Text>
+    ND_MEMBER void bring_piece(long long p, int length, const Source &s, int begins, int n, bool runs, Text text)
     {
-        Held h;
+        nd_held<OWN, ND_SWEPT_BESIDE> h;
         load(h, p, length);
         advance(h, s, begins, n);
         unsigned changed = 0;
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) {
+        for (int i = 0; i < ND_SWEPT_BESIDE; ++i) {
             if (why == ND_DOSE) synapses.drift(h.state[i], h.place[i], h.past[i], s, n);
-            changed |= (unsigned)(h.waiting[i] > 0 || why == ND_DOSE) << i;
+            changed |= (unsigned)(h.waiting[i] > 0 || runs || why == ND_DOSE) << i;
+            if (runs) text(h.state[i]);
         }
         store(h, p, length, changed);
     }
 
-    ND_MEMBER void load(Held &h, long long p, int length) const
+    template <int N> ND_MEMBER void load(nd_held<OWN, N> &h, long long p, int length) const
     {
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) {
+        for (int i = 0; i < N; ++i) {
             const int at = i * ND_WARP + nd_lane();
             h.place[i] = __ldg(code + p + (at < length ? at : 0));
             for (int v = 0; v < OWN; ++v) h.state[i][v] = own[v][p + (at < length ? at : 0)];
@@ -106,10 +119,10 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     }
 
     /* Store what a thread holds: of those of its synapses that a bit stands for. */
-    ND_MEMBER void store(const Held &h, long long p, int length, unsigned which)
+    template <int N> ND_MEMBER void store(const nd_held<OWN, N> &h, long long p, int length, unsigned which)
     {
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) {
+        for (int i = 0; i < N; ++i) {
             const int at = i * ND_WARP + nd_lane();
             if (at < length && which >> i & 1)
                 for (int v = 0; v < OWN; ++v) own[v][p + at] = h.state[i][v];
@@ -117,19 +130,19 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     }
 
     /* Apply the spikes that the synapses saw from step `begins` on, before `ends`. */
-    ND_MEMBER void advance(Held &h, const Source &s, int begins, int ends) const
+    template <int N> ND_MEMBER void advance(nd_held<OWN, N> &h, const Source &s, int begins, int ends) const
     {
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) find(h.place[i], begins, ends, h.waiting[i], h.past[i]);
-        if (learns) catch_up(h.state, h.place, h.past, h.waiting, s);
+        for (int i = 0; i < N; ++i) find(h.place[i], begins, ends, h.waiting[i], h.past[i]);
+        if (learns) catch_up(h, s);
     }
 
     /* `count` spikes arrive in step n; what they carry goes to the slots from `now` on. */
-    ND_MEMBER void arrive(Held &h, int length, const Source &s, int n, int count, unsigned now)
+    ND_MEMBER void arrive(nd_held<OWN, BESIDE> &h, int length, const Source &s, int n, int count, unsigned now)
     {
-        real sent[ND_SYNAPSES];
+        real sent[BESIDE];
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i)
+        for (int i = 0; i < BESIDE; ++i)
             sent[i] = learns ? synapses.arrive(h.state[i], h.place[i], h.past[i], s, n, count) : h.state[i][0];
         send(h.place, sent, length, count, now);
     }
@@ -137,23 +150,23 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     /* Apply the spikes that wait. The threads of a warp share them: in each round each synapse that
      * waits applies its next one, whichever thread that falls to. When there is a thread for each of
      * those that still wait, it applies all of one. */
-    ND_MEMBER void catch_up(real (*state)[OWN], const int *place, const int *past, const int *waiting, const Source &s) const
+    template <int N> ND_MEMBER void catch_up(nd_held<OWN, N> &h, const Source &s) const
     {
-        typedef nd_waiting<OWN> Waiting;
+        typedef nd_waiting<OWN, N * ND_WARP> Waiting;
         static_assert(sizeof(Waiting) <= ND_WAITING_BYTES, "the room that a warp has for it");
         Waiting &all = *(Waiting *)nd_waiting_room();
         int number = 0;
         nd_together();
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) {
+        for (int i = 0; i < N; ++i) {
             const int at = i * ND_WARP + nd_lane();
-            const unsigned some = nd_ballot(waiting[i] > 0);
-            if (waiting[i] > 0) {
+            const unsigned some = nd_ballot(h.waiting[i] > 0);
+            if (h.waiting[i] > 0) {
                 all.list[number + nd_lower(some)] = (unsigned char)at;
-                all.place[at] = place[i];
-                all.next[at] = past[i] + waiting[i];
-                all.past[at] = past[i];
-                for (int v = 0; v < OWN; ++v) all.own[v][at] = state[i][v];
+                all.place[at] = h.place[i];
+                all.next[at] = h.past[i] + h.waiting[i];
+                all.past[at] = h.past[i];
+                for (int v = 0; v < OWN; ++v) all.own[v][at] = h.state[i][v];
             }
             number += nd_bits_in(some);
         }
@@ -175,15 +188,22 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         if (nd_lane() < number) apply(all, all.list[nd_lane()], s, Synapses::DEPTH);
         nd_together();
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) {
+        for (int i = 0; i < N; ++i) {
             const int at = i * ND_WARP + nd_lane();
-            if (waiting[i] > 0)
-                for (int v = 0; v < OWN; ++v) state[i][v] = all.own[v][at];
+            if (h.waiting[i] > 0)
+                for (int v = 0; v < OWN; ++v) h.state[i][v] = all.own[v][at];
         }
     }
 
+    /* A synapse of each thread: all that waits at once. */
+    ND_MEMBER void catch_up(nd_held<OWN, 1> &h, const Source &s) const
+    {
+        for (int q = h.past[0] + h.waiting[0]; q > h.past[0];) synapses.see(h.state[0], h.place[0], --q, s);
+        nd_together();
+    }
+
     /* Apply the next spikes of a synapse, `most` at most; returns whether others wait. */
-    ND_MEMBER bool apply(nd_waiting<OWN> &all, int at, const Source &s, int most) const
+    template <class Waiting> ND_MEMBER bool apply(Waiting &all, int at, const Source &s, int most) const
     {
         real own_[OWN];
         for (int v = 0; v < OWN; ++v) own_[v] = all.own[v][at];
@@ -220,7 +240,7 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         const unsigned long long policy = nd_slots_stay();
         int beyond = 0;
         ND_UNROLL
-        for (int i = 0; i < ND_SYNAPSES; ++i) {
+        for (int i = 0; i < BESIDE; ++i) {
             const int at = i * ND_WARP + nd_lane();
             const real value = sent[i] > largest ? largest : sent[i] < -largest ? -largest : sent[i];
             beyond += at < length && value != sent[i];

@@ -2,7 +2,8 @@
  *
  * Rows are sources. A scan puts the spikes of targets into their histories, and lists the connections
  * of the sources whose spikes arrive. See learning.cuh for the turns that it is a phase of. */
-enum { ND_LOOK = 8 };                           /* rows that are looked at together */
+enum { ND_STEPS_OF_TURN = ND_WINDOW ? ND_WINDOW : 1 };
+enum { ND_LOOK = ND_STEPS_OF_TURN < 8 ? ND_STEPS_OF_TURN : 8 };     /* rows that are looked at together */
 
 /* Words of `swept`: synapses have applied what they saw before a step; the same, as it was before a
  * sweep that is going on; a sweep to this step is asked for; pieces in the list. */
@@ -21,8 +22,6 @@ struct nd_events_of {       /* the rows of a variable of events */
     }
 };
 
-ND_FN int nd_warps() { return (int)(nd_number_of_all() / ND_WARP); }
-
 /* What is known of a row, in the order of the numbers of `row_of`. */
 struct nd_source_row {
     int element, a, f, back;    /* of the source; where its synapses stand (plan/spikes/learning.py) */
@@ -31,17 +30,18 @@ struct nd_source_row {
 };
 
 /* Targets whose rows of spikes a warp looks at together; its threads share the steps. */
-enum { ND_TOGETHER = ND_WARP < 4 ? 1 : ND_WARP / 4 };
+enum { ND_TOGETHER = ND_STEPS_OF_TURN == 1 ? ND_WARP : ND_WARP < 4 ? 1 : ND_WARP / 4 };
 
 template <class Synapses, typename Code, typename Slot> struct nd_learning_rows {
     typedef typename Synapses::Rule Rule;
     typedef typename Synapses::Source Source;
     static const int PRE = Rule::PRE, OWN = Rule::OWN, MODULATORS = Rule::MODULATORS;
+    static const int PIECE = Synapses::BESIDE * ND_WARP;        /* connections that a warp takes at once */
     Synapses synapses;
     const int2 *scanned;        /* (rows,): element and a */
     const int4 *about;          /* (rows, 2): element, a, f, back; begin, length */
     int rows, longest;          /* connections of a row at most */
-    int set, sets;              /* of connections that learn: which one, of how many */
+    int first_warp, warps;      /* that work for this set of connections */
     const Code *code;           /* the place of each target */
     real *own[OWN];             /* weight, then the variables of each synapse */
     nd_events_of from, to;      /* spikes of the sources, of the targets */
@@ -51,6 +51,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     real *pre[PRE + 1], *next_pre[PRE + 1];     /* (rows, 2) */
     unsigned *found;            /* of each row: bit i is an arrival in step lo + i */
     uint4 *pieces;
+    int most_pieces;
     long long *swept;
     unsigned long long *clamped;
     bool learns;
@@ -64,13 +65,9 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     int *dosed;                 /* and the steps of these */
     long long *doses;           /* (modulators, 2): doses of this step, and the step */
 
-    /* The number of this warp. Warps have other numbers in another set, so that they share the work of
-     * small sets. */
-    ND_MEMBER int warp() const
-    {
-        const int all = nd_warps(), i = (int)(nd_first_of_all() / ND_WARP) + all / sets * set;
-        return i < all ? i : i - all;
-    }
+    ND_MEMBER int warp() const { return nd_own_warp() - first_warp; }
+    ND_MEMBER int thread() const { return warp() * ND_WARP + nd_lane(); }
+    ND_MEMBER int threads() const { return warps * ND_WARP; }
 
     ND_MEMBER nd_source_row row_of(int row) const
     {
@@ -83,7 +80,8 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     {
         if (!to.ring) return;
         const int part = nd_lane() / ND_TOGETHER, parts = ND_WARP / ND_TOGETHER;
-        for (int base = warp() * ND_TOGETHER; base < targets; base += nd_warps() * ND_TOGETHER) {
+        ND_ROLLED
+        for (int base = warp() * ND_TOGETHER; base < targets; base += warps * ND_TOGETHER) {
             const int j = base + nd_lane() % ND_TOGETHER;
             unsigned bits = 0;
             for (int row = lo + part; row <= hi; row += ND_LOOK * parts) {
@@ -103,6 +101,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     /* Spikes of one target, by the threads of a warp: bit i of `bits` is one in row lo + i. */
     ND_MEMBER void add_spikes(int j, int lo, unsigned bits, int hi)
     {
+        ND_ROLLED
         for (; bits; bits &= bits - 1) add_spike(j, lo + __ffs((int)bits) - 1, hi);
     }
 
@@ -112,7 +111,8 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     {
         int *const at = synapses.spikes + synapses.entry(j, 0);
         const int kept = unswept[j] + 1;    /* that move on */
-        for (int base = (kept - 1) / ND_WARP * ND_WARP; base >= 0; base -= ND_WARP) {
+        ND_ROLLED
+        for (int base = Synapses::DEPTH <= ND_WARP ? 0 : (kept - 1) / ND_WARP * ND_WARP; base >= 0; base -= ND_WARP) {
             const int i = base + nd_lane();
             const bool moves = i < kept && i + 1 < Synapses::DEPTH;
             const int old = i < Synapses::DEPTH ? at[i] : 0;
@@ -136,7 +136,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     /* A target has had one more spike; ask for a sweep where one more window is too many. */
     ND_MEMBER void note_count(int j, const int *at, int hi)
     {
-        const int most = Synapses::DEPTH - 2 - (ND_WINDOW ? ND_WINDOW : 1);
+        const int most = Synapses::DEPTH - 2 - ND_STEPS_OF_TURN;
         int left = unswept[j] + 1;
         if (left > most) {
             int n = 0;
@@ -160,7 +160,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     /* Count the doses of step n, after those before have been added to the modulators. */
     ND_MEMBER void find_doses(int n)
     {
-        if (!MODULATORS || warp() != nd_warps() / 2) return;
+        if (!MODULATORS || warp() != warps / 2) return;
         add_doses();
         for (int v = 0; v < MODULATORS; ++v) {
             long long count = 0;
@@ -205,15 +205,19 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
 
     ND_MEMBER void find_arrivals(int lo, int hi)
     {
-        const int mine = nd_warps() - 1 - warp();       /* the others have the targets */
-        for (int base = mine * ND_WARP; base < rows; base += nd_warps() * ND_WARP) {
+        const int mine = warps - 1 - warp();       /* the others have the targets */
+        const bool one_each = rows <= threads();   /* then what is known of a row is loaded in any case */
+        ND_ROLLED
+        for (int base = mine * ND_WARP; base < rows; base += warps * ND_WARP) {
             const int row = base + nd_lane();
             unsigned bits = 0;
             int spikes = 0, length = 0;
             long long first = 0;
             if (row < rows) {
                 const bool arrived = found[row] != 0;
-                const int2 of = __ldg(scanned + row);
+                nd_source_row r = {};
+                if (one_each) r = row_of(row);
+                const int2 of = one_each ? make_int2(r.element, r.a) : __ldg(scanned + row);
                 const int element = of.x, a = of.y;
                 for (int n = lo; n <= hi; n += ND_LOOK) {
                     real x[ND_LOOK];
@@ -227,7 +231,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
                 }
                 if (arrived) settle(row);
                 if (bits) {
-                    const nd_source_row r = row_of(row);
+                    if (!one_each) r = row_of(row);
                     first = r.begin;
                     length = r.length;
                     found[row] = bits;
@@ -240,11 +244,12 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     /* List the connections of a warp's rows; `count`: spikes of the only arrival, or 0. */
     ND_MEMBER void list(int row, int count, long long first, int length)
     {
-        const int number = (length + ND_PIECE - 1) / ND_PIECE;
+        const int number = (length + PIECE - 1) / PIECE;
         const int end = nd_sum_up_to_here(number), total = nd_from(end, ND_WARP - 1);
         unsigned at = 0;
         if (nd_lane() == 0) at = (unsigned)atomicAdd((unsigned long long *)(swept + ND_LISTED), (unsigned long long)total);
         const unsigned mine = nd_from(at, 0) + (unsigned)(end - number);
+        ND_ROLLED
         for (unsigned some = nd_ballot(number > 0); some; some &= some - 1) {
             const int lane = __ffs((int)some) - 1, many = nd_from(number, lane);
             const long long p = nd_from(first, lane);
@@ -252,9 +257,9 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
             const unsigned where = nd_from(mine, lane), what = (unsigned)nd_from(count, lane);
             const unsigned of = (unsigned)nd_from(row, lane);
             for (int i = nd_lane(); i < many; i += ND_WARP) {
-                const long long start = p + i * ND_PIECE;
-                const int left = all - i * ND_PIECE;
-                const unsigned here = left < ND_PIECE ? (unsigned)left : ND_PIECE;
+                const long long start = p + i * PIECE;
+                const int left = all - i * PIECE;
+                const unsigned here = left < PIECE ? (unsigned)left : PIECE;
                 __stcg(pieces + where + i, make_uint4((unsigned)start, (unsigned)(start >> 32) | here << 16, of, what));
             }
         }

@@ -7,10 +7,11 @@ template <int PRE> struct nd_source {
     real x[PRE + 1], x_earlier[PRE + 1];
 };
 
-/* The synapses of one source, which see each spike of their targets `back` steps later. */
-template <class R, int depth> struct nd_synapses {
+/* The synapses of one source, which see each spike of their targets `back` steps later. A thread has
+ * BESIDE of them side by side, of those to which a spike arrives. */
+template <class R, int depth, int beside> struct nd_synapses {
     typedef R Rule;
-    static const int DEPTH = depth, PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
+    static const int DEPTH = depth, BESIDE = beside, PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
     static const int MODULATORS = Rule::MODULATORS;
     typedef nd_before<PRE, POST, MODULATORS> Before;
     typedef nd_order<Rule> Order;

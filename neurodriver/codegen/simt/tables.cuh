@@ -90,6 +90,13 @@ ND_FN int nd_own_block() { return (int)blockIdx.x; }
 ND_FN unsigned nd_own_blocks() { return gridDim.x; }
 #endif
 
+/* The number of this warp among those of a circuit, or of a copy. Warps with numbers in a row belong to
+ * different multiprocessors. The last ones of a block, which seldom have components, come first. */
+ND_FN int nd_own_warp()
+{
+    return (int)nd_own_blocks() * (ND_THREADS / 32 - 1 - (int)threadIdx.x / 32) + nd_own_block();
+}
+
 /* Spikes of the threads of a warp, N components a thread. */
 template <int N, class Outgoing> struct nd_sent {
     unsigned bits[N];       /* which threads have one */

@@ -44,6 +44,9 @@ NEVER = -MOST_STEPS
 LEAST_HISTORY = 16
 """Spikes of a target that are kept at least."""
 
+SHORT_PIECE = 32
+"""Connections that a warp takes at once of rows that have some hundreds at most."""
+
 MODULATORS = 8
 """Modulators of a rule at most."""
 
@@ -97,6 +100,11 @@ class LearningPlan(Gather):
     def order(self) -> NDArray[np.int64]:
         """Number of each stored connection among those of its set, (m,)."""
         return np.arange(self.edges) if self.rank is None else self.rank
+
+    @property
+    def piece(self) -> int:
+        """Connections of a row that a warp of a GPU takes at once: few where rows are short."""
+        return PIECE if self.edges > 2 * PIECE * self.rows_of_sources else SHORT_PIECE
 
     @property
     def alone(self) -> bool:
@@ -301,7 +309,7 @@ def learn_by_source(
         arrays["begin"] = rows.first
         arrays["scanned"], arrays["about"] = _about(rows)
         gather.limits["most"] = int(degree.max())
-        gather.limits["pieces"] = int((-(-degree // PIECE)).sum())
+        gather.limits["pieces"] = int((-(-degree // gather.piece)).sum())
     else:
         gather.parts = ThreadRanges(rows.first, arrays["code"], width)
     gather.cost = per_slice(gather.degree)

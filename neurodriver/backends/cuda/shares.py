@@ -1,0 +1,35 @@
+"""Which warps work for which set of connections that learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SMALL = 8
+"""Parts of all warps of which a small set of connections that learn needs one at most."""
+
+
+def shares_of(wanted: Sequence[int], warps: int) -> list[tuple[int, int]]:
+    """Return which warps work for each set of connections: the first one, and how many.
+
+    Small sets have warps of their own, so that a warp has one of them if possible. At least half of
+    the warps are left to large sets.
+
+    Parameters
+    ----------
+    wanted : sequence of int
+        Warps that find something to do in each set.
+    warps : int
+    """
+    small = [n for n in wanted if n * SMALL <= warps]
+    own = min(sum(small), warps if len(small) == len(wanted) else warps // 2)
+    left = warps - own
+    out, at = [], 0
+    for n in wanted:
+        if n * SMALL > warps:
+            out.append((0, left))
+            continue
+        n = min(n, own)
+        at = 0 if at + n > own else at
+        out.append((left + at, n))
+        at += n
+    return out
