@@ -18,11 +18,11 @@ from ..circuit.selection import population_names
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
-from ..model.pools import Reduce
 from ..quantities import magnitude
 from .live_fields import FieldPlace, field_of, rows_at
 from .live_places import Live, Place, Rows, Values, place_of
 from .live_pools import pool_values
+from .shown import shown_line
 
 Changed = Callable[[int, str, NDArray[np.float64]], None]
 """Takes a parameter of a group whose value for all components is one number in the program."""
@@ -183,13 +183,26 @@ class Components:
         simulation = self._simulation()
         if (field := self._field(name)) is not None:
             return field.read(simulation).view(CopiedValues)
-        if name in self._pools():
+        if len(self._parts) == 1 and name in self._group(self._parts[0]).model.pools:
             self._need_whole(name)
             return pool_values(simulation, self._parts[0].number, name).view(CopiedValues)
         out = np.empty(len(self), simulation.program.dtype)
         for part, place in self._placed(name):
             out[part.out] = place.read(simulation, part.rows)
         return out.reshape(self._shape).view(CopiedValues)
+
+    def show(self, rows: int = 4) -> None:
+        """Print a line about the present step: time, states of the first components, who fired.
+
+        For example ``t = 4 ms  V = [-63.07, -48.84, ...]  fired = [0, 3]  total = 4``. The total is
+        the number of events in the steps that were shown.
+
+        Parameters
+        ----------
+        rows : int
+            How many components; of events, all are looked at.
+        """
+        print(shown_line(self, self._simulation(), rows))
 
     def shared(self, name: str) -> Any:
         """Return a state, a parameter or a variable in the memory of the backend, without a copy.
@@ -269,10 +282,6 @@ class Components:
     def _need_whole(self, name: str) -> None:
         if self._group(self._parts[0]).count != len(self):
             raise NeurodriverError(f"{self._said}: '{name}' belongs to the whole population")
-
-    def _pools(self) -> Mapping[str, Reduce]:
-        """Return the pools of the population."""
-        return self._group(self._parts[0]).model.pools if len(self._parts) == 1 else {}
 
     def _at(self, at: Mapping[str, Any]) -> Components:
         """Return the components at indices along the axes of their population."""

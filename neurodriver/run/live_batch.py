@@ -48,6 +48,10 @@ class CopiedComponents(Components):
         """Return a copy of the values of a variable, a state or a parameter, (copies, n)."""
         return np.stack([np.asarray(one.get(name)) for one in self._each()]).view(CopiedValues)
 
+    def show(self, rows: int = 4) -> None:
+        """Refuse: a line is about one copy."""
+        raise NeurodriverError(f"{self._said}: show one copy: lpu.copies[b][...].show()")
+
     def shared(self, name: str) -> Any:
         """Refuse: each copy has memory of its own."""
         raise NeurodriverError(

@@ -1,0 +1,74 @@
+"""One line about some components: time, first values of their states, who fired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..model.kinds import VariableKind
+
+if TYPE_CHECKING:
+    from .live import Components
+    from .live_places import Live
+
+MOST_FIRED = 10
+"""Components that are listed of those that fired in one step."""
+
+
+def shown_line(components: Components, simulation: Live, rows: int) -> str:
+    """Return a line such as ``t = 4 ms  V = [-63.07, -48.84, ...]  fired = [0, 3]  total = 4``.
+
+    Parameters
+    ----------
+    components : Components
+    simulation : Live
+    rows : int
+        How many components; of events, all are looked at.
+    """
+    program = simulation.program
+    models = [program.circuit.groups[part.number].model for part in components._parts]
+    kinds = program.circuit.kinds
+    names = list(dict.fromkeys(n for m in models for n in (*m.updates, *m.states)))
+    common = [n for n in names if all(n in (*m.updates, *m.states) for m in models)]
+    events = [n for n in common if n in {*kinds.updated(VariableKind.EVENT)}]
+    parts = [f"t = {1e3 * simulation.step * program.dt:g} ms"]
+    parts += [f"{name} = {_first(components.get(name), rows)}" for name in common
+              if name not in events]  # fmt: skip
+    for name in events:
+        fired = np.flatnonzero(np.ravel(components.get(name)))
+        label = "fired" if len(events) == 1 else f"fired ({name})"
+        seen = _SEEN.setdefault(simulation, SeenEvents())
+        total = seen.count(components._said, name, simulation.step, len(fired))
+        parts.append(f"{label} = {_listed(fired, MOST_FIRED)}  total = {total}")
+    return "  ".join(parts)
+
+
+def _first(values: Any, rows: int) -> str:
+    flat = np.ravel(values)
+    return _listed([f"{value:.2f}" for value in flat[:rows]], rows, len(flat))
+
+
+def _listed(values: Any, most: int, count: int | None = None) -> str:
+    count = len(values) if count is None else count
+    more = [*map(str, values[:most]), *(["..."] if count > most else [])]
+    return f"[{', '.join(more)}]"
+
+
+class SeenEvents:
+    """How many events some components had in the steps that were shown."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def count(self, who: str, name: str, step: int, fired: int) -> int:
+        """Return the number of events so far; a step that is shown again counts once."""
+        last, total = self._known.get((who, name), (-1, 0))
+        total += fired if step != last else 0
+        self._known[who, name] = step, total
+        return total
+
+
+_SEEN: WeakKeyDictionary[Live, SeenEvents] = WeakKeyDictionary()
+"""What was shown of each simulation."""
