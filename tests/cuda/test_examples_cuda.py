@@ -38,9 +38,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "optic_lobe/experiment.toml": CIRCUIT,
     "optic_lobe_extent3.gexf.gz": (*CIRCUIT, "--dt", "5e-3", "--duration", "1.0"),
 }
-ELSEWHERE = {"one_neuron.gexf", "02_moving_edge.py", "03_lamina.py"}
+ELSEWHERE = {"one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py"}
 """What the first example runs; what writes an input and reads a recording, and runs nothing; what
-needs a file that the project does not ship.
+needs a file that the project does not ship; what shares memory with NumPy.
 """
 
 
