@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import errno
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from .. import settings
@@ -15,9 +19,12 @@ from ..errors import CompileError
 LOG = 4000
 """Characters of a compiler's log that an error shows."""
 
+CHECKED = ".sha256"
+"""Ending of the file beside each one that holds its checksum."""
+
 
 def kept(parts: Sequence[str], suffix: str, make: Callable[[Path], object]) -> Path:
-    """Return a file of the cache, made now if it is not there.
+    """Return a file of the cache, made now if it is not there, or is not what was stored.
 
     Parameters
     ----------
@@ -31,26 +38,91 @@ def kept(parts: Sequence[str], suffix: str, make: Callable[[Path], object]) -> P
     Raises
     ------
     CompileError
-        When the folder is not the user's alone; and what ``make`` raises, which leaves nothing.
+        When the folder, or the file in it, is not the user's alone; and what ``make`` raises, which
+        leaves nothing.
     """
-    folder = _private(settings.cache_folder())
+    folder = _folder()
     path = folder / (hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40] + suffix)
-    if not path.exists():
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as work:
-            made = Path(work, path.name)
-            make(made)
-            os.replace(made, path)  # another process may have made it too: the same bytes
+    if _whole(path):
+        return path
+    try:
+        return _made(path, make)
+    except OSError as error:
+        if folder != settings.cache_folder():
+            say = f"no kernels can be stored ({error.strerror or error})"
+            raise CompileError(f"{folder}: {say}; make room there") from None
+        return _made(_own_folder() / path.name, make)  # full, or only for reading
+
+
+def _made(path: Path, make: Callable[[Path], object]) -> Path:
+    """Return a file after writing it and its checksum; no part of it is ever seen."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as work:
+        made, sums = Path(work, path.name), Path(work, path.name + CHECKED)
+        make(made)
+        sums.write_text(hashlib.sha256(made.read_bytes()).hexdigest())
+        for one in (made, sums):
+            with open(one, "rb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                os.fsync(file.fileno())
+        # The checksum last: a file without one is made again. Another process may have made both,
+        # too; the same text may then give other bytes, and the one that comes last is right again.
+        path.with_name(sums.name).unlink(missing_ok=True)
+        os.replace(made, path)
+        os.replace(sums, path.with_name(sums.name))
     return path
 
 
-def _private(folder: Path) -> Path:
-    """Refuse a cache that somebody else could write into: its files are run."""
-    info = folder.stat()
-    if info.st_uid != os.getuid() or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+def _whole(path: Path) -> bool:
+    """Whether a file is there as it was stored; raise where somebody else could have written it."""
+    try:
+        said = _content(path.with_name(path.name + CHECKED))
+        held = _content(path)
+    except OSError:
+        return False
+    return hashlib.sha256(held).hexdigest() == said.decode(errors="replace").strip()
+
+
+def _content(path: Path) -> bytes:
+    """Return what a file of the cache holds."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with open(fd, "rb") as file:
+        info = os.fstat(fd)
+        if info.st_uid != os.getuid():
+            raise CompileError(
+                f"{path}: this file of the cache of compiled kernels belongs to somebody else, who "
+                f"may have put it there; it is not run: delete the folder {path.parent}"
+            )
+        if not _is_ours(info) or not stat.S_ISREG(info.st_mode):
+            raise PermissionError(errno.EPERM, "others can write it")
+        return file.read()
+
+
+def _is_ours(info: os.stat_result) -> bool:
+    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _folder() -> Path:
+    """Return the folder of the cache; one of this process alone where it cannot be made."""
+    try:
+        folder = settings.cache_folder()
+    except CompileError:
+        if os.environ.get("NEURODRIVER_CACHE"):  # asked for
+            raise
+        return _own_folder()
+    if not _is_ours(folder.stat()):
         raise CompileError(
             f"{folder}: the cache of compiled kernels must belong to you and be writable by you "
-            f"alone; run `chmod 700 {folder}` or name another folder in NEURODRIVER_CACHE"
+            f"alone, as its files are run; somebody else may have written into it: delete it, or "
+            f"name another folder in NEURODRIVER_CACHE"
         )
+    return folder
+
+
+@cache
+def _own_folder() -> Path:
+    """Return a folder that ends with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="neurodriver-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 

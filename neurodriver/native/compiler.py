@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import shutil
@@ -122,27 +123,45 @@ int main() { std::atomic<unsigned> a{0}; std::thread t([&] { a = 1; a.notify_all
 
 
 def _cached_answer(
-    command: tuple[str, ...], version: str, asked: str, ask: Callable[[tuple[str, ...]], str]
+    command: tuple[str, ...],
+    version: str,
+    asked: str,
+    ask: Callable[[tuple[str, ...]], tuple[str, bool]],
 ) -> str:
-    """Return what a compiler answers to a question; asked once per cache."""
-    answer_file = kept(
-        [*command, version, asked], ".txt", lambda path: path.write_text(ask(command))
-    )
-    return answer_file.read_text()
+    """Return what a compiler answers to a question; a good answer is asked for once per cache."""
+
+    def make(path: Path) -> None:
+        answer, good = ask(command)
+        if not good:  # a folder may be full: it is asked again
+            raise _NotStoredError(answer)
+        path.write_text(answer)
+
+    try:
+        return kept([*command, version, asked], ".txt", make).read_text()
+    except _NotStoredError as bad:
+        return str(bad)
+
+
+class _NotStoredError(Exception):
+    """An answer that may be another one next time."""
 
 
 def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:
-    with tempfile.TemporaryDirectory() as work:
-        source, made = Path(work, "trial.cpp"), Path(work, "trial.o")
-        source.write_text(text)
-        trial = [*command, *flags, "-c", str(source), "-o", str(made)]
-        run = subprocess.run(trial, capture_output=True, text=True)
+    try:
+        with tempfile.TemporaryDirectory() as work:
+            source, made = Path(work, "trial.cpp"), Path(work, "trial.o")
+            source.write_text(text)
+            trial = [*command, *flags, "-c", str(source), "-o", str(made)]
+            run = subprocess.run(trial, capture_output=True, text=True)
+    except OSError as error:
+        return f"no trial can be written to {tempfile.gettempdir()}: {error.strerror}"
     return "" if run.returncode == 0 else run.stderr.strip() or f"exit code {run.returncode}"
 
 
-def _trouble(command: tuple[str, ...]) -> str:
-    """Return why a compiler is of no use, or nothing."""
-    return _compiles(command, ["-std=c++20"], TRIAL)
+def _trouble(command: tuple[str, ...]) -> tuple[str, bool]:
+    """Return why a compiler is of no use, or nothing, and whether it is of use."""
+    said = _compiles(command, ["-std=c++20"], TRIAL)
+    return said, not said
 
 
 def _spelled(
@@ -150,11 +169,11 @@ def _spelled(
 ) -> tuple[str, ...]:
     """Return the first of some spellings of flags that a compiler takes, or none."""
 
-    def first(command: tuple[str, ...]) -> str:
+    def first(command: tuple[str, ...]) -> tuple[str, bool]:
         for flags in spellings:
             if not _compiles(command, ["-Werror", *flags], "int x;"):
-                return " ".join(flags)
-        return ""
+                return " ".join(flags), True
+        return "", not _compiles(command, ["-Werror"], "int x;")
 
     return tuple(_cached_answer(command, version, str(spellings), first).split())
 
@@ -182,7 +201,15 @@ def build(sources: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
     compiler = find_compiler()
     with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 1)) as pool:
         paths = list(pool.map(lambda s: _library(compiler, *s), sources))
-    return [ctypes.CDLL(str(path)) for path in paths]
+    return [_loaded(path) for path in paths]
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        advice = "name a folder in NEURODRIVER_CACHE from which programs may run"
+        raise CompileError(f"{path}: this kernel cannot be loaded ({error}); {advice}") from None
 
 
 def _library(compiler: Compiler, text: str, extra: tuple[str, ...]) -> Path:
@@ -191,6 +218,8 @@ def _library(compiler: Compiler, text: str, extra: tuple[str, ...]) -> Path:
         source.write_text(text, encoding="utf-8")
         command = [*compiler.command, *compiler.flags, *extra, str(source), "-o", str(path)]
         run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode and os.strerror(errno.ENOSPC) in run.stderr:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if run.returncode:
             raise refused(compiler.command[0], text, run.stderr, " ".join(command))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from neurodriver.errors import CompileError
+from neurodriver.native import cache as stored
 from neurodriver.native import compiler
 
 ANSWER = 'extern "C" int answer() { return %d; }'
@@ -60,8 +63,92 @@ def test_cache_is_private(cache: Path) -> None:
     compiler.build([(ANSWER % 1, ())])
     assert cache.stat().st_mode & 0o077 == 0
     cache.chmod(0o777)
-    with pytest.raises(CompileError, match=r"writable by you alone; run `chmod 700"):
+    with pytest.raises(CompileError, match=r"writable by you alone.*delete it, or name another"):
         compiler.build([(ANSWER % 1, ())])
+
+
+def code(library: Path, change: Callable[[bytes], bytes]) -> int:
+    """Change a library in the cache, build it again in a new process; return its exit code."""
+    library.chmod(0o600)
+    library.write_bytes(change(library.read_bytes()))
+    text = "from neurodriver.native.compiler import build; "
+    text += f"print(build([({ANSWER % 5!r}, ())])[0].answer())"
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert run.stdout == "5\n", run.stderr
+    return run.returncode
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda data: data[:4096], lambda data: b"", lambda data: data[:-9], lambda data: b"x" * 5000],
+    ids=["one page", "empty", "cut", "text"],
+)
+def test_a_damaged_library_is_built_again(cache: Path, change: Callable[[bytes], bytes]) -> None:
+    """A library that differs from its checksum is never loaded: no SIGBUS, the right answer."""
+    compiler.build([(ANSWER % 5, ())])
+    (library,) = libraries(cache)
+    whole = library.read_bytes()
+    assert code(library, change) == 0
+    assert library.read_bytes() == whole
+
+
+def test_a_library_without_its_checksum_is_built_again(cache: Path) -> None:
+    """So is one whose process was killed before it was complete, and one that others can write."""
+    compiler.build([(ANSWER % 5, ())])
+    (library,) = libraries(cache)
+    library.with_name(library.name + ".sha256").unlink()
+    assert code(library, lambda data: b"") == 0
+    before = library.stat().st_ino
+    library.chmod(0o666)
+    compiler.build([(ANSWER % 5, ())])
+    assert library.stat().st_ino != before and library.stat().st_mode & 0o077 == 0
+
+
+def test_a_planted_library_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that somebody else put there while the folder was open is not run."""
+    compiler.build([(ANSWER % 5, ())])
+    (library,) = libraries(cache)
+    if os.getuid():
+        pytest.skip("only root can give a file to somebody else")
+    os.chown(library, 12345, 12345)
+    with pytest.raises(CompileError, match=r"belongs to somebody else.*delete the folder"):
+        compiler.build([(ANSWER % 5, ())])
+
+
+def test_failures_are_not_remembered(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler that failed once, as the temporary folder was full, is tried again."""
+    good = compiler.find_compiler().command[0]
+    broken, mark = tmp_path / "c++", tmp_path / "full"
+    mark.touch()
+    broken.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exec {good} --version\n'
+        f'[ -e {mark} ] && {{ echo "No space left on device" >&2; exit 1; }}\nexec {good} "$@"\n'
+    )
+    broken.chmod(0o755)
+    monkeypatch.setenv("NEURODRIVER_CXX", str(broken))
+    compiler.find_compiler.cache_clear()
+    assert compiler.find_compiler().command == (good,)  # passed over
+    mark.unlink()
+    compiler.find_compiler.cache_clear()
+    assert compiler.find_compiler().command == (str(broken),)
+
+
+def test_a_cache_that_cannot_be_written(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels go to a folder of the process where the cache takes none."""
+
+    def full(path: Path, make: object) -> Path:
+        if path.parent == cache:
+            raise OSError(28, "No space left on device")
+        return made(path, make)
+
+    made = stored._made
+    monkeypatch.setattr(stored, "_made", full)
+    assert compiler.build([(ANSWER % 5, ())])[0].answer() == 5
+    assert not libraries(cache)
 
 
 def test_refused_text_is_told_with_the_compilers_words(cache: Path) -> None:
