@@ -10,7 +10,7 @@ from ..arguments import file_path
 from ..circuit.circuit import Connections
 from ..circuit.numbers import whole
 from ..circuit.plastic import learning_connections
-from ..errors import NeurodriverError, StateError
+from ..errors import NeurodriverError, StateError, quoted
 from ..inputs.base import Input
 from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
@@ -156,6 +156,12 @@ class Checkpoints(LiveValues):
         """Return connections that begin with the weights that they have learned."""
         if links.plasticity is None:
             return links
+        if self.variants is not None:
+            raise StateError(
+                f"LPU.reset: each copy of a batch has learned weights of its own, and begins with "
+                f"those of the circuit ({quoted(links.name)}); leave out keep=['weights'], or set "
+                f"them after the reset"
+            )
         return with_learned(links, self._learning(links.name).get("weight"))
 
     def reset(self, keep: Sequence[str] = (), *, step: int | None = None) -> None:

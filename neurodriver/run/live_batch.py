@@ -14,6 +14,7 @@ from ..quantities import magnitude
 from ..results.batch import BatchRecording
 from ..results.recording import Recording
 from .live import Components, CopiedValues
+from .live_learning import LearningConnections
 from .live_places import Live, Values
 from .named import having, numbered
 
@@ -144,9 +145,11 @@ class CopyOfLPU:
         """Seed of its random numbers."""
         return self._lpu.simulation.copies[self.number].program.seed
 
-    def __getitem__(self, who: Any) -> Components:
-        """Return some components of the copy; see `LPU.__getitem__`."""
+    def __getitem__(self, who: Any) -> Any:
+        """Return some components of the copy, or connections that learn; see `LPU.__getitem__`."""
         circuit, lpu = self._lpu.program.circuit, self._lpu
+        if isinstance(who, str) and lpu._learns(who):
+            return LearningConnections(lambda: lpu.simulation, lpu.scope, who, self.number)
         numbers = numbered(circuit, lpu.scope, lpu.circuit, who)
         return self._components(numbers, who if isinstance(who, str) else "components")
 

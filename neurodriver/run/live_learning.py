@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..backends.base import Batched
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
 from ..circuit.uids import uid_list
@@ -38,6 +37,8 @@ class LearningConnections(SynapseSummaries):
         Id of the LPU in a joined circuit.
     name : str
         Of the connections.
+    copy : int, optional
+        Of a batch: which copy has these connections.
 
     Examples
     --------
@@ -46,8 +47,14 @@ class LearningConnections(SynapseSummaries):
     >>> lpu["learning"].learn(False)  # doctest: +SKIP
     """
 
-    def __init__(self, simulation: Callable[[], Simulation], scope: str | None, name: str) -> None:
-        self._simulation, self._scope, self.name = simulation, scope, name
+    def __init__(
+        self,
+        simulation: Callable[[], Simulation],
+        scope: str | None,
+        name: str,
+        copy: int | None = None,
+    ) -> None:
+        self._simulation, self._scope, self.name, self._copy = simulation, scope, name, copy
 
     @property
     def _circuit(self) -> Circuit:
@@ -69,12 +76,10 @@ class LearningConnections(SynapseSummaries):
 
     def _synapses(self) -> Synapses:
         simulation = self._simulation()
-        if isinstance(simulation.backend, Batched):
-            say = "synapses of a batch are neither read nor set; run the copies as LPUs"
-            raise NeurodriverError(f"'{self.name}': {say}")
         simulation.check_whole()
         simulation.complete_calls()
-        return Synapses(simulation.backend, self._links)
+        place = simulation if self._copy is None else simulation.copies[self._copy]
+        return Synapses(place.backend, self._links)
 
     def _current(self) -> Synapses:
         """Return the synapses after all that they saw before the present step."""
@@ -177,17 +182,23 @@ class LearningConnections(SynapseSummaries):
             For weights beyond the bounds of the rule and other values that do not fit. Nothing has
             been changed then.
         """
-        synapses = self._current()
+        self._checked(name, values, at, of)()
+
+    def _checked(
+        self, name: str, values: ArrayLike, at: Any, of: Ends | None
+    ) -> Callable[[], None]:
+        """Return what sets a number of the synapses, after all that may be refused."""
+        synapses, step = self._current(), self._simulation().step
         if name in synapses.rule.modulators:
-            synapses.set_level(name, self._level(name, values, at, of), self._simulation().step)
-            return
+            level = self._level(name, values, at, of)
+            return lambda: synapses.set_level(name, level, step)
         self._check_name(synapses, name)
         which = self._which(at, of)
         numbers = self._numbers(name, values, len(which))
         self._check_values(synapses, name, which, numbers)
         whole = synapses.read(name)
         whole[which] = numbers
-        synapses.write(name, whole)
+        return lambda: synapses.write(name, whole)
 
     def _level(self, name: str, value: ArrayLike, at: Any, of: Ends | None) -> float:
         """Return the level of a modulator that is to be set."""

@@ -28,6 +28,7 @@ from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName, LiveConnections
 from .live_fields import shared_field
 from .live_learning import LearningConnections
+from .live_learning_batch import CopiedLearningConnections
 from .live_synapses import LoopedConnections, loops_over
 from .named import having, numbered, with_parameter, with_parameters
 
@@ -101,7 +102,8 @@ class LiveValues(ABC):
         return name not in others and own.find([name])[0] < 0
 
     def _learning(self, name: str) -> LearningConnections:
-        return LearningConnections(lambda: self.simulation, self.scope, name)
+        kind = LearningConnections if self.variants is None else CopiedLearningConnections
+        return kind(lambda: self.simulation, self.scope, name)
 
     def _components(
         self,

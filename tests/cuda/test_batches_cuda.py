@@ -159,7 +159,7 @@ def test_a_batch_has_one_launch() -> None:
 @pytest.mark.parametrize("rule", [RULES[0], RULES[4], RULES[6], RULES[7]])
 @pytest.mark.parametrize("copies", [3, 140])
 def test_synapses_of_each_copy_learn(rule: type[Plasticity], copies: int) -> None:
-    """What they send, which shows all weights, is that of a lone run on a CPU."""
+    """Weights and values are those of lone runs on a CPU; weights are set in one copy."""
     steps, size = 120, {"sources": 20, "targets": 30, "synapses": 900}
     circuit, _, events = told(rule(), **size, steps=steps)
     uids = circuit.uids[: events.shape[1]].tolist()
@@ -172,11 +172,17 @@ def test_synapses_of_each_copy_learn(rule: type[Plasticity], copies: int) -> Non
     options: Any = {"backend": "cuda", "dtype": "float32", "batch": batch}
     with nd.LPU(circuit, LEARNING_DT, recorders=[kept], **options) as lpu:
         lpu.run(steps // 2)
+        lpu.copies[1]["learning"].set("weight", 0.25)
         recording: Any = lpu.run(steps - steps // 2).recording
+        weights = lpu["learning"].get("weight")
     for copy in (0, 1, copies - 1):
         kept = nd.MemoryRecorder([("V", None), ("spike_state", None)])
         with nd.LPU(circuit, LEARNING_DT, fed(copy), [kept], dtype="float32") as lone:
-            found: Any = lone.run(steps).recording
+            lone.run(steps // 2)
+            if copy == 1:
+                lone["learning"].set("weight", 0.25)
+            found: Any = lone.run(steps - steps // 2).recording
+            assert np.array_equal(lone["learning"].get("weight"), weights[copy])
         V = found.data("V")[:]
         assert len(np.unique(V)) > 100
         assert np.array_equal(V, recording[copy].data("V")[:])

@@ -20,6 +20,7 @@ from learning_networks import (
     Counting,
     Pairs,
     PairsTogether,
+    Rewarded,
     Tiring,
     equal,
     learning,
@@ -253,21 +254,73 @@ def test_values_that_are_clamped_are_told_of() -> None:
         assert not told
 
 
-def test_a_batch_goes_on_and_is_not_read(tmp_path: Path) -> None:
-    """Each copy of a saved batch has the spikes of the run alone."""
+def test_a_batch_goes_on(tmp_path: Path) -> None:
+    """Each copy of a saved batch has the spikes and the weights of the run alone."""
     with learning(Counting()) as lpu:
-        lpu.run(STEPS)
+        lpu.run(100)
+        weights = lpu["learning"].get()
+        lpu.run(STEPS - 100)
         v = lpu.recorders[0].get("V")
     with learning(Counting(), batch=2) as lpu:
         lpu.run(100)
         lpu.save(tmp_path / "b.h5")
-        with pytest.raises(nd.NeurodriverError, match="batch are neither read nor set"):
-            lpu["learning"].get()
+        assert np.array_equal(lpu["learning"].get(), np.stack([weights, weights]))
     recorder = nd.MemoryRecorder([("V", None)])
     inputs, models = [trains(network(Counting()))], [Cell, Counting]
     with nd.LPU.restore(tmp_path / "b.h5", inputs, [recorder], models=models) as lpu:
         lpu.run(STEPS - 100)
         assert np.array_equal(recorder.get("V"), np.tile(v[100:], 2))
+
+
+def test_synapses_of_copies_are_read_and_set() -> None:
+    """All copies at once, or one; what is set has the effect that it has in a run alone."""
+
+    def alone(weight: float | None, level: float) -> tuple[NDArray[Any], float]:
+        with learning(Rewarded()) as lpu:
+            lpu.run(60)
+            if weight is not None:
+                lpu["learning"].set("weight", weight, at=[1, 4])
+            lpu["learning"].set("dopamine", level)
+            lpu.run(60)
+            return lpu["learning"].get(), float(lpu["learning"].get("dopamine"))
+
+    with learning(Rewarded(), batch=3) as lpu:
+        lpu.run(60)
+        one, each = lpu.copies[2]["learning"], lpu["learning"]
+        assert len(each) == len(one) and each.names == one.names and each.learning
+        one.set("weight", 0.75, at=[1, 4])
+        each.set("dopamine", [0.25, 0.5, 0.5])
+        lpu.run(60)
+        for copy, given in enumerate([(None, 0.25), (None, 0.5), (0.75, 0.5)]):
+            weights, level = alone(*given)
+            assert np.array_equal(each.get()[copy], weights)
+            assert each.get("dopamine")[copy] == lpu.copies[copy]["learning"].get("dopamine")
+            assert each.get("dopamine")[copy] == level
+        before = each.get()
+        assert len(np.unique(before, axis=0)) == 3
+        assert lpu.copies[0]["learning"].histogram(5)[0].sum() == len(one)
+        each.set("weight", np.full((3, 1), 0.5), of=(None, "c0"))
+        chosen = one.between(None, "c0")
+        assert (each.get()[:, chosen] == 0.5).all()
+        rest = np.setdiff1d(np.arange(len(one)), chosen)
+        assert np.array_equal(each.get()[:, rest], before[:, rest])
+        before = each.get()
+        for change, said in (
+            (lambda: each.set("weight", [[0.1], [0.2], [7.0]]), "within the bounds"),
+            (lambda: each.set("weight", np.zeros((2, 1))), r"broadcasts to \(copies, m\)"),
+            (lambda: each.set("dopamine", np.zeros((3, 1))), r"broadcasts to \(copies,\)"),
+            (each.means, r"lpu.copies\[b\]\['learning'\].means"),
+            (each.histogram, "histogram"),
+            (each.to_pandas, "columns"),
+            (lambda: lpu.reset(keep=["weights"]), "learned weights of its own"),
+        ):
+            with pytest.raises(nd.NeurodriverError, match=said):
+                change()
+        assert np.array_equal(each.get(), before)
+        each.learn(False)
+        assert not lpu.copies[1]["learning"].learning
+        lpu.run(30)
+        assert np.array_equal(each.get(), before)
 
 
 def test_pairs_that_see_each_other_differ() -> None:

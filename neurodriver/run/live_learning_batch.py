@@ -1,0 +1,98 @@
+"""Connections that learn in all copies of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import NeurodriverError
+from .live_learning import LearningConnections
+from .synapse_summaries import Ends
+
+
+class CopiedLearningConnections(LearningConnections):
+    """Connections that learn, in all copies of a batch: ``lpu["learning"]`` of such an LPU.
+
+    What `LearningConnections` has as (m,) is (copies, m) here. ``lpu.copies[3]["learning"]`` has
+    those of one copy, with counts, means and tables.
+    """
+
+    def _each(self) -> list[LearningConnections]:
+        given = self._simulation, self._scope, self.name
+        return [LearningConnections(*given, b) for b in range(len(self._simulation().copies))]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numbers of each synapse: ``weight`` and what the rule declares."""
+        return self._each()[0].names
+
+    @property
+    def learning(self) -> bool:
+        """Whether the synapses of all copies learn; see `learn`."""
+        return all(one.learning for one in self._each())
+
+    def learn(self, on: bool = True) -> None:
+        """Let the synapses of all copies learn, or not; see `LearningConnections.learn`."""
+        for one in self._each():
+            one.learn(on)
+
+    def get(self, name: str = "weight", of: Ends | None = None) -> NDArray[np.float64]:
+        """Return a number of each synapse, (copies, m), or a modulator of each copy, (copies,).
+
+        Parameters
+        ----------
+        name, of
+            As `LearningConnections.get` takes them.
+        """
+        return np.stack([one.get(name, of) for one in self._each()])
+
+    def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
+        """Set a number of the synapses in all copies.
+
+        Parameters
+        ----------
+        name : str
+        values : float or array
+            What NumPy broadcasts to (copies, m): (m,) is the same in all copies, (copies, 1) is one
+            number for each copy. The level of a modulator: a number, or (copies,).
+        at, of
+            As `LearningConnections.set` takes them.
+
+        Raises
+        ------
+        NeurodriverError
+            As `LearningConnections.set`; no copy has been changed then.
+        """
+        copies = self._each()
+        level = name in self._rule.modulators
+        count = 1 if level else len(copies[0]._which(at, of))
+        wanted = (len(copies),) if level else (len(copies), count)
+        try:
+            numbers = np.broadcast_to(np.asarray(values, np.float64), wanted)
+        except (TypeError, ValueError):
+            what = "(copies,)" if level else "(copies, m)"
+            want = f"numbers that NumPy broadcasts to {what} = {wanted}"
+            raise NeurodriverError(
+                f"'{self.name}', '{name}': {want} are needed, got {values!r:.60}"
+            ) from None
+        ready = [one._checked(name, row, at, of) for one, row in zip(copies, numbers, strict=True)]
+        for change in ready:
+            change()
+
+    def histogram(self, *given: Any, **more: Any) -> Any:
+        """Refuse: each copy has counts of its own."""
+        raise self._of_one("histogram")
+
+    def means(self, name: str = "weight") -> Any:
+        """Refuse: each copy has means of its own."""
+        raise self._of_one("means")
+
+    def columns(self) -> Any:
+        """Refuse: each copy has a table of its own."""
+        raise self._of_one("columns")
+
+    def _of_one(self, what: str) -> NeurodriverError:
+        say = f"each copy has its own {what}; use lpu.copies[b]['{self.name}'].{what}"
+        return NeurodriverError(f"'{self.name}': {say}")
