@@ -33,6 +33,7 @@ from .rules import Ends, OneToOne
 from .space import AxisGrid, runs_near, runs_within
 from .step_order import in_order
 from .validate import check_group
+from .vectors import with_elements
 
 LONGEST_NAME = 200
 """Longest name of a population in characters: uids begin with it."""
@@ -118,7 +119,7 @@ class Population(Members):
         self.space = space
         faults = Faults(where)
         self._given = layer.take(found, params, self._lengths, faults)
-        params = self._prepared(found, params, faults)
+        params = with_elements(found, self._prepared(found, params, faults), faults)
         self._laws: dict[str, Distribution] = {}
         numbers = {}
         stand_ins = {}

@@ -32,6 +32,7 @@ from .runtime import (
 )
 from .subunits import SubUnits
 from .texts import texts_of
+from .vectors import expanded
 
 
 class Names(dict[str, Any]):
@@ -141,6 +142,8 @@ class NDComponent:
         Numbers that groups of cells share, made of the values of the members.
     abstract : bool
         Whether the class is a base that no population has. It is not inherited.
+    vectors : mapping of str to int
+        Sizes of parameters and states that are vectors.
     held : tuple of str
         Of a class without mathematics: the updated variables, which keep their values until they
         are set or injected.
@@ -180,6 +183,7 @@ class NDComponent:
     sources: ClassVar[Mapping[str, Source]] = {}
     pools: ClassVar[Mapping[str, Reduce]] = {}
     abstract: ClassVar[bool] = False
+    vectors: ClassVar[Mapping[str, int]] = {}
     held: ClassVar[tuple[str, ...]] = ()
     equations: ClassVar[str] = ""
     threshold: ClassVar[str] = ""
@@ -203,6 +207,7 @@ class NDComponent:
         params = listed_params(cls, Parameter, _table) if opaque else None
         cls.params = Names(cls._merged("params", Parameter) if params is None else params)
         cls.states = cls._merged("states", State)
+        expanded(cls)
         for name in ("constants", "terms", "outputs"):
             setattr(cls, name, cls._merged_texts(name))
         cls.abstract = bool(own.get("abstract", False))

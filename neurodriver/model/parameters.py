@@ -25,6 +25,8 @@ class Parameter:
         What it is.
     whole : bool
         Whether only whole numbers are allowed.
+    size : int, optional
+        Of a vector: ``beta[2]`` is an element in texts, and a population gets (n, size) numbers.
     """
 
     unit: str = ""
@@ -34,6 +36,7 @@ class Parameter:
     at_most: float = math.inf
     doc: str = ""
     whole: bool = False
+    size: int | None = None
 
     def allowed(self) -> str:
         """Return the admissible range in words."""
@@ -68,12 +71,15 @@ class State:
         What it is.
     infinite : bool
         Whether it may be infinite or NaN; a run that stops at such values does not test it.
+    size : int, optional
+        Of a vector: ``bins[2]`` is an element in texts.
     """
 
     unit: str = ""
     initial: float | str = 0.0
     doc: str = ""
     infinite: bool = False
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,14 @@ from .language import (
     tree,
     used,
 )
+from .language.check import VECTOR
 from .language.check_places import NUMBER_OF_STEP
 from .language.measures import Measures, dimensions
 from .language.tokens import message
 from .language.words import LIMITS, STEP
 from .parts import filled, function_text, with_numbers
 from .units import NONE, Dimension, dimension
+from .vectors import with_vectors
 
 if TYPE_CHECKING:
     from .component import NDComponent
@@ -68,6 +70,8 @@ class TextPart:
         """The tree of the text, with numbers in the place of their names."""
         node = (parse if self.name == "update" else parse_expression)(self.source, self.where)
         found: tree.Node = numbered(node, self.owner.model, self.source, self.where)
+        if self.owner.model.vectors:
+            found = with_vectors(found, self.owner.model, self.name == "update")
         return found
 
     @cached_property
@@ -294,7 +298,9 @@ class _Symbols:
 
     def _old(self) -> dict[str, Symbol]:
         known = {**self.params, **self.constants, **self.states, **self.flags, **self.inputs}
-        return {**_LIMITS, **self.reaches, **self.fields, **known, **_GIVEN[0], **_GIVEN[1]}
+        vectors = {n: Symbol(VECTOR, size=size) for n, size in self.model.vectors.items()}
+        own = {**_LIMITS, **vectors, **self.reaches, **self.fields}
+        return {**own, **known, **_GIVEN[0], **_GIVEN[1]}
 
     def term(self, name: str) -> dict[str, Symbol]:
         """Return the names of a term: old values and the terms before it."""

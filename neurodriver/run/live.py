@@ -18,6 +18,7 @@ from ..circuit.selection import population_names
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
+from ..model.vectors import elements
 from ..quantities import magnitude
 from .live_fields import FieldPlace, field_of, rows_at
 from .live_places import Live, Place, Rows, Values, place_of
@@ -62,6 +63,37 @@ def parts_of(circuit: Circuit, numbers: NDArray[np.int64]) -> tuple[GroupPart, .
         for g in np.unique(which).tolist()
         for mine in (np.flatnonzero(which == g),)
     )
+
+
+def numbers_of(values: Any, shape: tuple[int, ...], said: str) -> NDArray[np.float64]:
+    """Return one number for each component of a shape, (n,).
+
+    Raises
+    ------
+    NeurodriverError
+        For what is neither a number nor so many of them.
+    """
+    count = int(np.prod(shape))
+    if len(shape) > 1 and np.shape(values) == shape:
+        values = np.reshape(values, -1)
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty((0, 0))
+    if numbers.shape not in ((), (count,)):
+        want = f"a number or {count:,} of them"
+        raise NeurodriverError(f"{said}: {want}, got {values!r:.60}")
+    return np.broadcast_to(numbers, (count,))
+
+
+def parts_of_vector(values: Any, shape: tuple[int, ...], size: int, said: str) -> list[Any]:
+    """Return the values of each element of a vector, in the shape of the components."""
+    try:
+        given = np.broadcast_to(np.asarray(values, np.float64), (*shape, size))
+    except (TypeError, ValueError):
+        want = f"a number, or an array that NumPy broadcasts to {(*shape, size)}"
+        raise NeurodriverError(f"{said}: {want}, got {values!r:.60}") from None
+    return [given[..., place] for place in range(size)]
 
 
 class CopiedValues(np.ndarray):
@@ -152,7 +184,9 @@ class Components:
         """Names of all that can be read: variables, states and parameters."""
         models = [self._group(part).model for part in self._parts]
         tables = (
-            t for m in models for t in (m.updates, m.states, m.params, m.every_field(), m.pools)
+            t
+            for m in models
+            for t in (m.updates, m.states, m.params, m.vectors, m.every_field(), m.pools)
         )
         return tuple(dict.fromkeys(name for table in tables for name in table))
 
@@ -181,6 +215,8 @@ class Components:
             Where some of the components have nothing of that name.
         """
         simulation = self._simulation()
+        if own := self._elements(name):
+            return np.stack([np.asarray(self.get(one)) for one in own], -1).view(CopiedValues)
         if (field := self._field(name)) is not None:
             return field.read(simulation).view(CopiedValues)
         if len(self._parts) == 1 and name in self._group(self._parts[0]).model.pools:
@@ -245,13 +281,19 @@ class Components:
             For what cannot be set, with the reason; for values that the model refuses. Nothing has
             been changed then.
         """
+        said = f"{self._said}, '{name}'"
         if (field := self._field(name)) is not None:
-            field.write(self._simulation(), values, at, f"{self._said}, '{name}'")
+            field.write(self._simulation(), values, at, said)
             return
         if at is not None:
             self._at(at).set(name, values)
             return
-        numbers = self._numbers_of(name, values)
+        if own := self._elements(name):
+            parts = parts_of_vector(values, self._shape, len(own), said)
+            for element, given in zip(own, parts, strict=True):
+                self.set(element, given)
+            return
+        numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
         placed = list(self._placed(name))
         for part, place in placed:
             place.check_settable(self._simulation().program)
@@ -317,18 +359,9 @@ class Components:
             raise NeurodriverError(f"{self._said}: components of {among} have no '{name}'")
         yield from found
 
-    def _numbers_of(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        values = magnitude(values, self._unit(name), f"{self._said}, '{name}'")
-        if len(self._shape) > 1 and np.shape(values) == self._shape:
-            values = np.reshape(values, -1)
-        try:
-            numbers = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty((0, 0))
-        if numbers.shape not in ((), (len(self),)):
-            want = f"a number or {len(self):,} of them"
-            raise NeurodriverError(f"{self._said}, '{name}': {want}, got {values!r:.60}")
-        return np.broadcast_to(numbers, (len(self),))
+    def _elements(self, name: str) -> list[str]:
+        """Return the names of a vector's elements; none of what is no vector."""
+        return elements(name, self._group(self._parts[0]).model.vectors.get(name, 0))
 
     def _unit(self, name: str) -> str:
         """Return the unit of what is called so, empty where there is none."""

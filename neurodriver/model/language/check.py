@@ -22,6 +22,9 @@ from .check_places import LOOK_UPS, LOOKED_UP, PlaceChecker
 from .check_values import Checked, Symbol, Symbols, article
 from .words import RESERVED
 
+VECTOR = "vector"
+"""Kind of a name that stands for an array only where its elements are computed."""
+
 
 def check(
     node: tree.Node,
@@ -178,7 +181,7 @@ class _Checker(PlaceChecker):
         """Note a name that no variable may have."""
         if name in RESERVED or name.startswith("nd_"):
             self.fault(node, f"the name '{name}' is reserved; choose another")
-        elif name in self.outer:
+        elif name in self.outer and self.outer[name].kind != VECTOR:
             kind = self.outer[name].kind
             self.fault(node, f"'{name}' is the name of {article(kind)} already; choose another")
 
