@@ -219,7 +219,7 @@ def source(kernel: Kernel, dtype: str, dialect: Dialect = CPU) -> str:
         head.append(header("codegen/cpu/strips.h"))
     if "nd_write_events" in kernel.text:
         head.append(header("codegen/cpu/tile_events.h"))
-    if "nd_by_place(" in kernel.text:
+    if "nd_by_place<" in kernel.text:
         head.append(header("codegen/cpu/by_place.h"))
     if kernel.delivers:
         head.append(header("codegen/cpu/fanout.h"))

@@ -24,11 +24,12 @@ from .diagnostics import OFF, Diagnostics
 from .fusion import find_fusions
 from .instances import needs_instance
 from .layout import Layout, rings_of
-from .ordering import by_rows, by_target
+from .ordering import by_rows, by_target, groups_of
 from .passes.draft import Draft, Merged, Recorded
 from .program import Program
 from .spikes.drawn import draw_by_source, looked_back
 from .spikes.fanout import LONGEST_WINDOW, outsiders, spread_accesses, window
+from .sums.by_place import never_stored
 from .target import CPU, Target
 
 Places = NDArray[np.int64]
@@ -108,8 +109,10 @@ def compile_circuit(
     silent = merged.silent | {(f.synapse, f.variable) for f in unseen}
     drawn = [links for one in drawn_accesses.values() for links in one.drawn]
     moves = plans and target.threads
-    ordered = _but_read(full, by_target(full, drawn)) if moves else {}
-    grids = _but_read(full, by_rows(full, ordered, merged.places)) if moves else {}
+    unstored = never_stored(full) if moves else []
+    ordered = _but_read(full, by_target(full, [*drawn, *unstored])) if moves else {}
+    kept = {*merged.places, *groups_of(full, unstored)}
+    grids = _but_read(full, by_rows(full, ordered, kept)) if moves else {}
     capacities = {f.synapse: f.capacity for f in fusions.values()} | merged.places
     capacities |= {number: int(place[-1]) + 1 for number, place in grids.items()}
     positions = {f.synapse: f.gather.place for f in fusions.values() if f.gather.place is not None}

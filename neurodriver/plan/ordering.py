@@ -40,13 +40,7 @@ def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, NDArra
     learn = (one for one in circuit.connections if one.plasticity is not None)
     drawn = [*drawn, *(one for one in learn if isinstance(one, Drawn))]
     feeds: dict[int, list[int]] = {}
-    fixed = {
-        g
-        for links in drawn
-        for end in (links.ends.source, links.ends.target)
-        for g in range(len(circuit.groups))
-        if starts[g] < end.stop and end.start < starts[g + 1]
-    }
+    fixed = groups_of(circuit, drawn)
     for which, links in enumerate(circuit.connections):
         if links in drawn:
             continue
@@ -68,6 +62,18 @@ def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, NDArra
         if (place[1:] != place[:-1] + 1).any():
             out[g] = place
     return out
+
+
+def groups_of(circuit: Circuit, drawn: Sequence[Drawn]) -> set[int]:
+    """Return the groups at the ends of projections."""
+    starts = circuit.starts
+    return {
+        g
+        for links in drawn
+        for end in (links.ends.source, links.ends.target)
+        for g in range(len(circuit.groups))
+        if starts[g] < end.stop and end.start < starts[g + 1]
+    }
 
 
 def _own_code(model: type[NDComponent]) -> bool:

@@ -218,6 +218,16 @@ class Unit:
         """Numbers of the groups that it advances."""
         return tuple(spec.number for spec in self.specs)
 
+    def turns(self, own: int) -> int:
+        """Return what items are counted in: components, or threads with cells side by side."""
+        return self.side.turns(self.count, own) if self.side else self.count
+
+    @property
+    def near(self) -> bool:
+        """Whether neighbours read much that is the same, so that a block should have neighbours."""
+        forms = {gather.form for gather in self.specs[0].gathers.values()}
+        return self.side is not None or "by_place" in forms
+
     @property
     def side(self) -> SideBySide | None:
         """Cells that a thread computes together, if these are not neighbours in memory."""

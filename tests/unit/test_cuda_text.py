@@ -243,6 +243,16 @@ def test_threads_divide_cells(name: str, own: int, word: str) -> None:
     assert all("0 + 0 bytes spilled" in line for line in compiler.resources(built(text, "sm_90")))
 
 
+def test_connections_that_are_stored_nowhere(dtype: str) -> None:
+    """Entries with and without a kind: no register is spilled."""
+    one = optic_lobe.from_rules(3, stored=False)
+    program = compile_circuit(one, 1e-3, dtype, target=CUDA)
+    assert "by_place" in {gather.form for gather in program.gathers.values()}
+    parts = [Part(unit.kernel) for unit in generate(program).tasks]
+    said = built(device_text(parts, dtype, Shape(256, 1, False)), "sm_90")
+    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(said))
+
+
 def few_synapses(neurons: int) -> Circuit:
     """Return neurons with ten SynapseAMPA each."""
     ends = np.arange(10 * neurons, dtype=np.int32)

@@ -113,17 +113,12 @@ class Lists:
 
 def tiles(unit: Unit, own: int) -> int:
     """Return how many items the components of a unit make."""
-    return -(-_turns_of(unit, own) // _size(unit, own))
+    return -(-unit.turns(own) // _size(unit, own))
 
 
 def _size(unit: Unit, own: int) -> int:
     """Return how many components, or threads with cells side by side, an item has."""
     return own if unit.spread else WARP if unit.side else WARP * own
-
-
-def _turns_of(unit: Unit, own: int) -> int:
-    """Return what items are counted in: components, or threads with cells side by side."""
-    return unit.side.turns(unit.count, own) if unit.side else unit.count
 
 
 def finished(plan: LaunchPlan, units: Sequence[Task], word: int) -> LaunchPlan:
@@ -276,6 +271,8 @@ def _many(unit: Task, warps: int, word: int) -> int:
 
     So many that there are more items than ``warps``, and that registers suffice.
     """
+    if unit.near:
+        return 1
     words = max(unit.kernel.kept, 1) * word // 4
     sizes = (s for s in (16, 8, 4, 2) if s * words <= KEPT_WORDS and tiles(unit, s) > warps)
     return next(sizes, 1)
@@ -322,7 +319,7 @@ def _total(units: Sequence[Task], own: Sequence[int]) -> int:
 
 def unit_items(unit: Unit, number: int, own: int) -> tuple[Items, NDArray[np.float64]]:
     """Return the items of a unit, (n, 4), and their estimated work."""
-    size, turns = _size(unit, own), _turns_of(unit, own)
+    size, turns = _size(unit, own), unit.turns(own)
     first = np.arange(0, turns, size)
     end = np.minimum(first + size, turns)
     items = np.stack([np.full_like(first, number), first, end, np.zeros_like(first)], axis=1)
@@ -381,15 +378,16 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
     order = turn % plan.blocks * per_block + turn // plan.blocks  # warp of each turn
     items, mine, busy = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(warps)
     for stage in sorted({unit.stage for unit in units}):
-        some, work = _items_of_stage(plan, units, stage)
+        near = not plan.shape.holds and all(u.near for u in units if u.stage == stage)
+        some, work = _items_of_stage(plan, units, stage, near)
         first = len(items) if plan.shape.holds else 0  # a warp that holds its components has one
-        theirs, more = _turns(work, warps, first)
-        if not first and all(unit.side for unit in units if unit.stage == stage):
-            theirs = np.arange(len(some)) * warps // max(len(some), 1)  # a block reads what is near
+        if near:
+            theirs = _neighbours(work, warps)
+            busy = busy + np.bincount(theirs, work, warps)
         else:
-            theirs = order[theirs]
+            theirs, more = _turns(work, warps, first)
+            theirs, busy = order[theirs], busy + more
         items, mine = np.concatenate([items, some]), np.concatenate([mine, theirs])
-        busy = busy + more
     rest = np.concatenate(list(others)) if others else np.zeros((0, 4), np.int32)
     rest = rest[np.argsort(rest[:, 0] == RECORDED, kind="stable")]
     theirs = order[np.argsort(busy, kind="stable")][np.arange(len(rest)) % warps]
@@ -397,16 +395,28 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
 
 
 def _items_of_stage(
-    plan: LaunchPlan, units: Sequence[Task], stage: int
+    plan: LaunchPlan, units: Sequence[Task], stage: int, near: bool = False
 ) -> tuple[Items, NDArray[np.float64]]:
-    """Return the items of the components of a stage, heavy ones first, and their work."""
+    """Return the items of a stage, heavy ones first unless ``near`` ones do, and their work."""
     numbered = enumerate(zip(units, plan.own, strict=True))
     mine = ((i, u, o) for i, (u, o) in numbered if u.stage == stage and not u.stepwise)
     made = [unit_items(u, i, o) for i, u, o in mine]
     items = np.concatenate([m[0] for m in made]) if made else np.zeros((0, 4), np.int32)
     work = np.concatenate([m[1] for m in made]) if made else np.zeros(0)
+    if near:
+        return items, work
     heavy = np.argsort(-work, kind="stable")
     return items[heavy], work[heavy]
+
+
+def _neighbours(work: NDArray[np.float64], warps: int) -> NDArray[np.int64]:
+    """Return which warp gets each item, so that neighbouring warps have neighbouring items.
+
+    These have neighbouring cells, which read the same: a block finds it in its cache.
+    """
+    before = np.cumsum(work) - work
+    shares = (before + 0.5 * work) * warps / max(float(work.sum()), 1e-300)
+    return np.minimum(shares.astype(np.int64), warps - 1)
 
 
 def _turns(

@@ -7,9 +7,8 @@ from ...plan.arrays import depth, width
 from .. import reductions
 from .sums import SumText
 
-TABLES = {"segment": "int", "listed": "long long", "projection": "long long", "entry": "int",
-          "begin": "long long", "shift": "int", "table": "int"}  # fmt: skip
-"""Arrays of the plan, and their types."""
+TABLES = ("segment", "slice", "begin", "entry", "late", "kind", "table")
+"""Arrays of the plan; the last three are there where they are needed."""
 
 COUNTED = ("max", "min", "mean")
 """Reductions that ask how many values came before."""
@@ -35,17 +34,22 @@ class UnstoredText(SumText):
         lines = [f"const real *__restrict nd_ring_{name} = {ring};",
                  f"const long long nd_depth_{name} = {a.integer(depth(variable))};",
                  f"const long long nd_width_{name} = {a.integer(width(variable))};"]  # fmt: skip
-        lines += [self._array(array, kind) for array, kind in TABLES.items()]
+        lines += [self._array(one, "int") for one in TABLES if one in self.gather.arrays]
         return lines + [self._array(n, "real") for n in self.varied]
+
+    @property
+    def back(self) -> str:
+        """Expression of the rows back that all connections have, 0 where they differ."""
+        return "0" if self.gather.back is None else f"(int){self.size('back')}"
 
     def loop(self, earlier: list[SumText]) -> list[str]:
         """Return the loop that fills ``nd_sum_<access>`` for one tile."""
         name, reduce = self.access.name, self.access.reduce
         counted, first = reduce in COUNTED, reductions.begin(reduce)
-        each = "for (int nd_l = 0; nd_l < 4 * ND_LANES; ++nd_l)"
-        lines = [f"typedef {self.kind} nd_sum_t;", "alignas(64) nd_sum_t nd_acc[4 * ND_LANES];",
+        each = "for (int nd_l = 0; nd_l < 2 * ND_LANES; ++nd_l)"
+        lines = [f"typedef {self.kind} nd_sum_t;", "alignas(64) nd_sum_t nd_acc[2 * ND_LANES];",
                  f"for (int nd_i = 0; nd_i < ND_TILE; ++nd_i) nd_sum_{name}[nd_i] = {first};",
-                 *(["int nd_degree[4 * ND_LANES];"] if counted else [])]  # fmt: skip
+                 *(["alignas(64) int nd_degree[2 * ND_LANES];"] if counted else [])]  # fmt: skip
         begin = [f"{each} nd_acc[nd_l] = {first};"]
         take = [
             "(void)nd_e;",
@@ -60,14 +64,16 @@ class UnstoredText(SumText):
             division = self.component.translator.division
             done = reductions.finished(reduce, "nd_acc[nd_l]", "", "nd_degree[nd_l]", division)
         end = [f"for (int nd_l = 0; nd_l < nd_n; ++nd_l) nd_sum_{name}[nd_at + nd_l] = {done};"]
-        value = f"int nd_l, real {self.access.variable}, long long nd_e, bool nd_live"
+        value = f"int nd_l, real {self.access.variable}, int nd_e, bool nd_live"
         parts = {"begin_": ("", begin), "take": (value, take),
                  "end_": ("long long nd_at, int nd_n", end)}  # fmt: skip
         for what, (given, body) in parts.items():
             head = f"const auto nd_{what} = [&]({given}) __attribute__((always_inline))"
             lines += [*block(head, body), ";"]
-        tables = [f"nd_{one}_{name}" for one in TABLES]
-        tables += [f"nd_ring_{name}", self.size("segments"), "nd_k", f"nd_depth_{name}"]
+        arrays = self.gather.arrays
+        tables = [f"nd_{one}_{name}" if one in arrays else "nullptr" for one in TABLES]
+        tables += [f"nd_ring_{name}", self.size("segments"), "nd_k", self.back, f"nd_depth_{name}"]
         lines.append(f"const nd_place_tables nd_n = {{{', '.join(tables)}, nd_width_{name}}};")
-        lines.append("nd_by_place(nd_n, nd_t, nd_m, nd_begin_, nd_take, nd_end_);")
+        kinds = "true" if "kind" in arrays else "false"
+        lines.append(f"nd_by_place<{kinds}>(nd_n, nd_t, nd_m, nd_begin_, nd_take, nd_end_);")
         return [f"real nd_sum_{name}[ND_TILE];", *block("", lines)]

@@ -286,6 +286,8 @@ def _headers(parts: Sequence[Part]) -> list[str]:
         names.append("thread_draws")
     if any(part.learning for part in parts):
         names.append("learning")
+    if any("nd_find_row(" in part.kernel.text for part in parts):
+        names.append("by_place")
     texts = [header(f"codegen/simt/{name}.cuh") for name in names]
     if any("nd_values<" in part.kernel.text for part in parts):
         texts.append(header("codegen/event.h"))

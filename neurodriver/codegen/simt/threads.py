@@ -15,6 +15,7 @@ from dataclasses import replace
 from ...model.text import block
 from ...plan.unit import KernelSpec
 from ..component import ComponentText
+from ..cpu.by_place import UnstoredText
 from ..cpu.sums import SumText
 from ..cpu.update import finish_with
 from ..finite import ThreadFinite
@@ -23,6 +24,7 @@ from ..learned_sums import LearnedSumText
 from ..listed import ListedText
 from .learned_sums import LearnedThreadSum
 from .listed import ListedThreadSum
+from .place_sums import PlaceThreadSum
 from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
@@ -33,12 +35,12 @@ DIVISION = "/ nd_by() /"
 """See ``division.cuh``."""
 
 _SUMS: dict[str, type[SumText]] = {
-    "fanout": SlotText, "learned": LearnedSumText, "listed": ListedText,
+    "fanout": SlotText, "learned": LearnedSumText, "listed": ListedText, "by_place": UnstoredText,
 }  # fmt: skip
 """Form of a plan -> what writes where its arrays are; all others have ``SumText``."""
 
 THREAD_SUMS: dict[str, type[ThreadSum]] = {
-    "learned": LearnedThreadSum, "listed": ListedThreadSum,
+    "learned": LearnedThreadSum, "listed": ListedThreadSum, "by_place": PlaceThreadSum,
 }  # fmt: skip
 """Form of a plan -> what writes its sum; all others are written by ``ThreadSum``."""
 

@@ -1,0 +1,44 @@
+"""Connections that are stored nowhere, on a GPU: the bits of the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from placed import WAYS, circuit
+
+import neurodriver as nd
+from neurodriver.circuits import optic_lobe
+
+
+def sums(one: nd.Circuit, **more: Any) -> tuple[dict[str, bytes], set[str]]:
+    with nd.LPU(one, dt=1e-3, **more) as lpu:
+        lpu.advance(5)
+        forms = {gather.form for gather in lpu.program.gathers.values()}
+        return {way: np.array(lpu["Seen"].get(f"r_{way}")).tobytes() for way in WAYS}, forms
+
+
+@pytest.mark.parametrize(
+    ("kind", "masked", "dtype"),
+    [("even", True, "float64"), ("even", False, "float32"), ("closed", False, "float32"),
+     ("closed uneven", False, "float64"), ("uneven", True, "float32")],
+)  # fmt: skip
+def test_bits_of_the_cpu(kind: str, masked: bool, dtype: str, executor: str) -> None:
+    """All reductions, delays, masks, closed and uneven axes."""
+    one = circuit(kind, masked, False)
+    found, forms = sums(one, dtype=dtype, backend="cuda", executor=executor)
+    assert forms == {"by_place"}
+    assert found == sums(one, dtype=dtype)[0]
+
+
+def test_the_optic_lobe() -> None:
+    bits = []
+    for backend in ("cpu", "cuda"):
+        one = optic_lobe.from_rules(5, stored=False)
+        with nd.LPU(one, dt=1e-3, dtype="float32", backend=backend) as lpu:
+            lpu["R1"].set("V", 0.7)
+            lpu.advance(30)
+            bits.append({name: np.array(lpu[name].get("r")).tobytes() for name in one.populations})
+        assert not any("_columns" in vars(links) for links in one.connections)
+    assert bits[0] == bits[1]

@@ -1,0 +1,157 @@
+"""The text of a GPU's threads, compiled as C++ and run on the host: a warp of one thread.
+
+What a thread computes of its components is plain C++. So its bits can be compared with those of
+the CPU's kernels where there is no GPU. Warps, barriers and memory are not those of a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurodriver import Circuit
+from neurodriver.backends.memory import MemoryManager
+from neurodriver.codegen.generate import Task, generate
+from neurodriver.codegen.kernel import Kernel
+from neurodriver.codegen.simt.device import DEVICE
+from neurodriver.codegen.source import prelude
+from neurodriver.native.buffers import LANES
+from neurodriver.native.compiler import build
+from neurodriver.native.headers import INLINE, header
+from neurodriver.plan.arrays import Key, VariableOwner
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
+
+_WORDS = """
+#define ND_MEMBER inline
+#define ND_UNROLL
+#define ND_ROLLED
+#define ND_WINDOW 0
+#define ND_TURNS 0
+struct int4 { int x, y, z, w; };
+template <class T> T __ldg(const T *p) { return *p; }
+template <class T> struct nd_fixed {
+    const T *at;
+    nd_fixed(const T *p) : at(p) {}
+    T operator[](long long i) const { return at[i]; }
+    nd_fixed operator+(long long i) const { return at + i; }
+};
+inline int nd_lane() { return 0; }
+inline int nd_share(int end, int n) { return end ? n : 0; }
+template <class T> T nd_down(T x, int) { return x; }
+template <class T> T nd_from(T x, int) { return x; }
+struct nd_by {};
+template <class T> struct nd_numerator { T value; };
+inline nd_numerator<double> operator/(double a, nd_by) { return {a}; }
+inline nd_numerator<float> operator/(float a, nd_by) { return {a}; }
+template <class T> T operator/(nd_numerator<T> a, T b) { return a.value / b; }
+"""
+_HOST = replace(
+    DEVICE, function=INLINE, kernel="static", words=_WORDS, opaque="(void)0",
+    each="for (long long i = 0; i < (n); ++i)",
+)  # fmt: skip
+_RUN = """
+extern "C" void nd_run(const nd_args *a, long long k, int turns)
+{
+    nd_steady = a;
+    for (int turn = 0; turn < turns; ++turn) {
+        unit one;
+        one.load(k, turn, turn + 1);
+        one.turn(k);
+        one.step(k, true);
+        one.save(k);
+    }
+}
+extern "C" void nd_once(const nd_args *a, int what)
+{
+    nd_steady = a;
+    if (what) nd_initial(a); else nd_constants(a);
+}
+"""
+
+
+class HostThreads:
+    """Advances a circuit by the text of a GPU's threads.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Its models draw no random numbers and read no events.
+    dt : float
+    dtype : str
+    own : int
+        Cells that a thread has side by side, where it can have several.
+    """
+
+    def __init__(self, circuit: Circuit, dt: float, dtype: str, own: int = 1) -> None:
+        self.program = compile_circuit(circuit, dt, dtype, target=CUDA)
+        tasks = sorted(generate(self.program).tasks, key=lambda task: task.stage)
+        memory, real = MemoryManager(self.program, 1 << 32), np.dtype(dtype)
+        self.step = 0
+        self._rings: dict[str, NDArray[Any]] = {}
+        for name, ring in self.program.layout.rings.items():
+            self._rings[name] = np.zeros(ring.depth * ring.width + 2 * LANES, real)
+            self._rows(name)[:] = memory.get_buffer(name)[0]
+        rows = [r for r in self.program.arrays.values() if r.shape]
+        self._arrays = {
+            r.key: np.ascontiguousarray(r.initial()) if r.value is not None
+            else np.zeros(r.size, r.dtype)
+            for r in rows if not isinstance(r.key.owner, VariableOwner)
+        }  # fmt: skip
+        owns = [own if task.side else 1 for task in tasks]
+        texts = [_text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
+        libraries = build([(text, ()) for text in texts])
+        self._kernels = [
+            (library, self._table(task.kernel), task.turns(n))
+            for library, task, n in zip(libraries, tasks, owns, strict=True)
+        ]
+        for what in (0, 1):
+            for library, table, _ in self._kernels:
+                library.nd_once(table.ctypes.data_as(ct.c_void_p), what)
+        for name in self._rings:
+            self._rows(name)[1:] = self._rows(name)[0]
+
+    def _rows(self, name: str) -> NDArray[Any]:
+        ring = self.program.layout.rings[name]
+        return self._rings[name][LANES:-LANES].reshape(ring.depth, ring.width)
+
+    def _address(self, key: Key) -> int:
+        if isinstance(key.owner, VariableOwner):
+            return self._rows(key.owner.name).ctypes.data
+        return self._arrays[key].ctypes.data
+
+    def _table(self, kernel: Kernel) -> NDArray[np.uint64]:
+        values = self.program.arrays
+        whole = [int(values[key].value) & 0xFFFF_FFFF_FFFF_FFFF for key in kernel.integers]
+        numbers = np.array([float(values[key].value) for key in kernel.scalars] or [0.0])
+        given = [*([self._address(key) for key in kernel.pointers] or [0]), *(whole or [0])]
+        return np.concatenate([np.array(given, np.uint64), numbers.view(np.uint64)])
+
+    def advance(self, steps: int) -> None:
+        """Advance by so many steps."""
+        for _ in range(steps):
+            for library, table, turns in self._kernels:
+                place, step = table.ctypes.data_as(ct.c_void_p), ct.c_longlong(self.step)
+                library.nd_run(place, step, turns)
+            self.step += 1
+
+    def get(self, group: int, variable: str) -> NDArray[Any]:
+        """Return the values of a group."""
+        rows, count = self._rows(variable), self.program.circuit.groups[group].count
+        first = self.program.layout.rings[variable].segments[str(group)].start
+        return rows[self.step % len(rows), first : first + count]
+
+
+def _text(task: Task, dtype: str, own: int) -> str:
+    """Return the text of a library for one unit."""
+    kernel = task.kernel
+    sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+    table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
+    parts = [f"enum {{ ND_OWN = {own} }};", table, "static const nd_args *nd_steady;"]
+    if "nd_find_row(" in kernel.text:
+        parts.append(header("codegen/simt/by_place.cuh"))
+    return "\n".join([*prelude([kernel.text], dtype, _HOST), *parts, kernel.text, _RUN])
