@@ -48,9 +48,16 @@ def _check_texts(records: Records) -> None:
             raise NeurodriverError(f"{records.source}: node {quoted(uid)} {say}")
 
 
+def new_file(path: Path) -> int:
+    """Open a new file for writing; whatever has its name is removed, links are not followed."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
 @contextmanager
 def complete_or_none(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write, which takes the place of ``path`` when it is complete.
+    """Give the name of an empty file, which takes the place of ``path`` when it is complete.
 
     Through a link the file behind it is replaced, not the link. A file that cannot be written
     raises NeurodriverError.
@@ -60,6 +67,7 @@ def complete_or_none(path: Path) -> Iterator[Path]:
     try:
         if goal.exists() and not goal.is_file():
             raise NeurodriverError(f"{path}: not a regular file; choose another name")
+        os.close(new_file(part))
         yield part
         with open(part, "rb") as file:
             os.fsync(file.fileno())

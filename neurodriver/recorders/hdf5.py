@@ -13,8 +13,9 @@ Layout: ``metadata`` (scalar, attributes ``dt``, ``start_time``, ``sample_interv
 
 Of a batch, ``copies`` is an attribute of ``metadata``, and the columns of copy b begin at b * n.
 
-How a kill is survived: the HDF5 library only ever writes *temporary* files, with all data sets
-allocated (sparse, so they cost no disk) and closed before ``os.replace`` gives them their name.
+How a kill is survived: the HDF5 library only ever writes to memory, all data sets allocated. What
+it wrote is copied to a *temporary* file (sparse, so the rest costs no disk) before ``os.replace``
+gives it its name.
 From then on HDF5 takes no part: blocks are written with ``pwrite`` at the known addresses of
 the chunks, and then the counters of valid rows, eight bytes each. No metadata can be half
 written, since none is. Growing and trimming make another temporary file, copy the valid data
@@ -29,11 +30,12 @@ import os
 import shutil
 import socket
 import stat
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..circuit.uids import Who
-from ..errors import NeurodriverError, RecordingError
+from ..errors import CircuitWarning, NeurodriverError, RecordingError
 from ..results.batch import recording_of
 from ..results.joint import open_recording
 from ..results.recording import Recording
@@ -151,10 +153,22 @@ class HDF5Recorder(Recorder):
                 if self._file.capacity == valid:
                     self._file.write_complete()
                 else:
-                    self._replace(plan, valid, complete=True)
+                    self._trim(plan, valid)
         finally:
             with self._errors("finish"):
                 self._file.close()
+
+    def _trim(self, plan: RecordingPlan, valid: Counts) -> None:
+        """Leave out what was allocated and not used; where there is no room for that, it stays."""
+        try:
+            self._replace(plan, valid, complete=True)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            self._file.write_complete()
+            say = f"{self.path}: no room to trim the recording ({error.strerror})"
+            rest = "rows behind 'valid_rows', and events behind 'valid_events', mean nothing"
+            warnings.warn(f"{say}; it is complete, but {rest}", CircuitWarning, stacklevel=2)
 
     def _make_room(self, needed: Counts, step: int) -> None:
         """Grow what is too small, by a factor that makes one growth the usual number."""
@@ -200,6 +214,10 @@ class HDF5Recorder(Recorder):
             raise RecordingError(
                 f"{self.path}: cannot {what} the recording: {reason}; {advice}"
             ) from error
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where there is no room."""
 
 
 def refuse_existing(path: str | os.PathLike[str]) -> None:
@@ -276,7 +294,7 @@ def _advice(number: int | None, folder: Path) -> str:
         return f"make the folder {folder} first"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
         return "choose a folder that you may write to"
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if number in FULL:
         with contextlib.suppress(OSError):
             free = shutil.disk_usage(folder).free / 2**30
             return f"free space ({free:.1f} GiB left), record fewer uids, or sample less often"

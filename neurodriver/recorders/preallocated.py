@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import errno
 import os
+import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from ..errors import RecordingError
 from ..io.hdf5_files import open_hdf5, reading
+from ..io.write import new_file
 from ..results.sources import ENDS
 from .base import RecordingPlan
 
@@ -26,6 +28,9 @@ CHUNK_BYTES = 2**20
 COPY_BYTES = 2**26
 """Most that one call copies, so that a signal need not wait."""
 
+
+LAYOUT_BYTES = 2**16
+"""About what a file needs beside its values."""
 
 ROWS = ""
 Counts = dict[str, int]
@@ -61,13 +66,16 @@ class PreallocatedFile:
 
     def create(self, path: Path, plan: RecordingPlan, capacity: Counts) -> None:
         """Make the file; afterwards HDF5 has nothing more to write."""
-        # Before HDF5, whose errors do not always say what the system said.
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        self.fd = new_file(path)
         self.capacity = capacity
-        # The oldest format: no checksums and no open flags, readable by every reader. No locks:
-        # they fail on some network file systems and would keep readers out during the run.
-        with h5py.File(path, "w", libver="earliest", locking=False) as file:
-            self.extents = _lay_out(file, plan, capacity)
+        # HDF5 writes to memory, where only what it writes takes room. It does not survive a write
+        # that fails: its objects stay open, and the process ends in a fault at its exit.
+        with open(os.memfd_create("recording"), "r+b", buffering=0) as memory:
+            # The oldest format: no checksums and no open flags, readable by every reader.
+            _check_limit(plan, capacity)
+            with h5py.File(memory, "w", libver="earliest") as file:
+                self.extents = _lay_out(file, plan, capacity)
+            _copy_written(memory.fileno(), self.fd)
 
     def open(self, path: Path, plan: RecordingPlan, step: int) -> Counts:
         """Open a file that was made for the same variables, to copy what is valid of it.
@@ -129,6 +137,30 @@ class PreallocatedFile:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+def _check_limit(plan: RecordingPlan, capacity: Counts) -> None:
+    """Raise what the system would say of a file that is longer than a process may write."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    row = 8 + sum(column.width for column in plan.dense) * plan.dtype.itemsize
+    least = capacity[ROWS] * row + 12 * sum(capacity[column.variable] for column in plan.events)
+    if limit != resource.RLIM_INFINITY and least + LAYOUT_BYTES > limit:
+        raise OSError(errno.EFBIG, f"{os.strerror(errno.EFBIG)} (the limit is {limit:,} bytes)")
+
+
+def _copy_written(source: int, target: int) -> None:
+    """Copy what has been written of a file; the rest stays empty room."""
+    size, at = os.fstat(source).st_size, 0
+    os.ftruncate(target, size)
+    while at < size:
+        try:
+            begin = os.lseek(source, at, os.SEEK_DATA)
+        except OSError:  # nothing more was written
+            return
+        at = os.lseek(source, begin, os.SEEK_HOLE)
+        for place in range(begin, at, CHUNK_BYTES):
+            data = os.pread(source, min(CHUNK_BYTES, at - place), place)
+            _write_all(target, memoryview(data), place)
 
 
 def _lay_out(file: Any, plan: RecordingPlan, capacity: Counts) -> dict[str, _Extent]:

@@ -11,6 +11,7 @@ import h5py
 
 from ..errors import RecordingError, near, quoted
 from ..io.hdf5_files import open_hdf5, reading
+from ..io.write import new_file
 from ..model.kinds import SPIKES
 from .batch import recording_of
 from .events import Events
@@ -72,6 +73,7 @@ def write_master(
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        os.close(new_file(temporary))
         with h5py.File(temporary, "w", locking=False, track_order=True) as file:
             metadata = file.create_dataset("metadata", data=0)
             metadata.attrs.update(attributes)

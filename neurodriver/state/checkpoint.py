@@ -120,7 +120,8 @@ def _write_state(
 ) -> str:
     first, *others = snapshots
     try:
-        with h5py.File(part, "a", libver=("v110", "v110"), locking=False) as file:
+        mode = "a" if part.stat().st_size else "w"  # behind a circuit, or alone
+        with h5py.File(part, mode, libver=("v110", "v110"), locking=False) as file:
             state = file.create_group("state")
             head = {"version": VERSION, "namespace": namespace, "inputs": inputs}
             state.attrs.update({**head, "circuit_digest": circuit_digest})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +15,10 @@ import mutate
 import pytest
 import seeds
 from table import CLASSES
+
+import neurodriver as nd
+
+HERE = Path(__file__).parent
 
 MOST = 400
 """About so many cases of a class are run; all of them by ``table.py``, or with RELIABILITY=all."""
@@ -37,6 +44,46 @@ def test_damaged_files(kind: str, tmp_path: Path) -> None:
         ends = isolated.ends_of(cases, Path(folder))
     assert not isolated.faults(cases, ends)
     assert sum(end.kind == isolated.CLEAR for end in ends) > 10
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_every_write_may_fail(tmp_path: Path) -> None:
+    """Whichever write fails: exit code 1, one sentence, and what is there can be read."""
+    library = tmp_path / "failing.so"
+    text = HERE / "failing_calls.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", text, "-o", library, "-ldl"], check=True)
+    run = subprocess.run(
+        [sys.executable, HERE / "failing_writes.py", tmp_path / "work", "ENOSPC"],
+        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
+    assert int(run.stdout.split()[-5]) > 40
+
+
+def test_a_planted_link_is_left_alone(tmp_path: Path) -> None:
+    """Temporary names are made anew: what a link of that name leads to is not touched."""
+    precious = tmp_path / "precious"
+    precious.write_text("text")
+    circuit = seeds.circuit()
+    part = tmp_path / f".c.h5.{os.getpid()}.part"
+    part.symlink_to(precious)
+    circuit.save(tmp_path / "c.h5")
+    assert precious.read_text() == "text"
+    assert nd.Circuit.from_file(tmp_path / "c.h5").digest == circuit.digest
+
+
+def test_a_limit_of_the_length_of_files(tmp_path: Path) -> None:
+    """A recording that is longer than the limit is refused before the first step."""
+    circuit = tmp_path / "c.gexf"
+    seeds.circuit().save(circuit)
+    for blocks, code in ((100, 1), (100_000, 0)):
+        command = (
+            f"ulimit -f {blocks}; exec {sys.executable} -m neurodriver run {circuit} --dt 1e-5"
+        )
+        command += f" --duration 0.2 -f -o {tmp_path / 'run.h5'}"
+        run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+        assert run.returncode == code, run.stderr
+        assert ("File too large" in run.stderr) == bool(code) and "Traceback" not in run.stderr
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
