@@ -389,9 +389,11 @@ struct nd_loop {
 template <class Unit> ND_FN void nd_steps(Unit &unit, long long &k, long long until)
 {
     unit.turn(k);
-    if (ND_WINDOW)
-        for (; k < until; ++k) unit.step(k, k + 1 == until);
-    else
+    if (ND_WINDOW) {
+        const int steps = (int)(until - k);
+        for (int t = 0; t < steps; ++t) unit.step(k + t, t + 1 == steps);
+        k = until;
+    } else
         unit.step(k++, true);
 }
 

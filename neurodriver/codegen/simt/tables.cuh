@@ -194,6 +194,20 @@ template <int N> struct nd_dirty_turn {
     ND_MEMBER void mark(int, bool, long long, long long) {}
 };
 
+/* Asks the L2 cache for elements `first` to `end` of the rows of a window. The first row begins at
+ * `at`, and all rows have `all` elements. Called by a warp. */
+template <class T> ND_FN void nd_prefetch_rows(
+    const T *p, unsigned at, unsigned all, unsigned width, int first, int end)
+{
+    const int line = 128 / sizeof(T), lines = (end - first + line - 1) / line + 1;
+    for (int i = nd_lane(); i < ND_WINDOW * lines; i += 32) {
+        const unsigned row = at + i / lines * width;
+        const int element = first + i % lines * line;
+        const T *const where = p + umin(row, row - all) + (element < end ? element : end - 1);
+        asm volatile("prefetch.global.L2 [%0];" :: "l"(where));
+    }
+}
+
 #if ND_HOLDS
 #define ND_DIRTY_ROWS nd_dirty_rows
 #else

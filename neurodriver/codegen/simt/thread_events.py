@@ -118,7 +118,7 @@ class ThreadEvents:
         kept = [
             f"{value} = {output};", f"{bits} = 0;",
             *([f"{plain} {value};"] if self.spread else []),
-            f"nd_busy_{n} |= nd_live[nd_i] && {busy};",
+            f"nd_busy_{n} |= {busy};",
         ]  # fmt: skip
         sent = [
             f"nd_sent<1, nd_outgoing_of_{n}> nd_e;",

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from ...model.text import block
 from ...model.texts import named
 from ...native.buffers import LANES
-from ...plan.sums.gather import MANY, NEAR, Gather, outside
+from ...plan.sums.gather import MANY, NEAR, Gather
 from .. import reductions
 from ..component import ComponentText
 from ..cpu.sums import SumText
 from .slice_sums import sliced
-from .spike_delivery import SlotText
 from .warp_sums import KEPT_ROUNDS, all_records, event_rows, lattice, rows
 
 KEPT_WORDS = NEAR
@@ -106,12 +105,6 @@ class ThreadSum:
         return "double" if self.part else "real"
 
     @property
-    def other(self) -> str:
-        """Expression of the other part of a sum of slots, where there is one."""
-        name = outside(self.name)
-        return f" + ({self.s.slot})nd_x_{name}[nd_i]" if name in self.component.spec.gathers else ""
-
-    @property
     def record(self) -> int:
         """Bytes of what a thread shares with its warp in each round; 0 where it shares nothing."""
         word = 4 if self.component.spec.dtype == "float32" else 8
@@ -130,10 +123,6 @@ class ThreadSum:
             kept = self.places if self.together else []
             places = [f"{k} nd_k_{c}_{name}[ND_OWN][{KEPT_ROUNDS}];" for c, k in kept]
             return [f"long long nd_a_{name}[ND_OWN], nd_z_{name}[ND_OWN];", *places]
-        if self.form == "fanout":
-            units = [f"real nd_w_{name}[ND_OWN];"] if "unit" in self.s.gather.arrays else []
-            own = f"{self.s.slot} nd_b_{name}[ND_OWN], nd_soon_{name}[ND_OWN];"
-            return [f"unsigned nd_r_{name};", own, *units, *self.reached(f"bool {self.some};")]
         if self.form == "sliced":
             lines = [f"long long nd_a_{name}[ND_OWN];", f"int nd_n_{name}[ND_OWN];"]
             for c, kind in self.columns if self.kept else ():
@@ -146,11 +135,6 @@ class ThreadSum:
         name = self.name
         if self.form == "single":
             return [f"nd_k_{c}_{name}[nd_i] = nd_{c}_{name}[nd_at];" for c, _ in self.columns]
-        if self.form == "fanout":
-            some = f"ND_HOLDS || nd_ballot(nd_reached_{name}[nd_at / ND_LANES] != 0)"
-            lines = self.reached(f"{self.some} = {some} || (nd_i && {self.some});")
-            varied = "unit" in self.s.gather.arrays
-            return lines + [f"nd_w_{name}[nd_i] = nd_unit_{name}[nd_at];"] * varied
         place = {"lattice": "nd_at / ND_LANES", "rows": "nd_at"}.get(self.form)
         if place:
             ends = (("a", ""), ("z", " + 1"))
@@ -195,18 +179,6 @@ class ThreadSum:
     def sum(self) -> list[str]:
         """Return the lines that give ``nd_x_<access>[nd_i]`` its value."""
         name = self.name
-        if self.form == "fanout":
-            unit = f"nd_w_{name}[nd_i]" if "unit" in self.s.gather.arrays else f"nd_one_{name}"
-            slots = f"(real)(nd_b_{name}[nd_i]{self.other})" if self.other else ""
-            slots = slots or f"(real)nd_b_{name}[nd_i]"
-            return ["#if ND_WINDOW > 1",  # nothing is added in a window to what it takes
-                    f"nd_b_{name}[nd_i] = nd_soon_{name}[nd_i];",
-                    f"if ({self.some} && !nd_last) "
-                    f"nd_soon_{name}[nd_i] = __ldcg({self.slot('then')});",
-                    "#else",
-                    f"nd_b_{name}[nd_i] = {self.some} ? __ldcg({self.slot('now')}) : 0;",
-                    "#endif",
-                    f"nd_x_{name}[nd_i] = {slots} * {unit};"]  # fmt: skip
         empty = reductions.EMPTY.get(self.s.access.reduce, "0")
         value = {"none": empty, "aligned": f"nd_in_{name}[nd_at]"}.get(self.form)
         if self.form == "single":
@@ -222,14 +194,6 @@ class ThreadSum:
         done = "nd_acc" if self.part else self.s.finished("nd_acc", "nd_at")
         return block("", [*body, f"nd_x_{name}[nd_i] = {done};"])
 
-    def begin(self) -> list[str]:
-        """Return the line that finds the row of slots from which it goes on from step to step."""
-        return [f"nd_r_{self.name} = {self.s.row()};"] if isinstance(self.s, SlotText) else []
-
-    def next(self) -> list[str]:
-        """Return the line that goes on to the next row of slots."""
-        return [f"nd_r_{self.name} = nd_then_{self.name};"] if self.form == "fanout" else []
-
     @property
     def stays(self) -> bool:
         """Whether records may stay in shared memory: the place there is for one access."""
@@ -240,34 +204,6 @@ class ThreadSum:
     def rounds(self) -> int:
         """Most rounds of records of a slice, if they may stay in shared memory."""
         return int(np.diff(self.s.gather.arrays["start"]).max()) // LANES if self.stays else 0
-
-    def turn(self) -> list[str]:
-        """Return the lines that ask for what the first step of a turn takes."""
-        if self.form != "fanout":
-            return []
-        first = f"{self.some} ? __ldcg({self.slot('now')}) : 0"
-        return ["#if ND_WINDOW > 1", f"nd_soon_{self.name}[nd_i] = {first};", "#endif"]
-
-    def clear(self) -> list[str]:
-        """Return the lines that clear the slots that were read, after all loads."""
-        name = self.name
-        if self.form != "fanout":
-            return []
-        return [f"if ({self.some} && nd_live[nd_i] && nd_b_{name}[nd_i] != 0) "
-                f"__stcg({self.slot('now')}, ({self.s.slot})0);"]  # fmt: skip
-
-    @property
-    def some(self) -> str:
-        """Whether spikes reach any component of the warp."""
-        return f"nd_some_{self.name}" if "reached" in self.s.gather.arrays else "true"
-
-    def reached(self, line: str) -> list[str]:
-        """Return a line where spikes do not reach all components."""
-        return [line] if "reached" in self.s.gather.arrays else []
-
-    def slot(self, row: str) -> str:
-        """Return the place of a component's slot, of the row ``now`` or ``then``."""
-        return f"nd_slots_{self.name} + (nd_{row}_{self.name} + (unsigned)nd_at)"
 
     def write(self) -> list[str]:
         """Return the lines that add all connections to ``nd_acc``."""

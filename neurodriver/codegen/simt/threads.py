@@ -29,6 +29,7 @@ from .spike_delivery import SlotText
 from .thread_cells import SideBySideText, SplitText
 from .thread_draws import ThreadDraws
 from .thread_events import OWN, ThreadEvents, each, within_a_step
+from .thread_slots import ThreadSlots
 from .thread_sums import ThreadSum, total
 
 DIVISION = "/ nd_by() /"
@@ -40,7 +41,8 @@ _SUMS: dict[str, type[SumText]] = {
 """Form of a plan -> what writes where its arrays are; all others have ``SumText``."""
 
 THREAD_SUMS: dict[str, type[ThreadSum]] = {
-    "learned": LearnedThreadSum, "listed": ListedThreadSum, "by_place": PlaceThreadSum,
+    "fanout": ThreadSlots, "learned": LearnedThreadSum, "listed": ListedThreadSum,
+    "by_place": PlaceThreadSum,
 }  # fmt: skip
 """Form of a plan -> what writes its sum; all others are written by ``ThreadSum``."""
 
@@ -82,6 +84,7 @@ class ThreadText:
             THREAD_SUMS.get(one.gather.form, ThreadSum)(self.component, self.sums, i, self.varied)
             for i, one in enumerate(self.sums)
         ]
+        self.slots = [r for r in self.reads if isinstance(r, ThreadSlots)]
         self.spread = spec.shared_by_warp
         self.events = [ThreadEvents(self.component, n, self.spread) for n in self.component.events]
         self.carried = [*self.model.states, *self.component.flags()]
@@ -114,6 +117,7 @@ class ThreadText:
     def members(self) -> list[str]:
         """Declare what a thread keeps."""
         lines = ["int nd_c[ND_OWN];", "bool nd_live[ND_OWN];"]
+        lines += ["bool nd_full;"] if self.slots else []
         lines += [f"real nd_v_{name}[ND_OWN];" for name in [*self.varied, *self.model.states]]
         lines += [line for r in self.reads for line in r.members()]
         if self.model.draws_random():
@@ -146,6 +150,8 @@ class ThreadText:
             "const bool nd_is = nd_row_index < nd_end;",
             f"nd_live[nd_i] = nd_is{first};",
             "nd_c[nd_i] = nd_is ? nd_row_index : nd_end - 1;",
+            # a compiler keeps what it cannot compute again; else it would do so in each step
+            "if (!ND_HOLDS) nd_c[nd_i] = nd_from(nd_c[nd_i], nd_lane());",
         ]
         return ["ND_UNROLL", *block(OWN, body)]
 
@@ -163,8 +169,11 @@ class ThreadText:
             body += [*self.numbers(), *self.drawn.load()]
         body += [line for e in self.events for line in e.load()]
         heads = [line for s in self.sums for line in s.head()]
-        begin = [line for r in self.reads for line in r.begin()]
-        return [*self.head(), *heads, *begin, *self.own(), *each(body)]
+        begin = [line for r in self.slots for line in r.begin()]
+        begin += ["nd_full = nd_first + 32 * ND_OWN <= nd_end;"] if self.slots else []
+        slots = [line for r in self.slots for line in r.prefetch()]
+        return [*self.head(), *heads, *begin, *self.own(), *each(body),
+                *(within_a_step([], slots) if slots else [])]  # fmt: skip
 
     def numbers(self) -> list[str]:
         """Give the numbers of a component their names."""
@@ -175,9 +184,11 @@ class ThreadText:
 
     def turn(self) -> list[str]:
         """Return the loads of what registers keep from step to step of a turn."""
+        if not self.slots:
+            return []
         heads = [line for s in self.sums for line in s.head()]
-        body = [line for r in self.reads for line in r.turn()]
-        return [*heads, *each(body)] if body else []
+        ask = [line for r in self.slots for line in r.ask("now")]
+        return within_a_step([], [*heads, *ask, "__syncwarp();"])
 
     def step(self) -> list[str]:
         """Return sums, sub-steps and stores of one step."""
@@ -187,16 +198,12 @@ class ThreadText:
         lines += [f"{r.kind} nd_x_{r.name}[ND_OWN];" for r in self.reads]
         # values that are only read are loaded before the first wait
         waits = ("lattice", "rows", "sliced")
-        reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * bool(r.other))
+        parts = [r for r in self.slots if r.other]
+        reads = sorted(self.reads, key=lambda r: (r.form in waits) + 2 * (r in parts))
         lines += each([line for r in reads for line in r.sum()])
         late = [line for e in self.events for line in e.record_late()]
         lines += each(late) if late else []
-        cleared = [line for r in self.reads for line in r.clear()]
-        if cleared:  # all threads of a warp that shares a component have it by then; where it
-            # shares none, fewer registers spill than without
-            sync = ["__syncwarp();"]
-            lines += sync if self.spread else within_a_step(sync)
-        lines += each(cleared) if cleared else []
+        lines += self._clear() if self.slots else []
         lines += [f"real nd_f_{name}[ND_OWN];" for name in c.flags()]
         flags = [f"nd_f_{name}[nd_i] = 0;" for name in c.flags()]
         lines += each(flags) if flags else []
@@ -215,13 +222,35 @@ class ThreadText:
         found = [line for e in self.events for line in e.find()]
         lines += each([*given, *found]) if found else []
         lines += [line for e in self.events for line in e.end()]
-        lines += [line for r in self.reads for line in r.next()]
+        lines += [line for r in self.slots for line in r.next()]
         finite = ThreadFinite(c)  # last: while stores are on their way
         if finite.names:
             add = [*given, f"nd_all += {finite.total()};"]
             lines += ["real nd_all = 0;", *each(add)]
             lines += block("if (!(nd_not_finite(nd_all) == 0))", each([*given, *finite.lines()]))
         return lines
+
+    def _clear(self) -> list[str]:
+        """Clear the slots that were read, and in a window ask for those of the next step.
+
+        Where threads advance other components in turn, nothing arrives at most warps in most steps.
+        """
+        cleared = [line for r in self.slots for line in r.clear()]
+        ask = [line for r in self.slots for line in r.ask("then")]
+        found = " | ".join(f"nd_b_{r.name}[nd_i]" for r in self.slots)
+        arrived = [r.converted() for r in self.slots if not r.other]
+        # all threads of a warp that shares a component have read it by then; where it shares
+        # none, fewer registers spill than without
+        return within_a_step(
+            ["__syncwarp();", *each(cleared)],
+            [
+                *block("if (ND_HOLDS && !nd_last)", ask),
+                "bool nd_arrived = false;",
+                *each([f"nd_arrived |= ({found}) != 0;"]),
+                *block("if (ND_HOLDS || nd_ballot(nd_arrived))", each([*arrived, *cleared])),
+                *block("if (!ND_HOLDS && !nd_last)", ask),
+            ],
+        )
 
     def record_window(self) -> list[str]:
         """Return what is done between the barriers of a window that began with step ``nd_k``."""
