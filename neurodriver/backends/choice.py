@@ -167,7 +167,8 @@ def _cpu(program: Program, options: BackendOptions) -> Backend:
         return CPUBatch(options.copies, options.threads)
     from .cpu.backend import CPUBackend, default_threads
 
-    return CPUBackend(program, options.threads or default_threads(program, options.copied))
+    threads = options.threads or default_threads(program, options.copied)
+    return CPUBackend(program, threads, gates=options.gates)
 
 
 def _cuda(program: Program, options: BackendOptions) -> Backend:

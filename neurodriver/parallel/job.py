@@ -185,8 +185,9 @@ class Job:
             # a kernel that waits would keep another process from its GPU
             gates = least > 0 and all(gpus.values()) and len({*gpus.values()}) == len(gpus)
             timing = Timing.of(least, gates)
-            modules = self.modules
-            border = RankBorder(self.world, routes, joined, timing, gates, seconds, modules)
+            choice = self._choice() or Choice.of()
+            waits = gates or (least > 0 and not timing.lag and not choice.target.threads)
+            border = RankBorder(self.world, routes, joined, timing, waits, seconds, self.modules)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
             for name, lpu in self.lpus.items()

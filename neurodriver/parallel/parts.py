@@ -135,7 +135,7 @@ class PartedSimulation:
         for share, world, mine in zip(every, worlds, inputs, strict=True):
             kept = tuple(one.of_part(share.part) for one in self.recordings)
             member = Member(None, mine, [one for one in kept if one], self._attributes, merge)
-            border = border_of(share, world, timing)
+            border = border_of(share, world, timing, not given["choice"].target.threads)
             made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
             self._parts.append(_Part(share.part, world, made, kept))
 
@@ -315,7 +315,7 @@ def least_crossing(circuit: Circuit, of: Numbers, dt: float) -> int:
     return max(least, 1)
 
 
-def border_of(share: Share, world: World, timing: Timing) -> RankBorder:
+def border_of(share: Share, world: World, timing: Timing, gates: bool) -> RankBorder:
     """Return where the circuit of a part goes on in the others."""
     routes = Routes()
     for one in share.incoming:
@@ -326,7 +326,7 @@ def border_of(share: Share, world: World, timing: Timing) -> RankBorder:
         block = ValueBlock(one.target, one.variable, lpus, one.sources)
         routes.outgoing.append(replace(block, components=components))
     joined = Joined(share.circuit, {}, {}, [], share.imports)
-    return RankBorder(world, routes, joined, timing, False, settings.timeout())
+    return RankBorder(world, routes, joined, timing, gates, settings.timeout())
 
 
 class PartsAdapter:

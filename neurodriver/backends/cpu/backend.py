@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -64,6 +64,13 @@ class _Plan(ct.Structure):
     ]
 
 
+_Serve = ct.CFUNCTYPE(ct.c_int, _i64)
+
+
+class _Gate(ct.Structure):
+    _fields_ = [("every", _i64), ("serve", _Serve)]
+
+
 def default_threads(program: Program, copied: float = 0.0) -> int:
     """Return how many threads the circuit is worth on this machine.
 
@@ -114,6 +121,8 @@ class CPUBackend:
         That of another copy of the program, with which text, library and memory are shared.
     copy : int
         Number of the copy.
+    gates : bool
+        Whether a call may wait for other processes.
     """
 
     worker, peak_by = "thread", "a triad by as many"
@@ -125,8 +134,9 @@ class CPUBackend:
         threads: int | None = None,
         like: CPUBackend | None = None,
         copy: int = 0,
+        gates: bool = False,
     ) -> None:
-        self.program, self.copy, self.phases_done = program, copy, 0
+        self.program, self.copy, self.phases_done, self._gates = program, copy, 0, gates
         self.dtype = program.dtype
         self._keep: list[Any] = []
         self.cuts: list[NDArray[np.int64]] = []
@@ -255,6 +265,14 @@ class CPUBackend:
         """Advance the next phases of a step up to one; ``run`` advances those that are left."""
         self._run_phases(self._open(), step, self.phases_done, end)
         self.phases_done = end
+
+    def gate(self, window: int, serve: Callable[[int], bool]) -> bool:
+        """Let calls ask ``serve`` at each multiple of ``window`` steps; return whether they will."""
+        possible = self._gates and not self.stepwise
+        if possible:
+            self._gate = _Gate(window, _Serve(lambda step: int(serve(step))))
+            self.runtime.nd_set_gate(self._open(), ct.byref(self._gate))
+        return possible
 
     def _run_phases(self, handle: ct.c_void_p, step: int, low: int, high: int) -> None:
         last = high == self.program.phases

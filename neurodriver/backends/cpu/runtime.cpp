@@ -50,6 +50,8 @@ const integer ALL_PHASES = std::numeric_limits<integer>::max();
 
 struct Simulation {
     nd_plan plan;
+    nd_gate gate = {0, nullptr};
+    bool passed = true;                         /* whether the last gate let the call go on */
     std::vector<std::thread> workers;
     Team team;
     alignas(64) std::atomic<uint32_t> order{0};
@@ -119,7 +121,11 @@ struct Simulation {
     }
 
     /* The step after the window that begins with step k. */
-    integer window_end(integer k) const { return std::min(k + plan.window, first + steps); }
+    integer window_end(integer k) const
+    {
+        const integer end = std::min(k + plan.window, first + steps);
+        return gate.every ? std::min(end, (k / gate.every + 1) * gate.every) : end;
+    }
 
     /* What enters in the window that begins with step k. */
     void inject(integer thread, integer k)
@@ -142,11 +148,24 @@ struct Simulation {
         }
     }
 
-    /* Row k for others; the steps of a call give the rows first + 1 to first + done. */
+    /* Row k for others; the steps of a call, or those between two gates, give a row each. */
     void publish(integer thread, integer k) const
     {
         if (k == first) return;
-        for (integer i = 0; i < plan.exports; ++i) copy_share(thread, plan.exported[i], k, k - first - 1);
+        const integer slot = gate.every ? (k - 1) % gate.every : k - first - 1;
+        for (integer i = 0; i < plan.exports; ++i) copy_share(thread, plan.exported[i], k, slot);
+    }
+
+    /* Let other processes exchange values when k steps are done; return whether the call goes on. */
+    bool pass_gate(integer thread, integer k)
+    {
+        team.barrier(thread);
+        if (thread == 0) passed = gate.serve(k) != 0;
+        team.barrier(thread);
+        if (!passed) return false;
+        inject(thread, k);
+        team.barrier(thread);
+        return true;
     }
 
     void scan(integer thread, integer k, integer phase)
@@ -186,7 +205,7 @@ struct Simulation {
     void take(integer thread, integer k, integer phase)
     {
         sample(thread, k);
-        publish(thread, k);
+        if (!gate.every) publish(thread, k);
         scan(thread, k, phase);
     }
 
@@ -228,16 +247,20 @@ struct Simulation {
             count += advance_kernels(thread, k, more, clock, show);
             k += more;
             before = more;
-            inject(thread, k);
+            const bool at_gate = gate.every && k % gate.every == 0 && k < last;
+            if (!at_gate) inject(thread, k);
             clock.part(inputs, show);
             team.barrier(thread);
+            for (integer row = k + 1 - more; gate.every && row <= k; ++row) publish(thread, row);
+            const bool room = !full[phase & 1].load(std::memory_order_relaxed);
+            const bool on = room && k < last && (!at_gate || pass_gate(thread, k));
             clock.part(waiting, show);
-            if (full[phase & 1].load(std::memory_order_relaxed) || k == last) {
+            if (!on) {
                 for (integer past = k + 1 - before; past < k; ++past) take(thread, past, phase);
                 break;
             }
         }
-        if (ends) publish(thread, k);
+        if (ends && !gate.every) publish(thread, k);
         clock.part(0);  // no timer is written after the last barrier: the caller reads them then
         worked[thread * 8] += count;
         if (thread == 0) done = k - first;
@@ -289,6 +312,9 @@ extern "C" integer nd_run(Simulation *s, integer first, integer steps)
     s->make_room();
     return run(s);
 }
+
+/* Wait at gates from now on. */
+extern "C" void nd_set_gate(Simulation *s, const nd_gate *gate) { s->gate = *gate; }
 
 /* Advance the phases from `low` to `high` - 1 of step `k`; `last`: none comes after them. */
 extern "C" void nd_run_phases(Simulation *s, integer k, integer low, integer high, integer last)

@@ -77,4 +77,9 @@ struct nd_plan {
     nd_probe *exported;             /* rows k + 1 of step k, for other processes; interval 1 */
     nd_times *times;                /* or null */
 };
+
+struct nd_gate {                    /* where a call waits for other processes */
+    integer every;                  /* at multiples of so many steps; 0: nowhere */
+    int (*serve)(integer);          /* given the steps done, returns whether the call goes on */
+};
 }
