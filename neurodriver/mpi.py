@@ -95,6 +95,15 @@ class World:
             raise NeurodriverError("this process runs alone: there is no other rank")
         return Channel(copies=zip(out, into, strict=True))
 
+    def letters(
+        self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
+    ) -> Channel:
+        """Return a channel whose messages have any length up to that of ``into``.
+
+        ``write`` returns what goes out at each start. Either may be left out.
+        """
+        raise NeurodriverError("this process runs alone: there is no other rank")
+
     def abort(self) -> None:
         """End all ranks at once; the last resort."""
         os._exit(1)
@@ -105,7 +114,7 @@ class Channel:
 
     Pairs of a process that sends to itself are copied; ``requests``, persistent ones of MPI, move
     ``buffers`` between ranks. ``within`` is what has the functions of MPI for requests of another
-    kind.
+    kind. ``posts`` begin a request each time.
     """
 
     _lost: ClassVar[list[Any]] = []  # buffers that something may still be written to
@@ -116,10 +125,12 @@ class Channel:
         requests: Sequence[Any] = (),
         buffers: Any = None,
         within: Any = None,
+        posts: Sequence[Callable[[], Any]] = (),
     ) -> None:
         self._copies, self._requests, self._buffers = list(copies), list(requests), buffers
-        self._within = within
-        self._mpi = within or library() if self._requests else None
+        self._within, self._posts = within, list(posts)
+        self._posted: list[Any] = []
+        self._mpi = within or library() if self._requests or self._posts else None
 
     @classmethod
     def together(cls, channels: Sequence[Channel]) -> Channel:
@@ -127,7 +138,8 @@ class Channel:
         copies = [pair for channel in channels for pair in channel._copies]
         requests = [request for channel in channels for request in channel._requests]
         within = next((channel._within for channel in channels if channel._within), None)
-        return cls(copies, requests, [channel._buffers for channel in channels], within)
+        posts = [post for channel in channels for post in channel._posts]
+        return cls(copies, requests, [channel._buffers for channel in channels], within, posts)
 
     def start(self) -> None:
         """Begin to exchange the buffers; they must not be touched until ``done``."""
@@ -135,10 +147,13 @@ class Channel:
             into[:] = out
         if self._mpi is not None:
             self._mpi.Prequest.Startall(self._requests)
+            self._posted = [post() for post in self._posts]
 
     def done(self) -> bool:
         """Whether all buffers have arrived; so they have before the first ``start``."""
-        return self._mpi is None or bool(self._mpi.Request.Testall(self._requests))
+        if self._mpi is None:
+            return True
+        return bool(self._mpi.Request.Testall([*self._requests, *self._posted]))
 
     def free(self) -> None:
         """Let go of the requests, cancelling those in flight."""
@@ -237,10 +252,33 @@ class MPIWorld(World):
         requests += [self._comm.Send_init(buffer, peer, tag) for buffer in out]
         return Channel(requests=requests, buffers=(out, into))
 
+    def letters(
+        self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
+    ) -> Channel:
+        tag = _TAG + 2000 + self.number % 1000
+        requests = [] if into is None else [self._comm.Recv_init(into, peer, tag)]
+        if write is None:
+            return Channel(requests=requests, buffers=into)
+        sent = _Letter(self._comm, peer, tag, write)
+        return Channel(requests=requests, buffers=(into, sent), posts=[sent])
+
     def abort(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         self._mpi.COMM_WORLD.Abort(1)
+
+
+class _Letter:
+    """Sends what is written at each call; keeps it until the next one."""
+
+    def __init__(self, comm: Any, peer: int, tag: int, write: Callable[[], NDArray[Any]]) -> None:
+        self._comm, self._peer, self._tag, self._write = comm, peer, tag, write
+        self._kept: Any = None
+
+    def __call__(self) -> Any:
+        """Begin to send; return the request."""
+        self._kept = self._write()
+        return self._comm.Isend(self._kept, self._peer, self._tag)
 
 
 def wait_until(

@@ -7,6 +7,13 @@ import ctypes as ct
 _i64, _ptr = ct.c_longlong, ct.c_void_p
 
 
+class RingTable(ct.Structure):
+    """The rows of one variable in host memory, and which of them hold events."""
+
+    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64), ("active", _ptr),
+                ("dirty", _ptr), ("counted", _ptr), ("where", _ptr)]  # fmt: skip
+
+
 class InputTable(ct.Structure):
     """Values that one input injects during a chunk of steps.
 

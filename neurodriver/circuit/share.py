@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.kinds import VariableKind
 from .circuit import Circuit, Group, Port
 from .cut import Bridge, bridges_of, into_part, own_groups
 from .plastic import with_largest
@@ -34,6 +35,8 @@ class Share:
         What other parts send. Their sources are the imports, one bridge after the other.
     outgoing : tuple of (Bridge, (n,) int64)
         What this part sends, and the components of ``circuit`` that are its sources.
+    events : frozenset of str
+        Variables of events.
     """
 
     part: int
@@ -41,6 +44,7 @@ class Share:
     imports: int
     incoming: tuple[Bridge, ...]
     outgoing: tuple[tuple[Bridge, Numbers], ...]
+    events: frozenset[str]
 
 
 def shares(circuit: Circuit, of: Numbers, wanted: range | None = None) -> Iterator[Share]:
@@ -86,4 +90,6 @@ def _share(circuit: Circuit, of: Numbers, part: int, bridges: list[Bridge]) -> S
         source=circuit.source,
         random_namespace=circuit.random_namespace or "",
     )
-    return Share(part, made, len(groups) - 1 if imported else -1, incoming, outgoing)
+    events = circuit.kinds.updated(VariableKind.EVENT)
+    own = len(groups) - 1 if imported else -1
+    return Share(part, made, own, incoming, outgoing, frozenset(events))

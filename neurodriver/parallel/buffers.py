@@ -50,18 +50,23 @@ class _Side:
         self.blocks, self.backend, self.timing = list(blocks), backend, timing
         self.memory, self.layout, self.dtype = backend.memory, program.layout, program.dtype
         self.period = timing.slots
+        self.listed = [i for i, b in enumerate(blocks) if b.listed(timing.window)]
         self.large = [
             i
             for i, b in enumerate(blocks)
-            if len(b) >= LARGE and not (b.of_modules or b.to_modules)
+            if len(b) >= LARGE and not (b.of_modules or b.to_modules or i in self.listed)
         ]
         self.hosted: list[int] = []
         self.places: dict[int, tuple[Array, int, int]] = {}
 
     @property
     def bytes(self) -> int:
-        """Bytes of one window."""
-        return sum(map(len, self.blocks)) * self.timing.window * self.dtype.itemsize
+        """Bytes of one window, without lists."""
+        return (
+            sum(len(b) for i, b in enumerate(self.blocks) if i not in self.listed)
+            * self.timing.window
+            * self.dtype.itemsize
+        )
 
     def put_in_place(self, number: int, variable: str, first: int, row: int) -> None:
         """Let a large block lie in a ring; row ``row`` is the first one of message 0."""
@@ -72,10 +77,11 @@ class _Side:
     def make_buffers(self, peers: Sequence[int]) -> None:
         """Make room for all blocks that lie in no ring: the small ones first, as a message."""
         every = range(len(self.blocks))
-        self.staged = [i for i in every if i not in self.places and i not in self.hosted]
+        apart = {*self.places, *self.hosted, *self.listed}
+        self.staged = [i for i in every if i not in apart]
         begin: dict[int, int] = {}
         end = dict.fromkeys(peers, HEAD)
-        self._lay_out([i for i in every if i not in self.large], begin, end)
+        self._lay_out([i for i in every if i not in (*self.large, *self.listed)], begin, end)
         message = dict(end)
         self._lay_out([i for i in self.large if i not in self.places], begin, end)
         self.messages, self.views = [], []
@@ -243,6 +249,11 @@ class Takes(_Side):
             place = relay.source - self._joined.circuit.starts[self._joined.imports]
             elements = element_of(self.layout, relay.component, relay.variable)
             self.backend.put(relay.variable, elements, np.concatenate(lpus)[place])
+
+    def first_rows(self, number: int) -> Array:
+        """Return the row of a block that each step takes, before the first message is used."""
+        rows: Array = self._first[number][self._early]
+        return rows
 
     def _places_of(self, steps: int) -> None:
         """Know the place of each step in its window, for so many steps."""

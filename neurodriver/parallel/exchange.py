@@ -22,6 +22,7 @@ from ..plan.passes.join import Joined
 from .buffers import Array, Buffers, Sends, Takes
 from .hosting import Host
 from .routes import Routes
+from .spike_lists import SpikeLists
 from .window import Timing
 
 GOOD, LEAVING = 0.0, 1.0
@@ -73,15 +74,23 @@ class Exchange:
         self._in_flight: tuple[set[int], Channel] | None = None
         self.sends = Sends(routes, joined, backend, timing, self._peers)
         self.takes = Takes(routes, joined, backend, timing, self._peers)
-        self.exports, self.imports = self.sends.probes, self.takes.tables
+        self.lists = SpikeLists(self.sends, self.takes)
+        self.exports = self.sends.probes
+        self.imports = [*self.lists.tables, *self.takes.tables]
         pairs = zip(self.sends.messages, self.takes.messages, strict=True)
         self._channels: list[Channel] = []
         self._heads = [
             {p: self._channel(p, [out[p]], [into[p]]) for p in self._peers} for out, into in pairs
         ]
+        self._lists = [
+            {p: self._world.letters(p, *ends) for p, ends in self.lists.ends(slot).items()}
+            for slot in range(timing.slots)
+        ]
+        self._channels += [one for some in self._lists for one in some.values()]
         self._messages: dict[int, tuple[list[tuple[int, Channel]], Channel]] = {}
         self._period = math.lcm(self.sends.period, self.takes.period, timing.slots)
-        others = sum(len(b) for b in self.takes.blocks if b.rank != world.rank)
+        dense = [b for i, b in enumerate(self.takes.blocks) if i not in self.takes.listed]
+        others = sum(len(b) for b in dense if b.rank != world.rank)
         self._window_bytes = others * timing.window * backend.program.dtype.itemsize
 
     @property
@@ -106,6 +115,7 @@ class Exchange:
             self._host.begin(steps, self.sends.of_modules(self.sends.parts(out, rows)))
         came = self._swapped(out, rows)
         self.takes.begin(came, step)
+        self.lists.begin(self.takes)
         if self._host:
             self._host.take(-1, self.takes.of_modules(came))
 
@@ -150,6 +160,7 @@ class Exchange:
             self._host.step(first, self.sends.of_modules(self.sends.views[0]))
         self.sends.stage(window, 0 if self.gated else row)
         self.takes.stage(window, row, steps)
+        self.lists.stage(window, row, first)
 
     def swap(self, step: int) -> None:
         """Exchange at the end of a window, when ``step`` steps are done.
@@ -160,13 +171,15 @@ class Exchange:
             When another rank has left; call ``leave`` then.
         """
         begin = time.perf_counter()
+        self.lists.write(step)
         if self.timing.lag:
             self._finish()
         self._start(GOOD)
         if not self.timing.lag:
             self._finish()
+            self.lists.pass_on(step)
         self.spent += time.perf_counter() - begin
-        self.received += self._window_bytes
+        self.received += self._window_bytes + self.lists.received
         if self._host:
             self._host.take(step - 1, self.takes.of_modules(self.takes.views[0]))
 
@@ -219,6 +232,8 @@ class Exchange:
                 rows = [one.rows(peer, number, self.first) for one in (self.sends, self.takes)]
                 head = self._heads[number % self.timing.slots][peer]
                 channels += [(peer, head), (peer, self._channel(peer, *rows))]
+                if lists := self._lists[number % self.timing.slots].get(peer):
+                    channels.append((peer, lists))
             together = Channel.together([channel for _, channel in channels])
             self._messages[number % self._period] = channels, together
         return self._messages[number % self._period]
@@ -244,6 +259,7 @@ class Exchange:
         if gone:
             self._gone |= gone
             raise Left(f"rank {', '.join(map(str, sorted(gone)))} has left the run")
+        self.lists.read(slot)
 
     def _wait(self, channel: Channel) -> None:
         wait_until(channel.done, self.seconds, self._whom, self._listen, self._world.crowded)

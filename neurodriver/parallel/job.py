@@ -20,6 +20,7 @@ from ..plan.passes.join import join
 from ..run.lpu import LPU, managed
 from ..run.nonfinite import strictest
 from ..run.simulation import Member, Simulation
+from ..settings import validates
 from .border import RankBorder
 from .deal import deal
 from .directory import PortColumns, port_table
@@ -50,6 +51,7 @@ class _Told:
     dtype: str = "float64"
     seed: int = 0
     gpu: str = ""
+    hosted: bool = True  # whether its rings are in host memory
     keys: RandomKeys = field(default_factory=RandomKeys)
 
 
@@ -94,7 +96,7 @@ class Job:
         modules = [name for name in told if name not in lpus]
         routes = make_routes(
             tables, self.ranks, crossings, world.rank, strict=plan.strict, modules=modules,
-            last_wins=plan.last_wins,
+            last_wins=plan.last_wins, lists=all(t.hosted for t in lpus.values()),
         )  # fmt: skip
         warn_of_shared({name: t.keys for name, t in lpus.items()}, "manager", plan.strict)
         gpus = {self.ranks[name]: t.gpu for name, t in lpus.items()}
@@ -153,6 +155,7 @@ class Job:
             settings = lpu.settings
             out[name] = _Told(table, cost, lpu.dt, settings.dtype, settings.seed)
             out[name].keys = random_keys(lpu.circuit, lpu.inputs)
+            out[name].hosted = settings.choice.target.hosted and not validates()
         choices = agreed(lpu.settings.choice for lpu in self.lpus.values())
         gpu = gpu_of(choices[0]) if len(choices) == 1 else ""  # several: they are told of later
         for name, lpu in self.lpus.items():

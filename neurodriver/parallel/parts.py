@@ -317,14 +317,16 @@ def least_crossing(circuit: Circuit, of: Numbers, dt: float) -> int:
 
 def border_of(share: Share, world: World, timing: Timing, gates: bool) -> RankBorder:
     """Return where the circuit of a part goes on in the others."""
-    routes = Routes()
+    routes, listed = Routes(), share.events if gates and not settings.validates() else ()
     for one in share.incoming:
         lpus = np.full(len(one.sources), f"part {one.source}")
-        routes.incoming.append(ValueBlock(one.source, one.variable, lpus, one.sources))
+        block = ValueBlock(one.source, one.variable, lpus, one.sources)
+        routes.incoming.append(replace(block, events=one.variable in listed))
     for one, components in share.outgoing:
         lpus = np.full(len(one.sources), f"part {share.part}")
         block = ValueBlock(one.target, one.variable, lpus, one.sources)
-        routes.outgoing.append(replace(block, components=components))
+        events = one.variable in listed
+        routes.outgoing.append(replace(block, components=components, events=events))
     joined = Joined(share.circuit, {}, {}, [], share.imports)
     return RankBorder(world, routes, joined, timing, gates, settings.timeout())
 

@@ -15,6 +15,9 @@ from .directory import PortColumns
 
 Numbers = NDArray[np.int64]
 
+LISTED = 8192
+"""Values of a window from which on events go as lists; fewer are sent as rows in less time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
@@ -48,9 +51,15 @@ class ValueBlock:
     of_modules: bool = False  # whether Modules are at its ends, and not LPUs
     to_modules: bool = False
     components: Numbers | None = None  # (n,), in this rank's circuit, where they are known
+    events: bool = False  # whether all ranks know that nearly all values are zero
 
     def __len__(self) -> int:
         return len(self.ports)
+
+    def listed(self, window: int) -> bool:
+        """Whether the values of a window that are not zero go as lists."""
+        many = len(self) * window >= LISTED
+        return self.events and many and not (self.of_modules or self.to_modules)
 
 
 @dataclass(eq=False)
@@ -91,6 +100,11 @@ class _Map:
     tables: Mapping[str, PortColumns]
     ranks: Mapping[str, int]
     modules: frozenset[str]
+    lists: bool
+
+    def events(self, parts: Sequence[tuple[str, Numbers]]) -> bool:
+        """Return whether rows of the port tables of some LPUs are events that go as lists."""
+        return self.lists and all(self.tables[lpu].spike[rows].all() for lpu, rows in parts)
 
     def way(self, one: _Resolved) -> tuple[int, int, bool, bool]:
         """Return the ranks at both ends, and whether Modules are there."""
@@ -108,6 +122,7 @@ def make_routes(
     strict: bool = False,
     modules: Iterable[str] = (),
     last_wins: bool = False,
+    lists: bool = False,
 ) -> Routes:
     """Check the crossings and deal them out.
 
@@ -129,6 +144,8 @@ def make_routes(
     last_wins : bool
         Of several connections to one input port the last one counts, with a warning; else they
         are a fault.
+    lists : bool
+        Whether all ranks can send events as lists.
 
     Raises
     ------
@@ -144,7 +161,7 @@ def make_routes(
     _unfed(resolved, tables, faults)
     faults.finish(strict)
     routes = Routes()
-    known = _Map(tables, ranks, frozenset(modules))
+    known = _Map(tables, ranks, frozenset(modules), lists)
     far = []
     for one in resolved:
         a, b, of_module, to_module = known.way(one)
@@ -301,6 +318,7 @@ def _blocks(resolved: Sequence[_Resolved], known: _Map, way: _Way, other: int) -
             np.concatenate([np.full(len(rows), lpu) for lpu, rows in parts]),
             np.concatenate([known.tables[lpu].number[rows] for lpu, rows in parts]),
             *way[2:],
+            events=known.events(parts),
         )
         for variable, parts in blocks.items()
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,13 +27,13 @@ class Team:
     Attributes
     ----------
     size : int
-    queues : dict of (sender, receiver, apart) to deque of arrays
+    queues : dict of (sender, receiver, kind of message) to deque of arrays
     alarmed : Event
         Set where one of them has failed.
     """
 
     size: int
-    queues: dict[tuple[int, int, bool], Queue] = field(default_factory=lambda: defaultdict(deque))
+    queues: dict[tuple[int, int, int], Queue] = field(default_factory=lambda: defaultdict(deque))
     alarmed: threading.Event = field(default_factory=threading.Event)
 
     def ranks(self) -> list[ThreadRank]:
@@ -72,10 +72,30 @@ class ThreadRank(World):
         if peer == self.rank:
             return super().channel(peer, out, into)
         queues = self.team.queues
-        here, there = queues[peer, self.rank, apart], queues[self.rank, peer, apart]
+        here, there = queues[peer, self.rank, int(apart)], queues[self.rank, peer, int(apart)]
         requests: list[_Taking | _Sending] = [_Taking(here, buffer) for buffer in into]
         requests += [_Sending(there, buffer) for buffer in out]
         return Channel(requests=requests, buffers=(out, into), within=_Functions)
+
+    def letters(
+        self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
+    ) -> Channel:
+        queues = self.team.queues
+        requests = [] if into is None else [_Taking(queues[peer, self.rank, _LETTERS], into)]
+        if write is None:
+            return Channel(requests=requests, within=_Functions)
+        there, written = queues[self.rank, peer, _LETTERS], write
+
+        def post() -> _Sending:
+            made = _Sending(there, written())
+            made.Start()
+            return made
+
+        return Channel(requests=requests, within=_Functions, posts=[post])
+
+
+_LETTERS = 2
+"""Kind of messages of any length, beside those of fixed length (0, and 1: apart)."""
 
 
 class _Request:
@@ -115,7 +135,11 @@ class _Taking(_Request):
 
     def Test(self) -> bool:
         if self.waits and self.queue:
-            self.buffer[...] = self.queue.popleft().reshape(self.buffer.shape)
+            message = self.queue.popleft()
+            if message.size < self.buffer.size:
+                self.buffer[: message.size] = message
+            else:
+                self.buffer[...] = message.reshape(self.buffer.shape)
             self.waits = False
         return not self.waits
 

@@ -60,8 +60,12 @@ def assert_alike(one: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 4])
 @pytest.mark.parametrize("least", [1, 3])
-def test_bits_of_the_whole(parts: int, least: int) -> None:
-    """Connections that cross take no step more, from a latency of one step on."""
+def test_bits_of_the_whole(parts: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections that cross take no step more, from a latency of one step on.
+
+    Spikes go as lists or as rows.
+    """
+    monkeypatch.setattr("neurodriver.parallel.routes.LISTED", 1 if parts % 2 else 1 << 30)
     circuit = weighted_network(60, least)
     uids = circuit.groups[0].uids
     inputs: list[nd.Input] = [
@@ -110,6 +114,23 @@ def test_circuits_that_learn(rule: type[Plasticity], parts: int) -> None:
             lpu.run(STEPS)
         found.append(recorder.get("V"))
     assert np.array_equal(*found) and (found[0][0] != found[0][-1]).any()
+
+
+def test_few_bytes_cross(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of spikes take as much as there are spikes, and what a window has of heads."""
+    monkeypatch.setattr("neurodriver.parallel.routes.LISTED", 1)
+    circuit = weighted_network(600, 3)
+    uids = circuit.groups[0].uids
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    inputs = [nd.StepInput("I", uids, 12.0)]
+    with nd.LPU(circuit, DT, inputs, recorder, parts=2, backend="cpu") as lpu:
+        lpu.run(steps=STEPS)
+        parts = lpu.simulation._parts  # type: ignore[attr-defined]
+        received = sum(part.exchange.received for part in parts)
+    spikes, windows = len(recorder.get("spike_state")["time"]), STEPS // 3
+    assert spikes > 500
+    assert 12 * spikes * 0.9 < received < 12 * spikes + 2 * windows * (8 * 4 + 2 * 8)
+    assert received < 0.2 * 8 * 600 * STEPS
 
 
 def test_the_least_delay_is_the_window() -> None:

@@ -25,7 +25,7 @@ from ...plan.unit import Unit
 from ...profiling.phases import current
 from ..instances import Instances
 from ..memory import MemoryManager
-from ..tables import EventTable, InputTable, Probe
+from ..tables import EventTable, InputTable, Probe, RingTable
 from .binding import BoundKernel, HostBinding
 from .event_buffers import EventBuffers
 from .findings import HostFindings
@@ -46,11 +46,6 @@ _SPARE_EVENTS = 1 << 16
 _TRIAD_BYTES, _BLOCKS, _TRIAD_SECONDS = 192e6, 16, 0.08
 
 _i64, _ptr = ct.c_longlong, ct.c_void_p
-
-
-class _Ring(ct.Structure):
-    _fields_ = [("data", _ptr), ("depth", _i64), ("width", _i64)]
-    _fields_ += [(name, _ptr) for name in ("active", "dirty", "counted", "where")]
 
 
 class _Plan(ct.Structure):
@@ -220,7 +215,9 @@ class CPUBackend:
         for variable, ring in memory.layout.rings.items():
             activities = [m.get(variable) for m in marks]
             activity = [None if one is None else one.ctypes.data for one in activities]
-            rings.append(_Ring(memory.host_address(variable), ring.depth, ring.width, *activity))
+            rings.append(
+                RingTable(memory.host_address(variable), ring.depth, ring.width, *activity)
+            )
         self.inputs, self.probes = as_table(InputTable, inputs), as_table(Probe, probes)
         if not isinstance(events, ct.Array):  # else it has buffers
             self._found = EventBuffers(self.threads, events, _SPARE_EVENTS, self.program.window)
@@ -228,7 +225,7 @@ class CPUBackend:
         self._exported = len(exports)
         self.exports = as_table(Probe, exports)
         kernels = (BoundKernel * max(len(self._bound), 1))(*self._bound)
-        rows = (_Ring * max(len(rings), 1))(*rings)
+        rows = (RingTable * max(len(rings), 1))(*rings)
         given = self.inputs, self.probes, self.events, self.exports
         tables: list[ct.Array[Any]] = [kernels, rows, *given]
         self._keep += tables
@@ -267,7 +264,7 @@ class CPUBackend:
         self.phases_done = end
 
     def gate(self, window: int, serve: Callable[[int], bool]) -> bool:
-        """Let calls ask ``serve`` at each multiple of ``window`` steps; return whether they will."""
+        """Let calls ask ``serve`` at each multiple of ``window``; return whether they will."""
         possible = self._gates and not self.stepwise
         if possible:
             self._gate = _Gate(window, _Serve(lambda step: int(serve(step))))

@@ -271,6 +271,7 @@ struct Simulation {
 }  // namespace
 
 #include "runtime_batch.h"
+#include "runtime_lists.h"
 
 /* Null where the threads cannot be started. */
 extern "C" Simulation *nd_create(const nd_plan *plan)

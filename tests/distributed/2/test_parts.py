@@ -17,9 +17,12 @@ STEPS = 200
 
 
 @pytest.mark.parametrize("least", [1, 3])
-@pytest.mark.parametrize("large", [4, 4096])
-def test_bits_of_the_whole(least: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two runs; recordings are those of the whole."""
+@pytest.mark.parametrize(("large", "listed"), [(4, 1 << 30), (4096, 1 << 30), (4096, 1)])
+def test_bits_of_the_whole(
+    least: int, large: int, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs; recordings are those of the whole. Values go as rows, and spikes as lists."""
+    monkeypatch.setattr("neurodriver.parallel.routes.LISTED", listed)
     monkeypatch.setattr("neurodriver.parallel.buffers.LARGE", large)
     circuit = weighted_network(60, least)
     uids = circuit.groups[0].uids

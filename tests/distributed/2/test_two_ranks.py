@@ -31,8 +31,15 @@ def test_same_bits(seed: int, more: int, large: int, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("more", [0, 4])
 @pytest.mark.parametrize("least", [1, 3])
-def test_weighted_spikes(more: int, least: int) -> None:
-    """Spikes that come from elsewhere are dealt out when they are due, by their own latencies."""
+@pytest.mark.parametrize("listed", [1, 1 << 30])
+def test_weighted_spikes(
+    more: int, least: int, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spikes that come from elsewhere are dealt out when they are due, by their own latencies.
+
+    They come as lists or as rows.
+    """
+    monkeypatch.setattr("neurodriver.parallel.routes.LISTED", listed)
     circuit = weighted_network(60, least)
     inputs: list[Input] = [StepInput("I", circuit.uids[:60], np.linspace(5.0, 30.0, 60))]
     part = random_parts(circuit, 2, 7)
