@@ -262,7 +262,7 @@ class Broken(nd.StepInput):
 
     def chunk(self, number: int, first: int, steps: int) -> Any:
         """Return values, or fail."""
-        if first >= 100:
+        if first + steps > 100:
             raise ValueError("broken on purpose")
         return super().chunk(number, first, steps)
 
