@@ -188,7 +188,7 @@ def infinite_constants(spec: KernelSpec) -> Key:
 
 def _silent(spec: KernelSpec) -> bool:
     """Whether a kernel calls functions that choose results which are not finite."""
-    functions = [name for name in FUNCTIONS if name not in _FLAGGED]
+    functions = ["fmod", *(name for name in FUNCTIONS if name not in _FLAGGED)]
     texts = texts_of(spec.model)
     parts = [*texts.step(), *texts.each(*spec.model.accesses)]
     own = [function.body for function in texts.functions]

@@ -22,6 +22,7 @@
  *     nd_cos           1.0     1.0
  *
  * nd_sqrt, nd_fma, nd_floor, nd_fabs and division are those of IEEE 754 (exact rounding).
+ * nd_ceil, nd_round and nd_fmod are exact.
  *
  * Rules the code keeps
  *   - No branches, tables or calls: special cases are selects between two values, so that a
@@ -66,6 +67,7 @@
 #include "math_exp.h"
 #include "math_log.h"
 #include "math_pow.h"
+#include "math_round.h"
 #include "math_sin.h"
 
 #endif

@@ -150,7 +150,7 @@ def declare(update: str, **parts: Any) -> type[NDComponent]:
         ("V = E + ta;", 1, 9, "unknown name 'ta' (did you mean 'tau'?)"),
         ("V = x; real x = 1;", 1, 5, "unknown name 'x' (it is declared further down, in line 1)"),
         ("V = twise(1);", 1, 5, "unknown name 'twise' (did you mean 'twice'?)"),
-        ("V = abs(V);", 1, 5, "unknown name 'abs'; write fabs"),
+        ("V = mod(V, 2);", 1, 5, "unknown name 'mod'; write fmod(x, y)"),
         ("V = exp;", 1, 5, "'exp' is a function; call it: exp(...)"),
         ("V = tau(2);", 1, 5, "'tau' is a parameter and no function; is a '*' missing?"),
         ("V = fmax(1);", 1, 5, "'fmax' takes 2 arguments, 1 given"),

@@ -123,7 +123,7 @@ class VectorKinds:
         kinds = {self.kind(one) for one in node.arguments}
         if kinds <= {UNIFORM}:
             return UNIFORM
-        one = len(node.arguments) == 1 and name in FUNCTIONS
+        one = len(node.arguments) == 1 and name in (*FUNCTIONS, "ceil", "round")
         if kinds <= {UNIFORM, VECTOR} and (one or name in ("fmin", "fmax")):
             return VECTOR
         raise NotVectors

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from ...errors import near
 from . import tree
 from .tokens import message, place
-from .words import ARGUMENTS, DRAWS, FUNCTIONS
+from .words import ARGUMENTS, DRAWS, EXACT, FUNCTIONS
 
 _INSTEAD = {
-    "abs": "fabs", "min": "fmin", "max": "fmax", "power": "pow", "ln": "log", "rand": "uniform",
-    "randn": "normal", "clip": "fmin(fmax(x, low), high)", "ceil": "-floor(-x)",
-    "mod": "x - y * floor(x / y)", "fmod": "x - y * floor(x / y)", "round": "floor(x + 0.5)",
+    "min": "fmin", "max": "fmax", "power": "pow", "ln": "log", "rand": "uniform",
+    "randn": "normal", "clip": "fmin(fmax(x, low), high)",
+    "mod": "fmod(x, y)",
     "tan": "sin(x) / cos(x)", "log10": "log(x) / log(10)", "exp2": "pow(2, x)",
     "int": "(int)x", "sign": "x > 0 ? 1 : x < 0 ? -1 : 0", "square": "x * x",
 }  # fmt: skip
@@ -245,13 +245,13 @@ class ValueChecker:
         return symbol.type
 
     def _call(self, node: tree.Call) -> str:
-        for one in node.arguments:
-            self.value(one)
+        kinds = [self.value(one) for one in node.arguments]
         name, given = node.name, len(node.arguments)
         own = self.functions.get(name)
+        exact = name in EXACT and self.find(name) is None
         if own is not None:
             wanted = len(own.parameters)
-        elif name in FUNCTIONS:
+        elif name in FUNCTIONS or exact:
             wanted = ARGUMENTS.get(name, 1)
         elif name in self.calls:
             wanted = self.calls[name]
@@ -269,6 +269,10 @@ class ValueChecker:
         if given != wanted:
             said = f"'{name}' takes {numbered(wanted, 'argument')}, {given or 'none'} given"
             self.fault(node, said)
+        if own is None and name == "isnan":
+            return "bool"
+        if own is None and name == "abs" and {*kinds} <= {"int", "bool"}:
+            return "int"
         return own.type if own is not None else "real"
 
     def _unknown_function(self, node: tree.Call) -> None:
@@ -283,7 +287,7 @@ class ValueChecker:
         elif name == self.inside:
             self.fault(node, f"'{name}' calls itself, which a function cannot; write a loop")
         else:
-            known = [*FUNCTIONS, *DRAWS, *self.functions, *self.calls, *self.procedures]
+            known = [*FUNCTIONS, *EXACT, *DRAWS, *self.functions, *self.calls, *self.procedures]
             hint = near(name, known)
             self.fault(node, f"unknown name '{name}'{hint or '; it is no function'}")
 

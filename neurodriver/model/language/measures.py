@@ -17,8 +17,8 @@ from .tokens import message
 Dimensions = Mapping[str, Dimension | None]
 
 _PLAIN = ("exp", "expm1", "log", "log1p", "tanh", "cosh", "sinh", "sin", "cos", "poisson")
-_SAME = ("fabs", "floor")
-_ALIKE = ("fmin", "fmax")
+_SAME = ("fabs", "floor", "ceil", "round", "abs")
+_ALIKE = ("fmin", "fmax", "fmod")
 
 
 def dimensions(symbols: Symbols, inferred: Dimensions | None = None) -> dict[str, Dimension | None]:

@@ -8,7 +8,10 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions that the mathematics of a model may call."""
 
-ARGUMENTS = {"pow": 2, "fmin": 2, "fmax": 2, "fma": 3}
+EXACT = ("ceil", "round", "fmod", "isnan", "abs")
+"""More functions; a model may have these names for something else."""
+
+ARGUMENTS = {"pow": 2, "fmin": 2, "fmax": 2, "fma": 3, "fmod": 2}
 """Functions of more than one argument -> how many."""
 
 TYPES = ("real", "int", "bool")
