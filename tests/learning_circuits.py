@@ -48,13 +48,24 @@ class SpikeFirstPaired(SpikeFirst, Paired):
 
 
 class Eligible(Pairs):
-    """Changes wait in a trace of each synapse until an interval applies them."""
+    """Changes wait in a trace of each synapse until one of two intervals applies them.
 
-    params = {"every_ms": Parameter("ms", default=5.0), "decay": Parameter("1", default=0.75)}
+    What is applied depends on a modulator.
+    """
+
+    params = {
+        "every_ms": Parameter("ms", default=5.0),
+        "rarely_ms": Parameter("ms", default=7.0),
+        "decay": Parameter("1", default=0.75),
+    }
     synapse = {"c": State("1", 0.0), "events": State("1", 0.0)}
+    modulators = {"level": Doses("tau_plus", jump=0.2)}
     on_arrival = "c = c - A * y; events = events + count; send(weight * count / (count + 1.0));"
     on_spike = "c = c + A * x * exp(-since_spike / tau_plus); events = events + 1.0;"
-    every = {"every_ms": "weight = clip(weight + 0.1 * c); c = c * decay;"}
+    every = {
+        "every_ms": "weight = clip(weight + (0.1 + level) * c); c = c * decay;",
+        "rarely_ms": "weight = clip(weight + 0.01 * events); events = 0.5 * events;",
+    }
 
 
 class Power(Plasticity):

@@ -330,6 +330,33 @@ def test_sums_over_the_synapses_of_a_target(threads: int, monkeypatch: pytest.Mo
     assert not np.allclose(simulated(quiet)[1], simulated(case)[1])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sums_where_units_differ(dtype: str) -> None:
+    """Other weights of a target decide of which size the parts are that its sums count."""
+    sources = nd.Population("SpikeSource", 6, name="sources")
+    cells = nd.Population(Listener, 3, name="cells")
+    learned = nd.Projection(
+        sources,
+        cells,
+        nd.AllToAll(),
+        receptor="learned",
+        weight=nd.Uniform(0.1, 1.0),
+        plasticity=Kept(),
+        name="learning",
+    )
+    fixed = [
+        nd.Projection(sources[i : i + 1], cells[i : i + 1], nd.OneToOne(), receptor="learned",
+                      weight=weight, name=f"fixed {i}")
+        for i, weight in enumerate((1e-3, 1e4, 1.0))
+    ]  # fmt: skip
+    with nd.LPU(nd.Circuit([sources, cells], [learned, *fixed], seed=1), DT, dtype=dtype) as lpu:
+        before = lpu["learning"].get().reshape(6, 3).sum(axis=0)
+        lpu.run(steps=51)
+        after = lpu["learning"].get().reshape(6, 3).sum(axis=0)
+    assert (np.abs(before - 3.0) > 0.05).all()
+    assert np.allclose(after, 3.0, atol=1e-4)
+
+
 def test_too_many_steps() -> None:
     """Rows of spikes are counted in 4 bytes: longer runs are refused before they begin."""
     sources = nd.Population("PoissonSource", 2, rate=10.0)
