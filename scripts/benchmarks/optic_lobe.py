@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 import neurodriver as nd
-from neurodriver.circuits.optic_lobe import circuit, expand
+from neurodriver.circuits.optic_lobe import circuit, expand, from_rules
 
 from .measure import median, seconds_per_step, triad
 from .table import Row, Table, bytes_of
 
 DT = 5e-3
+LARGE = 60
+BY_RULES = f"optic lobe, extent {LARGE}, from rules"
 
 
 def scipy_step(extent: int, dtype: str) -> Any:
@@ -72,7 +74,38 @@ def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
                 "floor": f"{moved / 1e6:.1f} MB a step: {moved / speed * 1e6:.0f} us from memory",
             }
         )
-    return rows
+    return [*rows, by_rules(rounds)]
+
+
+def by_rules(rounds: int) -> Row:
+    """Return the row of connections that are stored nowhere, beside stored ones."""
+    begin = time.perf_counter()
+    made = from_rules(LARGE, stored=False)
+    build, found = time.perf_counter() - begin, {False: [], True: []}
+    both = {False: made, True: circuit(LARGE)}
+    lpus = {stored: nd.LPU(one, DT, dtype="float32") for stored, one in both.items()}
+    for _ in range(rounds):
+        for stored, lpu in lpus.items():
+            found[stored].append(min(seconds_per_step(lpu, 1)))
+    sizes = {stored: arrays_of(lpu) / made.count for stored, lpu in lpus.items()}
+    for lpu in lpus.values():
+        lpu.close()
+    ours, theirs = median(found[False]), median(found[True])
+    return {
+        "case": f"{BY_RULES}, {made.edges:,} edges, float32",
+        "us a step": ours * 1e6,
+        "build s": build,
+        "peer": f"stored connections {theirs * 1e6:.0f} us",
+        "ratio": theirs / ours,
+        "target": "<= 3500 us on two cores, <= 60 bytes a cell",
+        "floor": f"arrays: {sizes[False]:.0f} bytes a cell, stored {sizes[True]:.0f}",
+    }
+
+
+def arrays_of(lpu: nd.LPU) -> float:
+    """Return the bytes of all arrays and rings of a program."""
+    rows = (row.nbytes for row in lpu.program.arrays.values() if row.shape)
+    return float(sum(rows) + sum(lpu.program.layout.nbytes().values()))
 
 
 def table(table: Table) -> list[Row]:
@@ -87,4 +120,12 @@ def table(table: Table) -> list[Row]:
             alive = float(np.std(lpu.get("V")))
         case = f"optic lobe, extent {extent}, {made.edges:,} edges, float32 (V spread {alive:.2g})"
         rows.append(table.row(case, spent, target, floor))
+    made = from_rules(5 if table.small else LARGE, stored=False)
+    with table.lpu(made, DT, [], dtype="float32") as lpu:
+        lpu["R1"].set("V", 0.5)
+        spent, size = table.timed(lpu), arrays_of(lpu) / made.count
+        floor, alive = table.floor(lpu, bytes_of(lpu)), float(np.std(lpu.get("V")))
+    case = f"{BY_RULES}, {made.edges:,} edges, float32 (V spread {alive:.2g})"
+    more = {"activity": f"{size:.0f} bytes a cell"}
+    rows.append(table.row(case, spent, 30.0, floor, **more))
     return rows
