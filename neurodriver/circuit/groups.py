@@ -15,6 +15,7 @@ from ..errors import CircuitError
 from ..model.component import NDComponent
 from ..model.plasticity import Plasticity
 from ..quantities import is_quantity
+from .node_columns import JoinedColumns
 
 Column = NDArray[Any]
 
@@ -25,8 +26,10 @@ class Port(NDComponent):
     is_port = True
 
 
-def _frozen(columns: Mapping[str, ArrayLike]) -> dict[str, Column]:
+def _frozen(columns: Mapping[str, ArrayLike]) -> Mapping[str, Column]:
     """Return views that cannot be written through; quantities stay what they are."""
+    if isinstance(columns, JoinedColumns):
+        return columns
     out: dict[str, Any] = {
         n: c if is_quantity(c) else np.asarray(c).view() for n, c in columns.items()
     }

@@ -24,7 +24,7 @@ from .distributions import Distribution
 from .drawing import Rows as DrawnRows
 from .groups import Column, Connections, Group, Numbered, joined_params
 from .members import Members, Rows, index_text, rows_of
-from .node_columns import POPULATION, given_columns, joined_columns, storable
+from .node_columns import POPULATION, JoinedColumns, given_columns, storable
 from .pace import Pace, pace_of
 from .population_values import law_in_unit, rule_of, space_given, stand_in
 from .population_view import PopulationView
@@ -370,7 +370,7 @@ def _group(parts: list[Group]) -> Group:
         joined_params(model, [part.params for part in parts], counts),
         sum(counts),
         joined_names([part.names for part in parts], parts),
-        columns=joined_columns([part.columns for part in parts], counts),
+        columns=JoinedColumns([part.columns for part in parts], counts),
         every=parts[0].every,
         first=parts[0].first,
     )
