@@ -1,7 +1,7 @@
-"""The text of a GPU's threads, compiled as C++ and run on the host: a warp of one thread.
+"""The text of a GPU's threads, compiled as C++ and run on the host, warp by warp.
 
-What a thread computes of its components is plain C++. So its bits can be compared with those of
-the CPU's kernels where there is no GPU. Warps, barriers and memory are not those of a GPU.
+So its bits can be compared with those of the CPU's kernels where there is no GPU. Barriers and
+memory are not those of a GPU.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from warps_on_cpu import WARPS
 
 from neurodriver import Circuit
 from neurodriver.backends.memory import MemoryManager
@@ -26,10 +27,13 @@ from neurodriver.plan.arrays import Key, VariableOwner
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
-_WORDS = """
+_WORDS = (
+    WARPS
+    + """
 #define ND_MEMBER inline
 #define ND_UNROLL
 #define ND_ROLLED
+#define ND_HOLDS 0
 #define ND_WINDOW 0
 #define ND_TURNS 0
 struct int4 { int x, y, z, w; };
@@ -40,31 +44,43 @@ template <class T> struct nd_fixed {
     T operator[](long long i) const { return at[i]; }
     nd_fixed operator+(long long i) const { return at + i; }
 };
-inline int nd_lane() { return 0; }
-inline int nd_share(int end, int n) { return end ? n : 0; }
-template <class T> T nd_down(T x, int) { return x; }
-template <class T> T nd_from(T x, int) { return x; }
+static int nd_share(int end, int n) { return (int)((long long)n * (nd_lane() + end) >> 5); }
+template <class T> static T nd_down(T x, int by)
+{
+    const int me = nd_lane(), other = me + by < ND_WARP ? me + by : me;
+    return nd_as<T>(nd_give(x)[other]);
+}
 struct nd_by {};
 template <class T> struct nd_numerator { T value; };
 inline nd_numerator<double> operator/(double a, nd_by) { return {a}; }
 inline nd_numerator<float> operator/(float a, nd_by) { return {a}; }
 template <class T> T operator/(nd_numerator<T> a, T b) { return a.value / b; }
 """
+)
 _HOST = replace(
     DEVICE, function=INLINE, kernel="static", words=_WORDS, opaque="(void)0",
     each="for (long long i = 0; i < (n); ++i)",
 )  # fmt: skip
 _RUN = """
-extern "C" void nd_run(const nd_args *a, long long k, int turns)
+static long long nd_step_of_all;
+static int nd_first_of_warp, nd_end_of_warp;
+static void nd_thread()
 {
-    nd_steady = a;
-    for (int turn = 0; turn < turns; ++turn) {
-        unit one;
-        one.load(k, turn, turn + 1);
-        one.turn(k);
-        one.step(k, true);
-        one.save(k);
+    unit one;
+    one.load(nd_step_of_all, nd_first_of_warp, nd_end_of_warp);
+    one.turn(nd_step_of_all);
+    one.step(nd_step_of_all, true);
+    one.save(nd_step_of_all);
+}
+extern "C" int nd_run(const nd_args *a, long long k, int turns, int size)
+{
+    nd_steady = a, nd_step_of_all = k;
+    for (int first = 0; first < turns; first += size) {
+        nd_first_of_warp = first;
+        nd_end_of_warp = first + size < turns ? first + size : turns;
+        if (!nd_run_warp(nd_thread)) return 0;
     }
+    return 1;
 }
 extern "C" void nd_once(const nd_args *a, int what)
 {
@@ -106,11 +122,11 @@ class HostThreads:
         texts = [_text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
         libraries = build([(text, ()) for text in texts])
         self._kernels = [
-            (library, self._table(task.kernel), task.turns(n))
+            (library, self._table(task.kernel), task.turns(n), 1 if task.spread else 32)
             for library, task, n in zip(libraries, tasks, owns, strict=True)
         ]
         for what in (0, 1):
-            for library, table, _ in self._kernels:
+            for library, table, *_ in self._kernels:
                 library.nd_once(table.ctypes.data_as(ct.c_void_p), what)
         for name in self._rings:
             self._rows(name)[1:] = self._rows(name)[0]
@@ -134,9 +150,9 @@ class HostThreads:
     def advance(self, steps: int) -> None:
         """Advance by so many steps."""
         for _ in range(steps):
-            for library, table, turns in self._kernels:
+            for library, table, *turns in self._kernels:
                 place, step = table.ctypes.data_as(ct.c_void_p), ct.c_longlong(self.step)
-                library.nd_run(place, step, turns)
+                assert library.nd_run(place, step, *turns), "threads of a warp disagree"
             self.step += 1
 
     def get(self, group: int, variable: str) -> NDArray[Any]:
