@@ -15,7 +15,7 @@ enum { ND_WARP = 32, ND_STACK = 1 << 18 };
 static ucontext_t nd_scheduler, nd_fiber[ND_WARP];
 alignas(16) static char nd_stack[ND_WARP][ND_STACK];
 static volatile int nd_now, nd_done[ND_WARP];
-static volatile unsigned nd_round[ND_WARP];
+static volatile unsigned nd_rounds[ND_WARP];
 static volatile unsigned long long nd_given[2][ND_WARP];
 static void (*volatile nd_work)();
 
@@ -25,9 +25,9 @@ template <class T> static const volatile unsigned long long *nd_give(T x)
     unsigned long long word = 0;
     memcpy(&word, &x, sizeof x);
     const int me = nd_now;
-    const unsigned round = nd_round[me];
+    const unsigned round = nd_rounds[me];
     nd_given[round & 1][me] = word;
-    nd_round[me] = round + 1;
+    nd_rounds[me] = round + 1;
     swapcontext(&nd_fiber[me], &nd_scheduler);
     return nd_given[round & 1];
 }
@@ -83,7 +83,7 @@ static bool nd_run_warp(void (*work)())
     static unsigned chance = 1;
     nd_work = work;
     for (int i = 0; i < ND_WARP; ++i) {
-        nd_done[i] = 0, nd_round[i] = 0;
+        nd_done[i] = 0, nd_rounds[i] = 0;
         getcontext(&nd_fiber[i]);
         nd_fiber[i].uc_stack.ss_sp = nd_stack[i];
         nd_fiber[i].uc_stack.ss_size = ND_STACK;
@@ -97,7 +97,7 @@ static bool nd_run_warp(void (*work)())
             swapcontext(&nd_scheduler, &nd_fiber[nd_now]);
         }
         for (int i = 1; i < ND_WARP; ++i)
-            if (nd_done[i] != nd_done[0] || nd_round[i] != nd_round[0]) return false;
+            if (nd_done[i] != nd_done[0] || nd_rounds[i] != nd_rounds[0]) return false;
         if (nd_done[0]) return true;
     }
 }
