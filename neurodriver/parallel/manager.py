@@ -285,7 +285,7 @@ class Manager:
             raise
         self._seconds = run.seconds
         assert self._job is not None
-        told = run.errors, Exchanged.of(self._job)
+        told = run.errors, Exchanged.of(self._job.simulation)
         try:
             gathered = self._world.gather(told, FAILED_SECONDS if run.errors else 0.0)
         except NeurodriverError:  # others are busy with something; the script's end is theirs

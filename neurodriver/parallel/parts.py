@@ -39,6 +39,7 @@ from .part_inputs import inputs_of_parts
 from .part_recorders import PartRecorder, WholeRecording
 from .routes import Routes, ValueBlock
 from .thread_ranks import Team
+from .timing import Exchanged
 from .window import LONGEST, Timing
 
 Numbers = NDArray[np.int64]
@@ -178,6 +179,11 @@ class PartedSimulation:
             if recording in self._own_recordings():
                 recording.open(plan, [part[number] for part in gathered], self.step)
 
+    @property
+    def exchanged(self) -> list[Exchanged]:
+        """What the exchange of values took since the start, one entry for each part."""
+        return self._gathered([Exchanged.of(part.simulation) for part in self._parts])
+
     def advance(self, steps: int, progress: Progress = None) -> None:
         """Advance ``steps`` steps; ``progress`` gets the number of those that have been done."""
         if not self.started:
@@ -278,7 +284,9 @@ class PartedSimulation:
             part.world.tell()
             part.simulation.leave()
             if isinstance(error, Left):
-                raise Left(f"part {part.number}: {error}") from error
+                left = Left(f"part {part.number} ends, as {error}")
+                left.known_to_all_ranks = True  # type: ignore[attr-defined]
+                raise left from error
             raise
         finally:
             part.world.engaged = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .job import Job
+from ..run.simulation import Simulation
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Exchanged:
     steps: int = 0
 
     @classmethod
-    def of(cls, job: Job) -> Exchanged:
-        """Return what a rank's job has exchanged; nothing where it has no other rank."""
-        exchange = job.simulation.exchange if job.simulation else None
-        if job.simulation is None or exchange is None or not exchange.received:
+    def of(cls, simulation: Simulation | None) -> Exchanged:
+        """Return what a rank has exchanged; nothing where it has no other rank."""
+        exchange = simulation.exchange if simulation else None
+        if simulation is None or exchange is None or not exchange.received:
             return cls()
-        steps = job.simulation.step - exchange.first
+        steps = simulation.step - exchange.first
         return cls(exchange.spent, exchange.received, steps)

@@ -17,6 +17,7 @@ import numpy as np
 import neurodriver as nd
 from neurodriver.backends.cuda.device import device_count
 from neurodriver.circuit.cut import Parts, cut
+from neurodriver.parallel.timing import Exchanged
 
 from .measure import median, on_ranks
 from .papers import THREADS, example
@@ -135,21 +136,26 @@ def _rows(table: Table, name: str, network: Network, dtype: str) -> Iterator[Row
             variant.advance()
     found = {what: variant.best(table.rounds) for what, variant in variants.items()}
     title = f"{network.title}, {made[0].count:,} neurons, {made[0].edges:,} connections, {dtype}"
-    over = []
+    over: dict[str, list[dict[str, float]]] = {}
     if table.backend == "cpu" or device_count() > 1:
-        over = [_over_ranks(table, name, dtype, plain) for _ in range(table.rounds)]
+        for halves in ("lpus", "parts"):
+            each = [_over_ranks(table, name, dtype, plain, halves) for _ in range(table.rounds)]
+            over[halves] = each
     for what, variant in variants.items():
         row = table.row(f"{title}: {what}", found[what], None, "")
         row |= {"spikes a second": variant.rate()}
         ratio = found[what].seconds / found["whole"].seconds
         yield row if variant is plain else row | judged(table, ratio)
-    if over:
-        yield _row_of_ranks(table, f"{title}: two LPUs of two ranks", over)
+    for halves, found_over in over.items():
+        what = "two LPUs" if halves == "lpus" else "two parts"
+        yield _row_of_ranks(table, f"{title}: {what} of two ranks", found_over)
 
 
-def _over_ranks(table: Table, name: str, dtype: str, plain: Variant) -> dict[str, float]:
+def _over_ranks(
+    table: Table, name: str, dtype: str, plain: Variant, halves: str
+) -> dict[str, float]:
     """Return what two ranks told of a round, and the time of the whole network beside it."""
-    asked = name, table.backend, dtype, str(int(table.small))
+    asked = name, table.backend, dtype, str(int(table.small)), halves
     plain.advance()
     found = on_ranks(2, "benchmarks.cut_ranks", *asked)
     for _ in range(WINDOWS - 1):
@@ -236,6 +242,24 @@ def managed(
     return man, recorders
 
 
+def in_parts(
+    made: Any, dt: float, steps: int, options: dict[str, Any]
+) -> tuple[float, list[Exchanged], int]:
+    """Run the part of this rank; return seconds of a step, exchanges and spikes of the whole."""
+    circuit, inputs, _ = made
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    marks: list[float] = []
+    with nd.LPU(circuit, dt, inputs, [recorder], parts="auto", threads=1, **options) as lpu:
+        lpu.start((WARM + WINDOWS) * steps)
+        for _ in range(WARM + WINDOWS):
+            begin = time.perf_counter()
+            lpu.advance(steps)
+            marks.append((time.perf_counter() - begin) / steps)
+        lpu.finish()
+        exchanged = lpu.simulation.exchanged  # type: ignore[attr-defined]
+    return min(marks[WARM:]), exchanged, len(recorder.get("spike_state")["time"])
+
+
 def parted(made: Any, dt: float, steps: int, options: dict[str, Any]) -> Variant:
     """Return the parts of a network as LPUs of this process."""
     man, recorders = managed(made, dt, {}, options)
@@ -262,5 +286,5 @@ def clocked(man: nd.Manager, steps: int) -> float:
 
     man.start(steps=(WARM + WINDOWS) * steps, progress=progress)
     man.wait()
-    timed = pairwise(marks[WARM:])
+    timed = pairwise(marks[min(WARM, len(marks) - 2) :])  # a small run may be one call
     return min((end - begin) / (last - first) for (first, begin), (last, end) in timed)

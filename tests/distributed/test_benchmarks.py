@@ -21,7 +21,11 @@ sys.argv = [sys.argv[0], *sys.argv[2:]]
 runpy.run_module({{!r}}, run_name="__main__")
 """
 
-PARTS = [("exchange_worker", ["1000", "1"]), ("cut_ranks", ["izhikevich", "cpu", "float64", "1"])]
+PARTS = [
+    ("exchange_worker", ["1000", "1"]),
+    ("cut_ranks", ["izhikevich", "cpu", "float64", "1", "lpus"]),
+    ("cut_ranks", ["izhikevich", "cpu", "float64", "1", "parts"]),
+]
 
 
 def test_all_can_be_imported() -> None:
