@@ -1,34 +1,36 @@
 /* Synapses that learn, on a GPU.
  *
- * Connections are stored by their source, as `nd_learning` says. A synapse is brought up to date when
- * a spike of its source arrives: it applies the spikes of its target that it has seen since the
- * arrival before (synapse.cuh). So few synapses are touched in a step.
+ * Connections are stored by source row: the connections of one source with equal a, f and b (see
+ * docs/design/gpu-learning.md). A synapse is brought up to date when a spike of its source arrives: it
+ * applies the spikes of its target that it has seen since the arrival before (synapse.cuh). So few
+ * synapses are touched in a step.
  *
- * A turn is what happens between two steps at which targets read slots. It brings the rows
- * lo .. hi, of which hi is the newest, and has four phases with barriers between them:
+ * A turn handles the spikes of steps lo .. hi, of which hi is the newest. Targets read their slots
+ * between two turns. A turn has four parts with barriers between them. Here `phase` is such a part;
+ * the phases of a circuit's order are something else.
  *
  *   scan     A thread puts the spikes of a target into its history. A thread finds the arrivals of a
- *            source in steps lo .. hi, writes them down as bits, and lists its connections in pieces.
+ *            source row in steps lo .. hi, stores them as bits, and lists its connections in pieces.
  *   before   At the beginning of a launch: the texts of intervals that are due in step hi.
- *   arrive   A warp takes a piece. Its synapses learn and send to the slots of their targets. Where a
- *            dose of a modulator comes, a warp takes the synapses of any row: it brings them up to
- *            date before that.
- *   after    Where a history would overflow, all synapses are brought up to date. No one else
- *            touches synapses then, so the components are advanced at the same time.
+ *   arrive   A warp takes a piece. Its synapses learn and send to the slots of their targets. In a step
+ *            with a dose of a modulator, warps take the synapses of all source rows instead, and bring
+ *            them up to date before the dose.
+ *   after    If a history would overflow, all synapses are brought up to date. No one else touches
+ *            synapses then, so the components are advanced at the same time.
  *
- * Where texts of intervals read sums, the synapses are summed and the texts run before `arrive`, each
+ * If texts of intervals read sums, the synapses are summed and the texts run before `arrive`, each
  * with a barrier. Rules with intervals or modulators have turns of one step.
  *
- * All pieces of a source need to know its arrivals before. So `arrive` writes what is known after
- * them elsewhere (`next_arrivals`, `next_pre`), and the next scan takes it over. */
+ * All pieces of a source row need its arrivals from before the turn. So `arrive` writes the new ones
+ * elsewhere (`next_arrivals`, `next_pre`), and the next scan copies them. */
 #include "synapse.cuh"
 
 enum { ND_SWEPT_BESIDE = 4 };                   /* synapses that a thread sweeps side by side */
 enum { ND_CHUNK = 8 * ND_SWEPT_BESIDE * ND_WARP };      /* those that a warp sweeps one after the other */
 enum { ND_SUM_PARTS = 16384 };                  /* parts of a unit that sums over synapses count */
 
-/* Phases of a turn; what is done between launches, to settle the arrivals, and to sweep; and for the
- * texts of intervals that read sums, to sum over the synapses of each target, and to run the text. */
+/* Parts of a turn; then what is done between launches: to settle the arrivals, and to sweep; then, for
+ * the texts of intervals that read sums, to sum over the synapses of each target, and to run the text. */
 enum { ND_LEARN_SCAN, ND_LEARN_BEFORE, ND_LEARN_ARRIVE, ND_LEARN_AFTER, ND_LEARN_SETTLE, ND_LEARN_SWEEP,
        ND_LEARN_SUM, ND_LEARN_TEXT };
 #include "learning_rows.cuh"
@@ -100,8 +102,8 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
 
     /* -- all synapses ------------------------------------------------------------------------ */
 
-    /* Apply the spikes that all synapses saw before step n, all of whose arrivals before are known,
-     * `after` those of this turn or not; then run the texts of intervals, or prepare their sums. */
+    /* Apply the spikes that all synapses saw before step n. All arrivals before it are known: with
+     * `after` those of this turn are included. Then run the texts of intervals, or clear their sums. */
     ND_MEMBER void sweep(int n, bool runs, bool after)
     {
         const int done = (int)swept[ND_SWEPT_BEFORE];
@@ -239,7 +241,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     }
 };
 
-/* A phase is a function of its own: what it keeps in registers takes none from components. */
+/* Each part of a turn is a function of its own, so its registers are not those of components. */
 template <class Learning, int phase> ND_APART void nd_learn_in(int lo, int hi, long long last)
 {
     auto own = Learning::made();

@@ -1,7 +1,8 @@
-/* The rows of connections that learn, on a GPU: their arrays, and how a scan finds spikes.
+/* Source rows, on a GPU: their arrays, and how a scan finds spikes.
  *
- * Rows are sources. A scan puts the spikes of targets into their histories, and lists the connections
- * of the sources whose spikes arrive. See learning.cuh for the turns that it is a phase of. */
+ * `rows` and `row` are source rows, see learning.cuh. The rows of a ring are numbered as steps are, and
+ * lo .. hi are such numbers. A scan, which is the first part of a turn, puts the spikes of targets into
+ * their histories, and lists the connections of the source rows at which spikes arrive. */
 enum { ND_STEPS_OF_TURN = ND_WINDOW ? ND_WINDOW : 1 };
 enum { ND_LOOK = ND_STEPS_OF_TURN < 8 ? ND_STEPS_OF_TURN : 8 };     /* rows that are looked at together */
 
@@ -22,14 +23,14 @@ struct nd_events_of {       /* the rows of a variable of events */
     }
 };
 
-/* What is known of a row, in the order of the numbers of `row_of`. */
+/* The numbers of a source row, in the order in which `row_of` loads them. */
 struct nd_source_row {
-    int element, a, f, back;    /* of the source; where its synapses stand (plan/spikes/learning.py) */
+    int element, a, f, back;    /* of the source; steps of the delay (plan/spikes/learning.py) */
     long long begin;            /* its first connection */
     int length;
 };
 
-/* Targets whose rows of spikes a warp looks at together; its threads share the steps. */
+/* Targets at which a warp looks together; its threads share the steps. */
 enum { ND_TOGETHER = ND_STEPS_OF_TURN == 1 ? ND_WARP : ND_WARP < 4 ? 1 : ND_WARP / 4 };
 
 template <class Synapses, typename Code, typename Slot> struct nd_learning_rows {
@@ -75,7 +76,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         return {x.x, x.y, x.z, x.w, (long long)y.y << 32 | (unsigned)y.x, y.z};
     }
 
-    /* Put the spikes of rows lo .. hi into the histories of the targets. */
+    /* Put the spikes of steps lo .. hi into the histories of the targets. */
     ND_MEMBER void find_spikes(int lo, int hi)
     {
         if (!to.ring) return;
@@ -98,15 +99,15 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         }
     }
 
-    /* Spikes of one target, by the threads of a warp: bit i of `bits` is one in row lo + i. */
+    /* Put spikes of one target into its history, by a warp: bit i of `bits` is a spike in step lo + i. */
     ND_MEMBER void add_spikes(int j, int lo, unsigned bits, int hi)
     {
         ND_ROLLED
         for (; bits; bits &= bits - 1) add_spike(j, lo + __ffs((int)bits) - 1, hi);
     }
 
-    /* Put a spike before those of a history. The spikes that have been swept, but for the last one,
-     * are of no more use: they stay where they are. */
+    /* Put a spike before those of a history. Of the spikes that have been swept only the last one is
+     * still needed: the others do not move. */
     ND_MEMBER void add_spike(int j, int row, int hi)
     {
         int *const at = synapses.spikes + synapses.entry(j, 0);
@@ -147,7 +148,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         unswept[j] = left;
     }
 
-    /* Take over what the last arrivals of a row have left. */
+    /* Copy the state that the last arrivals of a source row have left. */
     ND_MEMBER void settle(int row)
     {
         for (int i = 2 * row; i < 2 * row + 2; ++i) {
@@ -241,7 +242,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         }
     }
 
-    /* List the connections of a warp's rows; `count`: spikes of the only arrival, or 0. */
+    /* List the connections of a warp's source rows; `count`: spikes of the only arrival, or 0. */
     ND_MEMBER void list(int row, int count, long long first, int length)
     {
         const int number = (length + PIECE - 1) / PIECE;
@@ -265,7 +266,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
         }
     }
 
-    /* What is known of the source of a row, before or after the arrivals of this turn. */
+    /* The last arrivals of a source row and its traces, before or after the arrivals of this turn. */
     ND_MEMBER Source source(int row, bool after) const
     {
         const bool next = after && found[row];
