@@ -67,14 +67,8 @@ def check_arguments(
     model: object, count: object, params: object, columns: object, where: str
 ) -> None:
     """Raise where components are not given as a model, a number, and mappings of columns."""
-    if not (inspect.isclass(model) and issubclass(model, NDComponent)):
-        raise CircuitError(f"{where}: expected an NDComponent subclass, got {model!r:.60}")
-    if model.is_port:
-        raise CircuitError(f"{where}: ports need selectors; build from a graph instead")
-    if model.abstract:
-        known = ", ".join(one.__name__ for one in concrete(model)) or "none yet"
-        say = f"{model.__name__} is a base of models, which no population has"
-        raise ModelError(f"{where}: {say}; its subclasses: {known}")
+    check_model(model, where)
+    assert isinstance(model, type)
     label = model.__name__
     if not whole(count) or count < 1:
         want = "count must be a whole number, at least 1"
@@ -87,6 +81,18 @@ def check_arguments(
             what = "numbers" if name == "params" else "values"
             want = f"{name} must be a mapping of names to {what}"
             raise CircuitError(f"{where}: {label}: {want}, got {given!r:.60}")
+
+
+def check_model(model: object, where: str) -> None:
+    """Raise where something is no model that components can have."""
+    if not (inspect.isclass(model) and issubclass(model, NDComponent)):
+        raise CircuitError(f"{where}: expected an NDComponent subclass, got {model!r:.60}")
+    if model.is_port:
+        raise CircuitError(f"{where}: ports need selectors; build from a graph instead")
+    if model.abstract:
+        known = ", ".join(one.__name__ for one in concrete(model)) or "none yet"
+        say = f"{model.__name__} is a base of models, which no population has"
+        raise ModelError(f"{where}: {say}; its subclasses: {known}")
 
 
 def concrete(model: type[NDComponent]) -> list[type[NDComponent]]:

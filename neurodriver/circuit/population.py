@@ -16,7 +16,7 @@ from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.library import shipped
 from . import layer
-from .arrays import check_arguments, connected, floats, uid_column, unit_of
+from .arrays import check_arguments, check_model, connected, floats, uid_column, unit_of
 from .axis import Axis, AxisRun
 from .builders import builds
 from .circuit import Circuit
@@ -110,6 +110,7 @@ class Population(Members):
         found = known[model] if isinstance(model, str) else model
         label = getattr(found, "__name__", "")
         where = f"population {quoted(name)}" if name else f"population of {label}"
+        check_model(found, where)
         pace, params = pace_of(found, every, first, params, where)
         space = space_given(found, count, axes, mask, positions, period, where)
         count = count if space is None else space.count

@@ -22,6 +22,9 @@ from .check_places import LOOK_UPS, LOOKED_UP, PlaceChecker
 from .check_values import Checked, Symbol, Symbols, article
 from .words import RESERVED
 
+WORD, MOST_BYTES = 8, 16384
+"""Bytes of an element, and most bytes of all arrays of a text."""
+
 VECTOR = "vector"
 """Kind of a name that stands for an array only where its elements are computed."""
 
@@ -193,6 +196,10 @@ class _Checker(PlaceChecker):
             self.value(value)
         if node.size is not None and len(node.values) > node.size:
             self.fault(node, f"'{name}' has {node.size} elements, {len(node.values)} are given")
+        self.bytes += WORD * (node.size or 0)
+        if node.size is not None and self.bytes > MOST_BYTES:
+            total = f"the arrays up to '{name}' have {self.bytes:,} bytes for each cell"
+            self.fault(node, f"{total}, {MOST_BYTES:,} are allowed; take a field, or a smaller one")
         if node.const and node.value is None and not node.values:
             self.fault(node, f"'{name}' is const and has no value")
         before = len(self.checked.faults)

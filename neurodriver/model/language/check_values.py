@@ -129,7 +129,7 @@ class ValueChecker:
         self.functions, self.draws = functions, draws
         self.scopes: list[dict[str, Symbol]] = [{}]
         self.later: dict[str, int] = {}
-        self.loops = 0
+        self.loops, self.bytes = 0, 0
         self.calls: Mapping[str, int] = {}
         self.procedures: Mapping[str, int] = {}
         self.statement_call: tree.Call | None = None

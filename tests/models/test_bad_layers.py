@@ -1,0 +1,231 @@
+"""What bad input gets, row by row of the specification of layers and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from layered import Neighbours, Pixel
+
+import neurodriver as nd
+from neurodriver.errors import ModelError
+
+AXES = {"y": 3, "x": 4}
+CELL = {"resting_potential": -65, "reset_potential": -65, "threshold": -50, "time_constant": 10}
+
+
+class Open(nd.NDComponent):
+    """A base with a gap."""
+
+    abstract = True
+    axes, updates = ("y",), {"val": "1"}
+    update = "$each"
+
+
+class Filled(Open):
+    parts = {"each": "val = 1;"}
+
+
+class Hidden(Pixel):
+    """Has a state that others do not see."""
+
+    states = {"secret": nd.State("1", 0.0)}
+    update = "val = secret;"
+
+
+def cell(update: str, **more: Any) -> nd.Population:
+    """Return a population whose text is under test."""
+    body = {"axes": ("y", "x"), "updates": {"val": "1"}, "update": update, **more}
+    return nd.Population(type("Cell", (nd.NDComponent,), body), name="c", axes=AXES)
+
+
+def compiled(population: nd.Population) -> None:
+    nd.LPU(nd.Circuit([population]), 1e-3)
+
+
+def image(name: str = "a", model: Any = Pixel) -> nd.Population:
+    return nd.Population(model, name=name, axes=AXES)
+
+
+def reader(**given: Any) -> nd.Population:
+    return nd.Population(Neighbours, name="b", axes=AXES, **given)
+
+
+def sheet() -> nd.Population:
+    axis = nd.Axis.span(4, 0, 4)
+    return nd.Population("LeakyIAFDelta", name="s", axes={"y": axis, "x": axis}, **CELL)
+
+
+def linked(**given: Any) -> nd.Circuit:
+    cells = sheet()
+    return nd.Circuit([cells], [nd.Projection(cells, cells, nd.Within(2.0), name="p", **given)])
+
+
+def loop() -> nd.Circuit:
+    a, b = (nd.Population("GradedNeuron", 3, name=n, bias=0, time_constant=1.0) for n in "ab")
+    links = [nd.Projection(a, b, nd.OneToOne()), nd.Projection(b, a, nd.OneToOne())]
+    return nd.Circuit([a, b], links, order="derived")
+
+
+def reading(text: str, *reads: str, source: nd.Population) -> nd.Circuit:
+    own = cell(text, sources={"src": nd.Source(*reads, many=True)})
+    made = nd.Population(own.model, name="c", axes=AXES, src=[source])
+    return nd.Circuit([source, made])
+
+
+def on_axis(**more: Any) -> nd.Axis:
+    return nd.Axis.span(5, 0, 1, **more)
+
+
+Row = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]
+ROWS: dict[str, Row] = {
+    "1 population of an abstract class": (
+        lambda: nd.Population(Open, 3), ModelError, ("Open is a base", "subclasses: Filled"),
+    ),
+    "2 axes in another order": (
+        lambda: nd.Population(Pixel, name="a", axes={"x": 3, "y": 4}), nd.CircuitError,
+        ("the axes are x, y", "the model has y, x"),
+    ),
+    "3 a subclass with other axes": (
+        lambda: type("Other", (Pixel,), {"axes": ("x", "y")}), ModelError, ("Pixel fixed them",),
+    ),
+    "4 two populations of one name": (
+        lambda: nd.Circuit([image(), image()]), nd.CircuitError, ("'a'", "names are unique"),
+    ),
+    "5 positions that fall": (
+        lambda: nd.Axis.at([0, 2, 1]), nd.CircuitError, ("position 1 is 2.0, position 2 is 1.0",),
+    ),
+    "5 positions that are NaN": (
+        lambda: nd.Axis.at([0, np.nan]), nd.CircuitError, ("position 1 is nan",),
+    ),
+    "5 positions beyond the period": (
+        lambda: nd.Axis.at([0, 5, 11], period=10), nd.CircuitError, ("less than the period 10",),
+    ),
+    "6 a window that is too large": (
+        lambda: on_axis().windows(6), nd.CircuitError, ("the largest window has 5",),
+    ),
+    "6 a step of 0": (lambda: on_axis().windows(2, step=0), nd.CircuitError, ("at least 1",)),
+    "6 a size that is not whole": (lambda: on_axis().windows(2.5), nd.CircuitError, ("2.5",)),  # type: ignore[arg-type]
+    "7 a look-up without positions": (
+        lambda: compiled(cell("for (i : near(here.y, 3)) val += 1;")), ModelError,
+        ("line 1, column 15", "loop over size(here.y)"),
+    ),
+    "8 near beyond a closed axis": (
+        lambda: on_axis(period=1).near(0.1, 6), nd.CircuitError, ("take at most 5",),
+    ),
+    "8 a negative radius": (lambda: on_axis().within(0.1, -1), nd.CircuitError, ("got -1",)),
+    "9 a field that is missing": (
+        lambda: reader(src=image()), nd.CircuitError, ("field 'w' is missing, an array (k)",),
+    ),
+    "9 a field that is not whole": (
+        lambda: reader(src=image(), w=[1, 2], n=1.5), nd.CircuitError, ("takes whole numbers",),
+    ),
+    "10 a field that the model does not have": (
+        lambda: reader(src=image(), w=[1, 2], bais=3), nd.CircuitError, ("did you mean 'bias'?",),
+    ),
+    "11 a source that does not update what is read": (
+        lambda: nd.Circuit([a := sheet(), reader(src=a, w=[1, 2])]), nd.CircuitError,
+        ("does not update 'val'", "it updates spike_state, V"),
+    ),
+    "12 a hidden state of another population": (
+        lambda: reading("val = count(src);", "secret", source=image(model=Hidden)),
+        nd.CircuitError, ("'secret': a state of its own", "in its 'updates'"),
+    ),
+    "13 a write to another cell": (
+        lambda: compiled(cell("here.val[0, 0] = 1;")), ModelError,
+        ("column 1", "writes the states and updated variables of its own cell"),
+    ),
+    "14 a wrong number of indices": (
+        lambda: compiled(cell("val = here.val[0];")), ModelError, ("takes 2 indices (y, x)",),
+    ),
+    "14 an index that is real": (
+        lambda: compiled(cell("val = here.val[0.5, 0];")), ModelError, ("is an integer",),
+    ),
+    "15 a part that nobody fills": (
+        lambda: type("Broken", (Open,), {}), ModelError, ("nobody fills in '$each'",),
+    ),
+    "15 a part that contains itself": (
+        lambda: type("Broken", (Open,), {"parts": {"each": "$each"}}), ModelError,
+        ("$each -> $each",),
+    ),
+    "16 a function that calls itself": (
+        lambda: compiled(cell("val = f(1);", functions={"f(x)": "f(x - 1)"})), ModelError,
+        ("'f' calls itself",),
+    ),
+    "16 a function that hides a name": (
+        lambda: compiled(cell("val = exp(1);", functions={"exp(x)": "x"})), ModelError,
+        ("the name 'exp' is taken",),
+    ),
+    "16 a wrong number of arguments": (
+        lambda: compiled(cell("val = f(1, 2);", functions={"f(x)": "x"})), ModelError,
+        ("'f' takes 1 argument, 2 given",),
+    ),
+    "17 an array of a size that is not constant": (
+        lambda: compiled(cell("int n = 3; real g[n]; val = g[0];")), ModelError,
+        ("the size of an array is a whole number",),
+    ),
+    "17 arrays that are too large together": (
+        lambda: compiled(cell("real g[2000], h[100]; val = g[0] + h[0];")), ModelError,
+        ("'h' have 16,800 bytes", "16,384 are allowed"),
+    ),
+    "18 an order that leaves one out": (
+        lambda: nd.Circuit([image("a"), image("b")], order=[["a"]]), nd.CircuitError,
+        ("'b' is left out",),
+    ),
+    "18 an order that repeats one": (
+        lambda: nd.Circuit([image("a"), image("b")], order=[["a"], ["a", "b"]]), nd.CircuitError,
+        ("'a' is named twice",),
+    ),
+    "18 an order that names none": (
+        lambda: nd.Circuit([image("a")], order=[["a"], ["c"]]), nd.CircuitError,
+        ("no population 'c'",),
+    ),
+    "19 an order of a loop": (loop, nd.CircuitError, ("'a' -> 'b' -> 'a'", "a delay")),
+    "21 a formula with an unknown name": (
+        lambda: linked(weight=nd.Formula("q * d")), nd.CircuitError, ("unknown name 'q'", "d2"),
+    ),
+    "21 a formula that is not finite": (
+        lambda: linked(weight=nd.Formula("1 / d")).connections[0].expanded(), nd.CircuitError,
+        ("Formula('1 / d')", "'s/0' -> 's/0': inf"),
+    ),
+    "21 a negative delay": (
+        lambda: linked(delay=nd.Formula("-d")).connections[0].expanded(), nd.CircuitError,
+        ("'s/0' -> 's/1': -1",),
+    ),
+    "25 a format that does not fit": (
+        lambda: cell('PRINT("%d", 1, 2); val = 1;'), ModelError, ("1 values, 2 are given",),
+    ),
+    "25 too many numbers": (
+        lambda: cell(f'PRINT("{"%d " * 9}", 1, 2, 3, 4, 5, 6, 7, 8, 9); val = 1;'), ModelError,
+        ("9 values, 8 are allowed",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_row(row: str) -> None:
+    make, error, said = ROWS[row]
+    with pytest.raises(error) as caught:
+        make()
+    assert [text for text in said if text not in str(caught.value)] == []
+
+
+def test_live_rows() -> None:
+    """22 and 23: unknown names, wrong shapes, NaN, numbers that a parameter refuses."""
+    with nd.LPU(nd.Circuit([sheet()]), 1e-3) as lpu:
+        cells = lpu["s"]
+        before = np.array(cells.V)
+        wrong: dict[str, Callable[[], Any]] = {
+            "(did you mean 'threshold'?)": lambda: cells.get("treshold"),
+            "a number or 16 of them": lambda: cells.set("V", np.zeros(3)),
+            "must be finite (got nan)": lambda: cells.set("V", np.nan),
+            "must be finite and positive": lambda: cells.set("time_constant", -1),
+            "no axis 'z'": lambda: cells.set("V", 0, at={"z": 1}),
+        }  # fmt: skip
+        for said, change in wrong.items():
+            with pytest.raises(nd.NeurodriverError) as caught:
+                change()
+            assert said in str(caught.value)
+        assert np.array_equal(cells.V, before)
