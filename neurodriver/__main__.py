@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from . import __version__
-from .errors import CircuitWarning, NeurodriverError
+from .errors import CircuitWarning, NeurodriverError, RunInterrupted
+from .settings import launched
 
 
 class _Lazy(click.Group):
@@ -76,19 +77,56 @@ def _raise_again(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
 
 
+class _Ended:
+    """Lets SIGTERM end a run as Ctrl-C does: at the end of a step, with whole files.
+
+    Ranks of a job have a handler of their own, and another program's handler stays.
+
+    Attributes
+    ----------
+    code : int
+        128 and the signal, as shells say it.
+    """
+
+    def __init__(self) -> None:
+        self.code = 128 + signal.SIGINT
+        self._ours = False
+
+    def __enter__(self) -> None:
+        main_thread = threading.current_thread() is threading.main_thread()
+        if main_thread and not launched() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._interrupt)
+            self._ours = True
+
+    def __exit__(self, *error: object) -> None:
+        if self._ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        self.code = 128 + number
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends at once
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(signal.SIGINT)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
-    0: done; 1: the circuit or the run is at fault; 2: wrong usage.
+    0: done; 1: the circuit or the run is at fault; 2: wrong usage; 130: ended by Ctrl-C; 143: by
+    SIGTERM.
     """
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", CircuitWarning)
+    ended = _Ended()
     try:
-        with _no_interrupt_lost():
+        with _no_interrupt_lost(), ended:
             return _main(arguments)
-    except KeyboardInterrupt:
+    except RunInterrupted as error:
+        click.echo(f"error: {error}", err=True)
+    except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("error: interrupted", err=True)
-        return 1
+    return ended.code
 
 
 def _main(arguments: list[str] | None) -> int:
@@ -96,12 +134,13 @@ def _main(arguments: list[str] | None) -> int:
         said = ["neurodriver", *(sys.argv[1:] if arguments is None else arguments)]
         result = cli.main(arguments, prog_name="neurodriver", standalone_mode=False, obj=said)
         return int(result or 0)
+    except RunInterrupted:
+        raise
     except NeurodriverError as error:
         click.echo(f"error: {error}", err=True)
         return 1
     except click.exceptions.Abort:
-        click.echo("error: interrupted", err=True)
-        return 1
+        raise
     except click.ClickException as error:
         error.show()
         return error.exit_code

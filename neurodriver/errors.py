@@ -104,6 +104,10 @@ class StateError(NeurodriverError):
     """A state that cannot be taken or set, or that does not fit what it is put into."""
 
 
+class RunInterrupted(NeurodriverError):
+    """Ctrl-C or SIGTERM ended a run; what it recorded can be read."""
+
+
 class UnitError(NeurodriverError, ValueError):
     """A quantity has a unit of another dimension than the number that is wanted."""
 

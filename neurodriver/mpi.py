@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from . import settings
 from .errors import NeurodriverError
 
-_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_RANK")
 _SPIN = 1e-4
 """Seconds of testing without pause where every rank has a core of its own."""
 
@@ -312,7 +312,7 @@ def wait_until(
 @cache
 def world() -> World:
     """Return the ranks of this job; one process where no launcher started it."""
-    if not any(name in os.environ for name in _LAUNCHED):
+    if not settings.launched():
         return World()
     try:
         ranks = MPIWorld()

@@ -38,6 +38,14 @@ def defaults(**values: str) -> Iterator[None]:
         _DEFAULTS.reset(token)
 
 
+_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_RANK")
+
+
+def launched() -> bool:
+    """Whether a launcher of MPI started this process."""
+    return any(name in os.environ for name in _LAUNCHED)
+
+
 def get(name: str) -> str:
     """Return the value of one of the variables in ``TABLE``."""
     given = os.environ.get(name) or (_DEFAULTS.get() or {}).get(name)

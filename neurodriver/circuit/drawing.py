@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import CircuitError
+from ..native.buffers import free_memory
 from ..native.compiler import build
 from ..native.headers import INLINE, header
 from ..profiling.phases import phased
@@ -26,6 +28,26 @@ Integers = NDArray[np.int64]
 Multiples = NDArray[np.signedinteger[Any]] | None
 
 _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
+
+
+BYTES = 4
+"""Least that a connection takes: the number of its target."""
+
+
+def _check_memory(rule: Rule, ends: Ends, window: range | None) -> None:
+    """Raise before more connections are drawn than the memory has room for."""
+    if not {"number", "chance"} & rule.fields.keys():
+        return  # not drawn, and not always stored
+    pairs = len(ends.source) * len(ends.target)
+    known = rule.edges(ends)
+    edges = known if known is not None else rule.fields.get("chance", 0.0) * pairs
+    if window is not None:
+        first, last = max(window.start, ends.target.start), min(window.stop, ends.target.stop)
+        edges *= max(last - first, 0) / max(len(ends.target), 1)
+    if edges * BYTES > (room := free_memory()):
+        need = f"{edges:,.0f} connections, which take at least {edges * BYTES / 2**30:,.1f} GiB"
+        say = f"{type(rule).__name__} from {len(ends.source):,} to {len(ends.target):,} components"
+        raise CircuitError(f"{say} makes {need}; {room / 2**30:,.1f} GiB of memory are free")
 
 
 def _fields(kind: Any, names: str) -> list[tuple[str, Any]]:
@@ -138,6 +160,7 @@ class Rows:
             space=space,
             **given,
         )
+        _check_memory(rule, ends, window)
         self._length, self.skip = (np.zeros(sources, dtype=np.int64) for _ in range(2))
         _call("nd_lengths", self._rule, self.threads, self._length)
         first, last = 0, targets

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import LPUExecutionError, NeurodriverError
+from ..errors import LPUExecutionError, NeurodriverError, RunInterrupted
 from .reports import Pace, check_trace, profiled, tell
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _run(
     try:
         output = run_experiment(experiment, ready, pace, every, resume)
     except KeyboardInterrupt:
-        raise NeurodriverError("interrupted; the recordings hold what was done") from None
+        raise RunInterrupted("interrupted; the recordings hold what was done") from None
     finally:
         pace.close()
     if speaks:

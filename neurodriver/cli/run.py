@@ -12,7 +12,7 @@ import click
 
 from ..backends.choice import EXECUTORS
 from ..circuit import Circuit
-from ..errors import InputError, NeurodriverError, quoted
+from ..errors import InputError, NeurodriverError, RunInterrupted, quoted
 from ..model.loading import load_classes
 from ..plan.target import TARGETS
 from ..run.nonfinite import POLICIES
@@ -149,7 +149,7 @@ def _run_circuit(given: dict[str, Any]) -> None:
             lpu.run(steps - lpu.step, progress=pace, **keep)
         except KeyboardInterrupt:
             message = f"interrupted after {lpu.step:,} of {steps:,} steps"
-            raise NeurodriverError(f"{message}; the recording holds them") from None
+            raise RunInterrupted(f"{message}; the recording holds them") from None
         finally:
             pace.close()
     pace.tell(output)

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,17 @@ def file_of(name: str, folder: Path) -> Path:
 
 
 def function_of(text: str, folder: Path) -> Callable[..., Any]:
-    """Return the function ``module:name``; the folder of the experiment is searched first."""
+    """Return the function ``module:name`` of a module beside the experiment, or of neurodriver."""
     module_name, mark, name = text.partition(":")
     if not (mark and name and module_name.replace(".", "").isidentifier()):
         raise ExperimentError(f"must be module:function, got {quoted(text)}")
+    importlib.invalidate_caches()
+    top = module_name.partition(".")[0]
+    if top != __name__.partition(".")[0] and PathFinder.find_spec(top, [str(folder)]) is None:
+        say = f"there is no module '{top}' beside the experiment"
+        raise ExperimentError(f"{say}; a function lies in a file of its folder, or in neurodriver")
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-        importlib.invalidate_caches()
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
@@ -53,6 +58,9 @@ def function_of(text: str, folder: Path) -> Callable[..., Any]:
     if not callable(found):
         hint = near(name, [n for n, item in vars(module).items() if callable(item)])
         raise ExperimentError(f"module '{module_name}' has no function {quoted(name)}{hint}")
+    own = __name__.partition(".")[0]
+    if top == own and str(getattr(found, "__module__", "")).partition(".")[0] != own:
+        raise ExperimentError(f"{quoted(name)} of module '{module_name}' is not its own function")
     function: Callable[..., Any] = found
     return function
 

@@ -162,8 +162,9 @@ def start(circuit: Path, *more: str, cwd: Path | None = None) -> subprocess.Pope
     return start_in_foreground(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd)
 
 
-def test_interrupt(circuit: Path) -> None:
-    """Ctrl-C in mid-run: exit code 1, one line, a recording of all steps so far."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt(circuit: Path, number: signal.Signals) -> None:
+    """Ctrl-C or SIGTERM in mid-run: its exit code, one line, a recording of all steps so far."""
     given = write_input(circuit.parent / "in.h5", I=(["a"], np.full((1, 1), 5.0)))
     process = start(circuit, "-i", str(given), "--input-mode", "repeat", "--sample-interval", "50")
     assert process.stdout is not None
@@ -172,9 +173,9 @@ def test_interrupt(circuit: Path) -> None:
     while not (circuit.parent / "out.h5").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, text = process.communicate(timeout=30)
-    assert process.returncode == 1
+    assert process.returncode == 128 + number
     assert text.startswith("error: interrupted after ") and text.count("\n") == 1
     steps = int(text.split()[3].replace(",", ""))
     assert sorted(os.listdir(circuit.parent)) == ["circuit.gexf", "in.h5", "out.h5"]
@@ -221,7 +222,7 @@ def test_no_interrupt_is_lost(
     monkeypatch.setattr("neurodriver.__main__.cli.main", command)
     begin = time.monotonic()
     try:
-        assert main(["models"]) == 1
+        assert main(["models"]) == 130
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)

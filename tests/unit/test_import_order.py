@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
 
 ORDER = (
-    "version", "errors", "arguments", "html", "quantities", "mpi", "settings", "adapters",
+    "version", "errors", "arguments", "html", "quantities", "settings", "mpi", "adapters",
     "profiling", "native", "model", "components", "ports", "circuit", "io", "results", "recorders",
     "inputs", "circuits", "plan", "codegen", "backends", "state", "run", "parallel", "plot",
     "sweeps", "experiment", "lazy", "neurodriver", "cli", "__main__", "compat",

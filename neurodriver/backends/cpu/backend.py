@@ -6,7 +6,6 @@ import ctypes as ct
 import os
 import weakref
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...codegen.generate import Generated, generate
 from ...codegen.source import CPU, Dialect, source
 from ...errors import NeurodriverError
 from ...native.addresses import host_array
+from ...native.buffers import free_memory
 from ...native.compiler import build, find_compiler
 from ...native.headers import header
 from ...plan.arrays import Key
@@ -92,16 +92,6 @@ def default_threads(program: Program, copied: float = 0.0) -> int:
 def as_table(kind: type[ct.Structure], rows: Any) -> Any:
     """Return rows as an array for compiled code; such an array stays what it is."""
     return rows if isinstance(rows, ct.Array) else (kind * max(len(rows), 1))(*rows)
-
-
-def free_memory() -> float:
-    """Return the bytes of memory that are free for a simulation."""
-    try:
-        text = Path("/proc/meminfo").read_text()
-        line = next(x for x in text.splitlines() if x.startswith("MemAvailable"))
-        return 0.9 * 1024 * float(line.split()[1])
-    except (OSError, StopIteration):
-        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 class CPUBackend:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from ... import settings
 from ...codegen.generate import Generated
 from ...errors import CircuitError, NeurodriverError
+from ...native.buffers import free_memory
 from ...plan.arrays import Key
 from ...plan.copies import shared_bytes
 from ...plan.program import Program
 from ..instances import Instances
 from ..memory import MemoryManager
 from ..tables import EventTable, InputTable, Probe
-from .backend import CPUBackend, default_threads, free_memory
+from .backend import CPUBackend, default_threads
 
 SPARE = 1 << 14
 """Events of a copy that there is room for beyond those of one step."""
