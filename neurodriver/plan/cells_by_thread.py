@@ -1,6 +1,6 @@
 """How the threads of a GPU divide the cells of a text that reads other cells by their position.
 
-* Cells *side by side*: a thread computes several neighbours along an axis of which no loop depends.
+* Cells *side by side*: a thread computes several neighbours along an axis on which no loop depends.
   What these cells share, such as a value of the image, is read and computed once.
 * *Split* loops: where cells are few and their texts take the greatest or the least of many values,
   the threads of a warp share a cell. Each takes a part of a loop.

@@ -397,7 +397,7 @@ def distribute(plan: LaunchPlan, units: Sequence[Task], others: Sequence[Items])
 def _items_of_stage(
     plan: LaunchPlan, units: Sequence[Task], stage: int, near: bool = False
 ) -> tuple[Items, NDArray[np.float64]]:
-    """Return the items of a stage, heavy ones first unless ``near`` ones do, and their work."""
+    """Return the items of a stage and their work: heavy ones first, or ``near`` ones together."""
     numbered = enumerate(zip(units, plan.own, strict=True))
     mine = ((i, u, o) for i, (u, o) in numbered if u.stage == stage and not u.stepwise)
     made = [unit_items(u, i, o) for i, u, o in mine]
