@@ -1,4 +1,4 @@
-"""What the public classes and functions are given: told in one sentence where it is of no use."""
+"""Checks of the arguments of public classes and functions: a wrong one gives one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY_STEPS = 2**53
 
 
 class ArgumentError(NeurodriverError, TypeError, ValueError):
-    """An argument has a type or a value that cannot be meant."""
+    """An argument has a wrong type or a wrong value."""
 
 
 def whole_number(value: Any, name: str, least: int = 0, most: int = 2**63 - 1) -> int:
@@ -67,7 +67,7 @@ def some(value: Any, name: str) -> list[Any]:
 
 
 def mapping(value: Any, name: str) -> dict[str, Any]:
-    """Return a mapping of texts to anything; None is an empty one."""
+    """Return a mapping with texts as keys; None is an empty one."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):

@@ -1,18 +1,18 @@
-"""Which part of a circuit each component belongs to: parts of equal work, few crossings.
+"""Which part of a circuit each component belongs to: parts of equal work, few connections between.
 
-Components that cannot be apart form a cluster, and a cluster lies in one part:
+Components that must be in the same part form a cluster:
 
 * a synapse and the target of its conductance;
 * the ends of a connection that acts within a step;
 * an input port and its targets;
-* the cells of a population that texts read;
+* the cells of a population whose text reads others, and the populations that it reads;
 * the components of a class with code of its own;
 * the targets of synapses with a modulator, and those that release it.
 
-Where populations have names, the clusters of each population are dealt over all parts: every part
-then has the same mixture of neurons, and rates that differ between populations do not matter.
-Otherwise pymetis (Karypis & Kumar 1998, doi 10.1137/S1064827595287997) cuts the graph, where it is
-installed. Without it clusters are dealt as well.
+If populations have names, the clusters of each population are distributed evenly over all parts.
+Then each part has the same mixture of neurons, and rates that differ between populations do not
+matter. Otherwise pymetis (Karypis & Kumar 1998, doi 10.1137/S1064827595287997) cuts the graph, if
+it is installed. If it is not, the clusters of each model are distributed evenly.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def partition(circuit: Circuit, parts: int) -> Numbers:
 
 
 def given_parts(circuit: Circuit, part: ArrayLike, parts: int | None = None) -> Numbers:
-    """Return the parts of components that somebody has chosen, checked.
+    """Return the parts of components that a user has chosen, after checking them.
 
     Raises
     ------
     CircuitError
-        For another number of components, a part that is empty, or components that are apart and
-        cannot be.
+        For another number of components, an empty part, or components in different parts that must
+        be in the same one.
     """
     of = np.asarray(part)
     if of.shape != (circuit.count,) or of.dtype.kind not in "iu":
@@ -116,7 +116,7 @@ def clusters(circuit: Circuit) -> Numbers:
     if not pairs:
         return cluster
     a, b = (np.concatenate(ends).astype(np.int64) for ends in zip(*pairs, strict=True))
-    while True:  # each takes the least number beside it, and that of what it took
+    while True:  # each takes the least number of its neighbours, and then the number of that one
         before = cluster.copy()
         least = np.minimum(cluster[a], cluster[b])
         np.minimum.at(cluster, a, least)
@@ -127,7 +127,7 @@ def clusters(circuit: Circuit) -> Numbers:
 
 
 def _together(circuit: Circuit) -> Iterator[tuple[Numbers, Numbers]]:
-    """Yield pairs of components that cannot be apart."""
+    """Yield pairs of components that must be in the same part."""
     phase = circuit.phase_of
     is_port = np.repeat([g.is_port for g in circuit.groups], [g.count for g in circuit.groups])
     for links in circuit.connections:
@@ -167,14 +167,14 @@ def _one(members: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _dealt(circuit: Circuit, cluster: Numbers, work: NDArray[np.float64], parts: int) -> Numbers:
-    """Return the part of each cluster: those of each population are dealt by their work."""
+    """Return the part of each cluster; those of a population are distributed by their work."""
     first = np.unique(cluster, return_index=True)[1]
     names = population_names(circuit)[first]
     _, population, sizes = np.unique(names, return_inverse=True, return_counts=True)
     order = np.lexsort((-work, population))  # stable
     number = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     turn, place = np.divmod(number, parts)
-    back = (turn + population[order]) % 2 == 1  # turns go forth and back
+    back = (turn + population[order]) % 2 == 1  # parts 0, 1, ..., then back: ..., 1, 0
     part = np.empty(len(order), np.int64)
     part[order] = np.where(back, parts - 1 - place, place)
     return part

@@ -21,7 +21,7 @@ MOST_LABELS = 65536
 """Labels may be as large as this, or as the number of cells, if that is larger."""
 
 EXACT = 2**24
-"""Most members whose numbers a value in single precision can be."""
+"""Most members: larger numbers do not fit into single precision."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class PoolGroups:
     Attributes
     ----------
     axes : mapping of str to Axis
-        What tells the groups apart: axes, or a parameter; nothing where there is one group.
+        The axes along which the groups differ, or one for the parameter; empty for one group.
     of : (n,) int64
         Group of each member, which is a cell or a group of another pool; -1 for none.
     by : str
-        Name of the parameter, if it is one.
+        Name of the parameter, or "".
     """
 
     axes: Mapping[str, Axis]
@@ -66,14 +66,14 @@ def pool_groups(group: Group, space: Space | None, name: str) -> PoolGroups:
     group : Group
         The population.
     space : Space or None
-        Where its cells are.
+        The positions of its cells.
     name : str
         Of the pool.
 
     Raises
     ------
     CircuitError
-        For axes that the population does not have, and numbers that are no labels.
+        For axes that the population does not have, and values of ``by`` that are no labels.
     """
     pool: Reduce = group.model.pools[name]
     where = f"{group.name}.pools[{quoted(name)}]"

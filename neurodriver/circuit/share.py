@@ -1,7 +1,7 @@
 """What one part of a circuit computes: its components, with all connections into them.
 
-Sources in other parts stand in a hidden group, the imports. Row k of an import is row k of its
-source. So connections keep their delays, and a part has the bits of the whole.
+Sources in other parts are a hidden group, the imports. Row k of an import is row k of its source.
+So connections keep their delays, and a part computes the same bits as the whole circuit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Share:
     circuit : Circuit
         Its components in their order, then the imports.
     imports : int
-        Number of the group of imports; -1: there are none.
+        Number of the group of imports, or -1 without imports.
     incoming : tuple of Bridge
         What other parts send. Their sources are the imports, one bridge after the other.
     outgoing : tuple of (Bridge, (n,) int64)
@@ -60,7 +60,7 @@ def shares(circuit: Circuit, of: Numbers, wanted: range | None = None) -> Iterat
     Raises
     ------
     CircuitError
-        Where components are apart that cannot be.
+        For components in different parts that must be in the same one.
     """
     count = int(of.max(initial=0)) + 1
     bridges = bridges_of(circuit, of, [f"part{number}" for number in range(count)])

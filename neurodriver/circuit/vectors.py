@@ -22,8 +22,9 @@ def with_elements(
     ----------
     model : NDComponent subclass
     given : dict
-        A vector is one number or one law for all elements, (size,) numbers, or has one number for
-        each component and element: (count, size), or the population's shape and (size,).
+        The value of a vector is one number or one distribution for all elements, (size,) numbers,
+        or one number for each component and element: (count, size), or the population's shape +
+        (size,).
     faults : Faults
     """
     out: dict[str, Any] = {}

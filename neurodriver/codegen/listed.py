@@ -1,6 +1,6 @@
 """Loops of a text over the connections of an access: ``for (s : exc) V += s.w * s.spike_state;``.
 
-The same lines serve a CPU and a GPU: a target's thread has its synapses to itself.
+The text is the same for a CPU and a GPU: only the thread of a target accesses its synapses.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ListedText(SumText):
 
     @property
     def may_skip(self) -> bool:
-        """Whether the row that is read may be known to be all zero: a text may need zeros."""
+        """Whether a row without events may be skipped: no, as a text may need its zeros."""
         return False
 
     def direct(self, component: str, lane: str) -> str:
-        """Return what stands for the sum, which nothing reads."""
+        """Return an expression in the place of the sum, which nothing reads."""
         return "0"
 
     def storage(self) -> list[str]:

@@ -1,11 +1,12 @@
-"""Pools of a population: numbers that its cells share, made of the values of the members.
+"""Pools of a population: one number for each group of cells, computed from their values.
 
     class Inhibited(NDComponent):
         pools = {"activity": Reduce("mean", "r", over="y x"), "most": Reduce("max", "activity")}
         update = "... here.activity ..."
 
 A pool divides a population into groups: along axes, by the value of a parameter, or into one group.
-The variable of a pool may be another pool; then its members are the groups of that one.
+The members of a group are its cells. The variable of a pool may be another pool. Then the members
+are the groups of that pool.
 """
 
 from __future__ import annotations
@@ -16,29 +17,29 @@ from typing import Any
 from ..errors import ModelError, near, quoted
 
 REDUCTIONS = ("sum", "mean", "max", "min", "count", "any", "product", "argmax")
-"""What a pool may make of the values of its members."""
+"""How a pool may reduce the values of its members."""
 
 
 class Reduce:
-    """A number for each group of a population's cells, made of the values of the members.
+    """A number for each group of a population's cells, computed from the values of the members.
 
     Parameters
     ----------
     reduce : {"sum", "mean", "max", "min", "count", "any", "product", "argmax"}
-        What is made of them. ``count`` is the number of members whose value is not 0, and ``any``
-        is 1 where there is one. ``argmax`` is the number of the first member with the greatest
-        value: of a cell among those of the population. A group without members has 0, but 1 for
-        ``product`` and -1 for ``argmax``.
+        How the number is computed. ``count`` is the number of members whose value is not 0. ``any``
+        is 1 if there is such a member, and 0 otherwise. ``argmax`` is the number of the first
+        member with the greatest value; cells are numbered within the population. If a group has no
+        members, ``product`` is 1, ``argmax`` is -1, and all others are 0.
     variable : str
         An updated variable, or a pool that is declared before this one.
     over : str or sequence of str, optional
-        Axes along which it is made, as in ``"y x"``; there is a group for each index along the
+        Axes along which it reduces, as in ``"y x"``. There is a group for each index along the
         other axes.
     by : str, optional
-        A parameter with whole numbers: cells of one number are a group. Without ``over`` and
+        A parameter with whole numbers. Cells with equal values are a group. Without ``over`` and
         ``by``, all cells are one group.
     doc : str
-        What it is.
+        Description.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Reduce:
 
 
 def check_pools(cls: Any) -> None:
-    """Raise ModelError where a pool of a class is made of what the class does not have."""
+    """Raise ModelError where a pool of a class reads what the class does not have."""
     known: list[str] = [*cls.updates]
     for name, pool in cls.pools.items():
         where = f"{cls.__name__}.pools[{quoted(name)}]"

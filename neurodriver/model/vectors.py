@@ -1,9 +1,9 @@
 """Parameters and states that are vectors: ``beta[2]`` of ``params = {"beta": Parameter(size=3)}``.
 
-A vector is as many numbers, ``beta__0``, ``beta__1`` and so on, which components have like any
-others. In the text of a model, an element whose place is written as a number is that number. Where
-places are computed, the text gets an array of them: it is filled at the beginning, and what it
-holds at the end is put back.
+A vector of size n is n parameters or states: ``beta__0``, ``beta__1`` and so on. In the text of a
+model, an element with a constant index, such as ``beta[1]``, becomes ``beta__1``. If the text
+computes an index, it gets an array instead: this is filled at the beginning of the text, and
+written back at its end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``RankBorder``: where the circuit of a rank goes on in other ranks."""
+"""``RankBorder``: how the circuit of a rank is connected with those of other ranks."""
 
 from __future__ import annotations
 

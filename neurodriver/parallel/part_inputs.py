@@ -16,7 +16,7 @@ Numbers = NDArray[np.int64]
 
 
 class PartInput(Input):
-    """Some columns of another input, which several parts ask in turn.
+    """Some columns of another input, which several parts call in turn.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class PartInput(Input):
     columns : sequence of (n,) int64
         Of each target, ascending.
     lock : Lock
-        Held while ``whole`` is asked.
+        Held while ``whole`` is called.
     """
 
     def __init__(self, whole: Input, columns: Sequence[Numbers], lock: threading.Lock) -> None:
@@ -59,12 +59,12 @@ class PartInput(Input):
 def inputs_of_parts(
     inputs: Sequence[Input], circuit: Circuit, of: Numbers, parts: Sequence[int]
 ) -> list[list[Input]]:
-    """Return the inputs of each of some parts; unknown uids are those of part 0, which reports it.
+    """Return the inputs of each of some parts; part 0 gets unknown uids, and reports them.
 
     Raises
     ------
     InputError
-        For inputs that must be asked right before each step.
+        For inputs that give their values right before each step.
     """
     out: list[list[Input]] = [[] for _ in parts]
     for one in inputs:

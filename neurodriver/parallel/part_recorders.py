@@ -1,4 +1,4 @@
-"""What the parts of a circuit record, put together as one recording of the whole."""
+"""Recordings of the parts of a circuit, joined to one recording of the whole."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class PartRecorder(Recorder):
     Parameters
     ----------
     whole : Recorder
-        What asks for the recording.
+        The recorder of the whole circuit.
     record : sequence of (variable, uids)
-        What this part has of it.
+        What this part records of it.
     """
 
     copies = False
@@ -61,7 +61,7 @@ class PartRecorder(Recorder):
 
 
 class WholeRecording:
-    """Gives a recorder the recording of the whole, from those of the parts.
+    """Joins the recordings of the parts, and gives them to the recorder of the whole.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class WholeRecording:
         return 0 if self._plan is None else sum(one.width for one in self._plan.dense)
 
     def of_part(self, part: int) -> PartRecorder | None:
-        """Return what records in a part; None where it has nothing of it."""
+        """Return the recorder of a part; None if the part has nothing to record."""
         record = list(self._requests(part))
         return PartRecorder(self.recorder, record) if record else None
 
     def _requests(self, part: int) -> Iterator[tuple[str, Any]]:
-        """Yield what is asked of a part; part 0 gets what nobody has, and reports it."""
+        """Yield what a part has to record; part 0 gets what no part has, and reports it."""
         for variable, uids in self.recorder.record:
             if uids is None:
                 having = self._parts_with(variable)

@@ -1,12 +1,13 @@
 """One circuit in several parts: on the ranks of a job, or in threads of this process.
 
-Each part owns its components and all connections into them. What crosses are the values of sources
-that somebody reads elsewhere, once a window of the least delay of a connection that crosses. No
-step is added, so the parts have the bits of the whole.
+Each part has its components and all connections into them. The parts exchange the values of sources
+that other parts read. They do so once in a window, which is as long as the least delay of a
+connection between two parts. No step is added, so the parts compute the same bits as the whole
+circuit.
 
-The inputs and recorders of an LPU stay what they are: each part takes its columns of the inputs,
-and what the parts record is put together. Each rank has the recording of the whole in memory. Rank
-0 alone writes files.
+The inputs and recorders of an LPU are those of the whole circuit. Each part takes its columns of
+the inputs, and the recordings of the parts are joined. Each rank has the joined recording in
+memory. Only rank 0 writes files.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ Numbers = NDArray[np.int64]
 Result = TypeVar("Result")
 
 SLICE_SECONDS = 0.25
-"""Time after which what the parts have recorded is put together."""
+"""Time after which the recordings of the parts are joined."""
 
 SLICE_BYTES = 64 << 20
-"""Bytes of rows at most that wait for that."""
+"""Most bytes of rows that wait to be joined."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ A message holds for each block of sources in turn
 * the columns of the events, ascending within a row, int32;
 * their values, in the working type.
 
-Each part begins at a multiple of 8 bytes. Lists are written from the rings and their dirty bitmaps
-at the end of a window. The step loop injects them from where the message came.
+Each of these begins at a multiple of 8 bytes. Lists are written from the rings and their dirty
+bitmaps at the end of a window. The step loop injects the events directly from the message.
 """
 
 from __future__ import annotations

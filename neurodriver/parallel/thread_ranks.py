@@ -1,7 +1,7 @@
-"""Threads of one process as ranks: the parts of a circuit exchange values as ranks of MPI do.
+"""Threads of one process as ranks: they exchange values as the ranks of MPI do.
 
 A message is a copy in a queue from one rank to another. Requests have the functions of persistent
-requests of MPI, so `Channel` starts and tests them alike.
+requests of MPI. So `Channel` starts and tests both in the same way.
 """
 
 from __future__ import annotations

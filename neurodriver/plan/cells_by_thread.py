@@ -2,10 +2,11 @@
 
 * Cells *side by side*: a thread computes several neighbours along an axis on which no loop depends.
   What these cells share, such as a value of the image, is read and computed once.
-* *Split* loops: where cells are few and their texts take the greatest or the least of many values,
+* *Split* loops: if cells are few and their texts take the greatest or the least of many values,
   the threads of a warp share a cell. Each takes a part of a loop.
 
-Both leave the operations of a cell in their order, or what the order does not change.
+The first keeps the order of the operations of a cell. The second changes the order, but not the
+result.
 """
 
 from __future__ import annotations

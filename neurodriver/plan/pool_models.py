@@ -1,8 +1,9 @@
 """The models of pools: what one component of each level of a reduction computes.
 
-A component of the first level takes up to ``BLOCK`` members of one group, in their order. One of a
-later level takes as many components of the level before. Sums of blocks are added in pairs of
-neighbours, then in pairs of these, and so on: the result is a function of the values alone.
+A component of the first level reads up to ``BLOCK`` members of one group, in their order. One of a
+later level reads up to ``BLOCK`` components of the level before. Neighbouring sums of blocks are
+added in pairs, and these sums in pairs, until one is left. So the result depends on the values
+alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Phases of a circuit -> stages of a step, with a barrier between them.
 
 On a CPU, neighbouring phases between which no connection acts within a step are one stage: nothing
-that they read changes meanwhile. On a GPU, each population is in the first stage behind those that
-it reads in the same step, whatever its phase: a stage has as much work for all threads as there is.
+that they read changes meanwhile. On a GPU, each population is in the first stage after those that
+it reads in the same step, whatever its phase. So there are fewer stages, each with more work.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class Components:
         return out.reshape(self._shape).view(CopiedValues)
 
     def show(self, rows: int = 4) -> None:
-        """Print a line about the present step: time, states of the first components, who fired.
+        """Print a line about the present step: time, first states, components that fired.
 
         For example ``t = 4 ms  V = [-63.07, -48.84, ...]  fired = [0, 3]  total = 4``. The total is
         the number of events in the steps that were shown.
@@ -236,7 +236,7 @@ class Components:
         Parameters
         ----------
         rows : int
-            How many components; of events, all are looked at.
+            Number of components of which states are shown. Those that fired are taken from all.
         """
         print(shown_line(self, self._simulation(), rows))
 

@@ -1,4 +1,4 @@
-"""Pools of a population between calls: what its cells share, made of the values that they have."""
+"""Pools of a population between calls, computed from the present values of its cells."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Values = NDArray[np.floating]
 
 
 def pool_values(simulation: Live, number: int, name: str) -> Values:
-    """Return a pool of a group as its cells are now, one number for each of the pool's groups.
+    """Return a pool of a population, one number for each of the pool's groups.
 
-    The bits are those that the next step reads.
+    It is computed from the present values. The bits are those that the next step reads.
     """
     values, found = _pool(simulation, number, name)
     return values.reshape(found.shape)
@@ -42,9 +42,9 @@ def _pool(simulation: Live, number: int, name: str) -> tuple[Values, PoolGroups]
 
 
 def reduced(values: Values, groups: PoolGroups, reduce: str) -> Values:
-    """Return what a reduction makes of the members of each group, (groups,).
+    """Return the reduction of the members of each group, (groups,).
 
-    Members of a group are taken in blocks, one after the other; sums of blocks are joined in pairs.
+    The members of a block are joined one after the other, and the results of blocks in pairs.
     """
     order = np.argsort(groups.of, kind="stable")
     order = order[groups.of[order] >= 0]

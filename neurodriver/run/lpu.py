@@ -115,10 +115,10 @@ class LPU(Checkpoints):
         Copies of the circuit that run together; a `Batch` says how they differ. Connections are
         stored once. Each copy has the bits that it has alone.
     parts : "auto", int, or (count,) array of int, optional
-        Cut the circuit into parts, with the bits of the whole. Under ``mpiexec -n R`` each rank
-        computes one of R parts, and ``"auto"`` means R. In one process they are threads. An array
-        has the part of each component. Recordings are those of the whole: each rank has them in
-        memory, and rank 0 writes files.
+        Compute the circuit in parts; the results are the same. Under ``mpiexec -n R`` each rank
+        computes one of R parts, and ``"auto"`` means R. In one process each part is a thread. An
+        array gives the part of each component. Recordings contain the components of all parts:
+        each rank has them in memory, and rank 0 writes files.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""One line about some components: time, first values of their states, who fired."""
+"""One line about some components: time, first values of their states, components that fired."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .live_places import Live
 
 MOST_FIRED = 10
-"""Components that are listed of those that fired in one step."""
+"""Most components that the list of those that fired has."""
 
 
 def shown_line(components: Components, simulation: Live, rows: int) -> str:
@@ -25,7 +25,7 @@ def shown_line(components: Components, simulation: Live, rows: int) -> str:
     components : Components
     simulation : Live
     rows : int
-        How many components; of events, all are looked at.
+        Number of components of which values are shown. The list of those that fired is of all.
     """
     program = simulation.program
     models = [program.circuit.groups[part.number].model for part in components._parts]

@@ -1,6 +1,6 @@
 """Variables of synapses that texts of targets write: from a backend into a snapshot, and back.
 
-Their order is by target, and that of the circuit within a target, on every backend.
+On every backend they are ordered by target, and within a target as in the circuit.
 """
 
 from __future__ import annotations

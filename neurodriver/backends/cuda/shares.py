@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SMALL = 8
-"""Parts of all warps of which a small set of connections that learn needs one at most."""
+"""A small set of connections that learn needs at most this fraction of all warps: 1 / SMALL."""
 
 
 def shares_of(wanted: Sequence[int], warps: int) -> list[tuple[int, int]]:
     """Return which warps work for each set of connections: the first one, and how many.
 
-    Small sets have warps of their own, so that a warp has one of them if possible. At least half of
-    the warps are left to large sets.
+    Small sets have warps of their own: if possible, a warp works for one small set only. At least
+    half of the warps are left to large sets.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Sums of a thread over connections that are stored nowhere -> CUDA text.
 
-A thread goes through the entries of its component's row, several at a time: entries are requested
-one batch ahead, then the values that they lead to. The threads of a warp mostly have components of
-one row, so that an entry is one load for all of them, and values lie beside each other.
+A thread goes through the entries of its component's row in batches. It loads the entries of the
+next batch, and then the values that they point to. The threads of a warp mostly have components of
+one row. Then an entry is one load for all of them, and their values lie side by side.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The text of cells that read others by their position, as `plan.cells_by_thread` divides them.
 
-Statements between the loops are done for all cells of a thread, one after the other. A loop is
-there once, and its statements are done for all cells, too. What these cells share is computed once.
+A thread executes each statement for all of its cells, one after the other. The cells share each
+loop. What does not differ between the cells is computed once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..component import ComponentText
 from .thread_events import OWN
 
 _LEAST = {"fmax": "-(real)ND_INF_D", "fmin": "(real)ND_INF_D"}
-"""What leaves each other number as it is."""
+"""Neutral value of each function."""
 
 
 class SideBySideText:

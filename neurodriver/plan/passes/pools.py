@@ -1,8 +1,8 @@
 """Computes the pools that texts read: each becomes components that read its members.
 
-The pools of a row that all texts know already, that of the step before, come first in a step. A
-text that reads an earlier phase in the same step reads the pools of this phase, too: they come
-behind it. So phases of the circuit move apart, and pools are phases between them.
+Most texts read pools of the values of the step before. These pools come first in a step. A text of
+a later phase reads pools of the values that an earlier phase computes in the same step. These pools
+come directly after that phase. So pools are phases between those of the circuit.
 """
 
 from __future__ import annotations

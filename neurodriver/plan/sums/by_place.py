@@ -1,13 +1,14 @@
 """The form ``by_place``: rules of place whose connections are stored nowhere, for graded values.
 
-Components of a row, that is neighbours along the last axis of a population, read sources that lie
-beside each other, too. So the plan has *segments* (neighbouring components of a row), and *entries*
-for each row of targets: a row of sources, and which part of it each component reads. Mostly
-each component reads one source of the part, as far from it as its neighbours read theirs. Other
-parts have a *kind*: how many sources each component reads, and a table for those at the ends.
+A row is the components that are neighbours along the last axis of a population. Neighbours read
+neighbouring sources. So the plan has *segments* (neighbouring components of a row), and *entries*
+for each row of targets: a row of sources, and which part of it each component reads. Mostly each
+component reads one source, at the same distance as its neighbours. Other entries have a *kind*: how
+many sources each component reads, and a table for components at the ends.
 
-No array grows with the connections. Rows of sources and parts within them ascend, so components add
-up in the order of the connections, and sums have the bits of all other forms.
+No array grows with the connections. The entries of a row, and the sources within them, are in
+ascending order. So components add up in the order of the connections, and sums have the bits of all
+other forms.
 """
 
 from __future__ import annotations

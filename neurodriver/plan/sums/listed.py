@@ -1,7 +1,7 @@
 """Connections over which a text loops: stored by target, in their order, each with its numbers.
 
-The thread of the target reads them and writes the variables of its synapses. So their order is the
-same for all backends and plans, and nobody else sees what is written.
+Only the thread of the target reads and writes the variables of its synapses. The order of the
+connections is the same for all backends and plans.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ...circuit.space import AxisGrid
 Integers = NDArray[np.int64]
 
 SINGLE = 2
-"""What says of a kind that its targets have one source each, which the table has."""
+"""Mark of a kind whose targets have one source each, which the table gives."""
 
 
 @dataclass(frozen=True, eq=False)
