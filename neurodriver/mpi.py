@@ -98,7 +98,7 @@ class World:
     def letters(
         self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
     ) -> Channel:
-        """Return a channel whose messages have any length up to that of ``into``.
+        """Return a channel whose messages differ in length; they are not longer than ``into``.
 
         ``write`` returns what goes out at each start. Either may be left out.
         """

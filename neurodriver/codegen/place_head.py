@@ -1,4 +1,4 @@
-"""``PlaceHead``: what a kernel declares of other cells, of axes and of fields; what names mean."""
+"""``PlaceHead``: a kernel's declarations of other cells, axes and fields, and their names."""
 
 from __future__ import annotations
 

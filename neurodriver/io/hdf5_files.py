@@ -1,4 +1,4 @@
-"""HDF5 files for reading: opened, looked through, and every failure in one sentence.
+"""Opens HDF5 files for reading, and checks them; each failure is one sentence.
 
 A file is data. What it holds lies in it: links out of the file, raw data elsewhere and data sets
 that other files make up are refused. See ``docs/reliability.md``.
@@ -35,7 +35,7 @@ def said(error: BaseException) -> str:
 
 @contextmanager
 def reading(path: object, error: type[NeurodriverError] = CircuitError) -> Iterator[None]:
-    """Turn what h5py raises in a damaged file into one sentence with the file.
+    """Turn an exception of h5py in a damaged file into one sentence that names the file.
 
     ``path`` is a file, or a file and a place in it.
     """
@@ -53,13 +53,13 @@ def open_hdf5(
     linked: bool = False,
     locking: bool | None = False,
 ) -> h5py.File:
-    """Open a file for reading, and look through all that it holds.
+    """Open a file for reading, and check all of its links and data sets.
 
     Parameters
     ----------
     path : Path
     error : subclass of NeurodriverError
-        What is raised where the file is not there, not whole, or holds what lies elsewhere.
+        Raised if the file does not exist, is damaged, or has values in other files.
     linked : bool
         Whether links to files of the same folder, or below it, are allowed.
     locking : bool or None
@@ -99,7 +99,7 @@ def open_hdf5(
 
 
 def _strangers(file: h5py.File, linked: bool) -> Iterator[str]:
-    """Yield what of a file lies outside of it."""
+    """Yield one phrase for each link or data set that leads out of a file."""
     sets: list[bytes] = []
     links: list[tuple[bytes, int]] = []
 
@@ -144,7 +144,7 @@ _HEAP = b"GCOL\x01\x00\x00\x00"
 
 
 def _damaged_heap(path: Path, most: int) -> int | None:
-    """Return where a file has a heap of texts in which HDF5 would go round for ever, or None.
+    """Return where a file has a heap of texts in which HDF5 would loop endlessly, or None.
 
     HDF5 2.0 goes from object to object by their sizes, and does not end where one is 0.
     """
@@ -188,7 +188,7 @@ def _beside(target: str) -> bool:
 
 
 def unwritten(data: h5py.Dataset) -> str:
-    """Return which values of a data set nobody has written, "" where all were."""
+    """Return which values of a data set were never written, or ""."""
     if not data.size or data.is_virtual:
         return ""
     if data.chunks is None:
@@ -201,7 +201,7 @@ def unwritten(data: h5py.Dataset) -> str:
 
 
 class StoredData:
-    """A data set that is read later; what fails is told with file and place.
+    """A data set that is read later; errors name the file and the place.
 
     Parameters
     ----------

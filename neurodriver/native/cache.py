@@ -64,8 +64,8 @@ def _made(path: Path, make: Callable[[Path], object]) -> Path:
             with open(one, "rb") as file:
                 os.fchmod(file.fileno(), 0o600)
                 os.fsync(file.fileno())
-        # The checksum last: a file without one is made again. Another process may have made both,
-        # too; the same text may then give other bytes, and the one that comes last is right again.
+        # The checksum is written last: a file without one is made again. Another process may write
+        # both at the same time, with other bytes. If the two do not fit, the file is made again.
         path.with_name(sums.name).unlink(missing_ok=True)
         os.replace(made, path)
         os.replace(sums, path.with_name(sums.name))

@@ -128,7 +128,7 @@ def _cached_answer(
     asked: str,
     ask: Callable[[tuple[str, ...]], tuple[str, bool]],
 ) -> str:
-    """Return what a compiler answers to a question; a good answer is asked for once per cache."""
+    """Return the answer of a compiler to a question; only good answers are stored in the cache."""
 
     def make(path: Path) -> None:
         answer, good = ask(command)
@@ -143,7 +143,7 @@ def _cached_answer(
 
 
 class _NotStoredError(Exception):
-    """An answer that may be another one next time."""
+    """An answer that may differ next time."""
 
 
 def _compiles(command: tuple[str, ...], flags: Sequence[str], text: str) -> str:

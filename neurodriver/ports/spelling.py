@@ -1,4 +1,4 @@
-"""One port per text: what is wrong with selectors of ports, and the one spelling of each port."""
+"""Identifiers of ports: each names one port, and gets the one spelling of this port."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .selector import Selector
 Column = NDArray[Any]
 
 BLOCK = 1 << 22
-"""Characters that are looked at in one go."""
+"""Characters that are checked together."""
 
 _SLASH, _ZERO, _NINE = map(ord, "/09")
 MANY_DIGITS = 18
-"""So many digits may be an integer that is too large."""
+"""From this number of digits on, an integer may be too large."""
 
 
 def spelled(selectors: Column) -> tuple[Column, dict[int, str]]:
-    """Return port identifiers in one spelling, and what is wrong with some of them.
+    """Return port identifiers in one spelling, and the faults of some of them.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def spelled(selectors: Column) -> tuple[Column, dict[int, str]]:
     column : (n,) array of text
         As ``/a/b/0``: every level after a slash, integers without zeros before them.
     faults : dict
-        Row -> why its text is not one port.
+        Row -> why its text does not name one port.
     """
     plain, faults = {}, {}
     for row in _odd(selectors).tolist():

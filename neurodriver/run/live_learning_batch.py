@@ -15,8 +15,8 @@ from .synapse_summaries import Ends
 class CopiedLearningConnections(LearningConnections):
     """Connections that learn, in all copies of a batch: ``lpu["learning"]`` of such an LPU.
 
-    What `LearningConnections` has as (m,) is (copies, m) here. ``lpu.copies[3]["learning"]`` has
-    those of one copy, with counts, means and tables.
+    Arrays that are (m,) in `LearningConnections` are (copies, m) here. Counts, means and tables are
+    those of one copy: ``lpu.copies[3]["learning"]``.
     """
 
     def _each(self) -> list[LearningConnections]:

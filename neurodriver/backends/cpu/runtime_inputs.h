@@ -1,18 +1,18 @@
-/* What enters the rows of rings: values of all slots of an input, or events at some of them. Each
- * thread writes those slots whose cache lines are its own. */
+/* Writes what inputs inject into the rows of rings: values of all slots of an input, or events at some
+ * of them. Each thread writes the slots in its own cache lines. */
 namespace {
 
-const integer UNKNOWN = -1;     /* content of a row that nothing was put into */
-const integer OTHERS = -2;      /* values that nothing else is compared with */
+const integer UNKNOWN = -1;     /* content of a row into which nothing was written */
+const integer OTHERS = -2;      /* values that are not compared with others */
 const integer SOME = -3;        /* events */
 
-/* What one thread has put into a row of an input. */
+/* What one thread has written into a row of an input. */
 struct Content {
     integer what = UNKNOWN;     /* or 0: zeros, or the number of a row of a version */
     std::vector<int32_t> set;   /* of events: columns that are not zero */
 };
 
-/* What entered the share of a thread. */
+/* What was written into the share of a thread. */
 struct Entered {
     bool some = false;          /* an event */
     bool others = false;        /* another number than 1 */

@@ -1,4 +1,4 @@
-/* Sums over connections that follow from places: see plan/sums/by_place.py. */
+/* Sums over connections that are not stored: see plan/sums/by_place.py. */
 
 /* The tables of a plan; `late` is null where all connections have the delay of `back` rows. */
 struct nd_place_tables {
@@ -8,7 +8,7 @@ struct nd_place_tables {
     long long segments, now, back, depth, width;
 };
 
-/* What neighbours from index j0 to before j1 read of an entry that has a kind. */
+/* What the neighbours with indices j0 .. j1 - 1 read of an entry that has a kind. */
 template <int blocks, typename Take>
 static inline __attribute__((always_inline)) void nd_kind_by_place(
     const nd_place_tables &n, const real *past, const int *e, int j0, int j1, int at, Take take)
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void nd_kind_by_place(
     if (v[4] && b < j1) alone(b > j0 && b > a ? b : (a < j1 ? a : j1), j1);
 }
 
-/* The sums of neighbours from index j0 to before j1, at most `blocks` times ND_LANES of them. */
+/* The sums of the neighbours with indices j0 .. j1 - 1, at most `blocks` times ND_LANES of them. */
 template <bool kinds, int blocks, typename Take>
 static inline __attribute__((always_inline)) void nd_row_by_place(
     const nd_place_tables &n, const int *s, int j0, int j1, int &late, const real *&past, Take take)

@@ -1,5 +1,5 @@
 
-/* Sums over connections that follow from places: see plan/sums/by_place.py. */
+/* Sums over connections that are not stored: see plan/sums/by_place.py. */
 
 /* Entries of a component's row, and its index along the last axis. */
 struct nd_row_of {

@@ -1,7 +1,7 @@
 """The sum of the spikes that arrive at a component, from its slots, by a thread of a GPU, as text.
 
 A thread reads the slots of its components, multiplies the integers by their units, and clears the
-slots. In a window nothing is added to the slots that the window takes. So a thread asks for those
+slots. During a window nothing is added to the slots that its steps read. So a thread requests those
 of the next step before it needs them.
 """
 
