@@ -5,7 +5,8 @@ Components that must be in the same part form a cluster:
 * a synapse and the target of its conductance;
 * the ends of a connection that acts within a step;
 * an input port and its targets;
-* the cells of a population whose text reads others, and the populations that it reads;
+* the cells of a population whose model has axes, fields, sources or pools, and the populations that
+  its text reads;
 * the components of a class with code of its own;
 * the targets of synapses with a modulator, and those that release it.
 

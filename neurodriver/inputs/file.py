@@ -116,7 +116,7 @@ class FileInput(ArrayInput):
 
 
 def _warn_unwritten(data: Any, where: str) -> None:
-    """Warn of values that HDF5 makes up, since nobody has written them."""
+    """Warn of values that were never written, and that HDF5 fills in."""
     if lost := unwritten(data):
         said = f"{lost}; the fill value, {data.fillvalue}, is taken for them"
         warnings.warn(f"{where}: {said}", CircuitWarning, stacklevel=4)

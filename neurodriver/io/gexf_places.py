@@ -1,4 +1,4 @@
-"""What may stand where in a GEXF file: elements, their attributes, and what is done with them."""
+"""The elements of a GEXF file: where each may be, its attributes, and what is done with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KNOWN = "known are http://www.gexf.net/1.1draft, http://www.gexf.net/1.2draft, 
 
 @dataclass(eq=False)
 class Tag:
-    """An element, and what may stand in it.
+    """An element, and what it may contain.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class Tag:
     described : frozenset of str
         Attributes that describe the file and change nothing in a circuit.
     text : bool
-        Whether text may stand in it.
+        Whether it may contain text.
     unused : str
-        Why it is not read, with all that is in it; "" where it is.
+        Why it is not read, with all that is in it; "" if it is read.
     free : bool
-        Whether anything may stand in it.
+        Whether it may contain anything.
     inside : dict
-        Name -> place of the elements that may stand in it.
+        Name -> place of the elements that it may contain.
     take : callable, optional
         What is called with its attributes.
     end : callable, optional
@@ -118,7 +118,7 @@ def places(space: str) -> dict[str, Tag]:
 
 
 class Walker:
-    """Goes through the elements of a file; what nobody reads is refused or warned of.
+    """Goes through the elements of a file; those that are not read give an error or a warning.
 
     A method ``_name`` takes the attributes of each element of that name, ``_end_of_name`` is called
     at its end.

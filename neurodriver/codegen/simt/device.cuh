@@ -17,8 +17,8 @@ enum {
     ND_INJECT = -1, ND_SAMPLE = -2, ND_EVENTS = -3, ND_EXPORT = -4, ND_DELIVER = -5,
     ND_RECORDED = -6       /* scan of a chunk's first row: later rows are recorded by the warps that compute them */
 };
-enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch; or one phase of */
-       ND_LEARN = 8, ND_LEARN_PHASE = 4 };                  /* learning, ND_LEARN | phase << 4 */
+enum { ND_BEFORE = 1, ND_STEPS = 2, ND_AFTER = 4,          /* parts of a launch; or a part of a turn */
+       ND_LEARN = 8, ND_LEARN_PHASE = 4 };                  /* of learning, ND_LEARN | phase << 4 */
 #ifndef ND_STAGES
 #define ND_STAGES 1     /* parts of a step, with a barrier between them */
 ND_FN int nd_stage_of(int) { return 0; }
@@ -294,7 +294,7 @@ struct nd_loop {
     }
 
 #if ND_LEARNS
-    /* A phase of learning, where rows lo .. hi are new. */
+    /* One part of a turn of learning (`phase`, see learning.cuh). Rows lo .. hi are new. */
     ND_MEMBER void learn(int phase, long long lo, long long hi)
     {
         if (nd_chunk.fuzz) nd_dawdle(hi + phase);

@@ -306,7 +306,7 @@ def _learning_words(shape: Shape, taken: int) -> list[str]:
 
 
 def _learn(learning: list[int], shape: Shape) -> list[str]:
-    """Return the function of a phase in which synapses learn, if there are any.
+    """Return the function of a part of a turn in which synapses learn, if there are any.
 
     And, where texts of intervals read sums, the function that says when one of them runs.
     """

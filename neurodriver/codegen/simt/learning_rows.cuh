@@ -207,7 +207,7 @@ template <class Synapses, typename Code, typename Slot> struct nd_learning_rows 
     ND_MEMBER void find_arrivals(int lo, int hi)
     {
         const int mine = warps - 1 - warp();       /* the others have the targets */
-        const bool one_each = rows <= threads();   /* then what is known of a row is loaded in any case */
+        const bool one_each = rows <= threads();   /* then the numbers of its source row are always loaded */
         ND_ROLLED
         for (int base = mine * ND_WARP; base < rows; base += warps * ND_WARP) {
             const int row = base + nd_lane();
