@@ -27,7 +27,7 @@ from neurodriver.plan.arrays import Key, VariableOwner
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
-_WORDS = (
+WORDS = (
     WARPS
     + """
 #define ND_MEMBER inline
@@ -57,8 +57,8 @@ inline nd_numerator<float> operator/(float a, nd_by) { return {a}; }
 template <class T> T operator/(nd_numerator<T> a, T b) { return a.value / b; }
 """
 )
-_HOST = replace(
-    DEVICE, function=INLINE, kernel="static", words=_WORDS, opaque="(void)0",
+HOST = replace(
+    DEVICE, function=INLINE, kernel="static", words=WORDS, opaque="(void)0",
     each="for (long long i = 0; i < (n); ++i)",
 )  # fmt: skip
 _RUN = """
@@ -105,7 +105,7 @@ class HostThreads:
 
     def __init__(self, circuit: Circuit, dt: float, dtype: str, own: int = 1) -> None:
         self.program = compile_circuit(circuit, dt, dtype, target=CUDA)
-        tasks = sorted(generate(self.program).tasks, key=lambda task: task.stage)
+        self.tasks = tasks = sorted(generate(self.program).tasks, key=lambda task: task.stage)
         memory, real = MemoryManager(self.program, 1 << 32), np.dtype(dtype)
         self.step = 0
         self._rings: dict[str, NDArray[Any]] = {}
@@ -119,7 +119,7 @@ class HostThreads:
             for r in rows if not isinstance(r.key.owner, VariableOwner)
         }  # fmt: skip
         owns = [own if task.side else 1 for task in tasks]
-        texts = [_text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
+        texts = [self.text(task, dtype, n) for task, n in zip(tasks, owns, strict=True)]
         libraries = build([(text, ()) for text in texts])
         self._kernels = [
             (library, self._table(task.kernel), task.turns(n), 1 if task.spread else 32)
@@ -161,13 +161,12 @@ class HostThreads:
         first = self.program.layout.rings[variable].segments[str(group)].start
         return rows[self.step % len(rows), first : first + count]
 
-
-def _text(task: Task, dtype: str, own: int) -> str:
-    """Return the text of a library for one unit."""
-    kernel = task.kernel
-    sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
-    table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
-    parts = [f"enum {{ ND_OWN = {own} }};", table, "static const nd_args *nd_steady;"]
-    if "nd_find_row(" in kernel.text:
-        parts.append(header("codegen/simt/by_place.cuh"))
-    return "\n".join([*prelude([kernel.text], dtype, _HOST), *parts, kernel.text, _RUN])
+    def text(self, task: Task, dtype: str, own: int) -> str:
+        """Return the text of a library for one unit."""
+        kernel = task.kernel
+        sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+        table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
+        parts = [f"enum {{ ND_OWN = {own} }};", table, "static const nd_args *nd_steady;"]
+        if "nd_find_row(" in kernel.text:
+            parts.append(header("codegen/simt/by_place.cuh"))
+        return "\n".join([*prelude([kernel.text], dtype, HOST), *parts, kernel.text, _RUN])

@@ -6,6 +6,7 @@ import bisect
 import errno
 import os
 import resource
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,7 +71,7 @@ class PreallocatedFile:
         self.capacity = capacity
         # HDF5 writes to memory, where only what it writes takes room. It does not survive a write
         # that fails: its objects stay open, and the process ends in a fault at its exit.
-        with open(os.memfd_create("recording"), "r+b", buffering=0) as memory:
+        with _file_in_memory() as memory:
             # The oldest format: no checksums and no open flags, readable by every reader.
             _check_limit(plan, capacity)
             with h5py.File(memory, "w", libver="earliest") as file:
@@ -146,6 +147,13 @@ def _check_limit(plan: RecordingPlan, capacity: Counts) -> None:
     least = capacity[ROWS] * row + 12 * sum(capacity[column.variable] for column in plan.events)
     if limit != resource.RLIM_INFINITY and least + LAYOUT_BYTES > limit:
         raise OSError(errno.EFBIG, f"{os.strerror(errno.EFBIG)} (the limit is {limit:,} bytes)")
+
+
+def _file_in_memory() -> Any:
+    """Return a file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("recording"), "r+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _copy_written(source: int, target: int) -> None:

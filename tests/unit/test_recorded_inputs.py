@@ -145,6 +145,7 @@ def test_shorter_run_than_planned(tmp_path: Path) -> None:
 def test_events_fill_their_buffer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that did fewer steps than were staged leave no row twice and none out."""
     monkeypatch.setattr("neurodriver.backends.cpu.backend._SPARE_EVENTS", 40)
+    monkeypatch.setattr("neurodriver.plan.spikes.fanout.LONGEST_WINDOW", 1)
     path = tmp_path / "in.h5"
     nodes = {str(i): node("LeakyIAF", IAF, threshold=-69.9) for i in range(40)}
     rows = np.random.default_rng(2).normal(90.0, 9.0, size=(300, 40))
