@@ -155,10 +155,10 @@ FAULTS = [
     ("a1", Path.unlink, r"lobe.checkpoint.a1.h5: no such file, but .*lobe.checkpoint.h5 needs it: "
                         r"it holds the state of '\w+'"),
     ("a0", damaged, "lobe.checkpoint.a0.h5: damaged: the state differs from its digest"),
-    ("a1", cut_short, "lobe.checkpoint.a1.h5: not a whole HDF5 file"),
+    ("a1", cut_short, "lobe.checkpoint.a1.h5: cannot be read as HDF5, not a whole HDF5 file"),
     ("a0", of_another_run, "a0.h5: belongs to another checkpoint than .*lobe.checkpoint.h5"),
     ("", without_index, "lobe.checkpoint.h5: damaged: the index differs from its digest"),
-    ("", cut_short, "lobe.checkpoint.h5: not a whole HDF5 file"),
+    ("", cut_short, "lobe.checkpoint.h5: damaged"),
     ("", Path.unlink, "lobe.checkpoint.h5: no such file"),
 ]  # fmt: skip
 
