@@ -127,7 +127,7 @@ UNSUPPORTED = [
         for tests in (
             "*/test_experiment.py::test_run_and_check",
             "*/test_cli.py::test_run",
-            "*/test_cli_runs.py::test_interrupt",
+            "*/test_cli_runs.py::test_interrupt[*",
             "*/test_smoke_commands.py::test_run_plot_and_info",
             "*/test_smoke_commands.py::test_run_of_an_experiment",
         )

@@ -125,8 +125,9 @@ class Input(ABC):
     def __init__(self, targets: Sequence[tuple[str, Who]]) -> None:
         self.targets: list[Target] = []
         for variable, uids in targets:
-            if not isinstance(variable, str):
-                say = f"the name of a variable is needed, got {variable!r:.60}"
+            given: object = variable
+            if not isinstance(given, str):
+                say = f"the name of a variable is needed, got {given!r:.60}"
                 raise InputError(f"{type(self).__name__}: {say}")
             self.targets.append((variable, tuple(uid_list(uids))))
         self.dt = 0.0

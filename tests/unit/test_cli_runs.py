@@ -104,10 +104,15 @@ def test_inputs_that_are_no_files(circuit: Path, capsys: Capture) -> None:
     """Text, folders and cut files given as inputs are told by name."""
     cut = write_input(circuit.parent / "cut.h5", I=(["a"], np.ones((5000, 1))))
     cut.write_bytes(cut.read_bytes()[:3000])
-    for bad in (circuit, circuit.parent, cut):
+    unreadable = "cannot be read as HDF5"
+    for bad, told in (
+        (circuit, unreadable),
+        (circuit.parent, "not a regular file"),
+        (cut, unreadable),
+    ):
         assert run(circuit, "-i", bad) == 1
         text = capsys.readouterr().err
-        assert text.startswith(f"error: {bad}: cannot be read as HDF5")
+        assert text.startswith(f"error: {bad}: {told}")
     assert not (circuit.parent / "out.h5").exists()
 
 
