@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ def places(space: str) -> dict[str, Tag]:
     return out
 
 
-class Walker:
+class Walker(ABC):
     """Goes through the elements of a file; those that are not read give an error or a warning.
 
     A method ``_name`` takes the attributes of each element of that name, ``_end_of_name`` is called
@@ -141,9 +142,9 @@ class Walker:
         self.parser.EntityDeclHandler = self._refuse
         self.parser.StartElementHandler = self._root
 
+    @abstractmethod
     def here(self) -> str:
         """Return how messages call the node or edge around the place in the file."""
-        raise NotImplementedError
 
     def take(self, block: bytes, last: bool = False) -> None:
         """Read the next bytes of the file."""
