@@ -95,7 +95,7 @@ class World:
             raise NeurodriverError("this process runs alone: there is no other rank")
         return Channel(copies=zip(out, into, strict=True))
 
-    def letters(
+    def channel_of_lists(
         self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
     ) -> Channel:
         """Return a channel whose messages differ in length; they are not longer than ``into``.
@@ -252,14 +252,14 @@ class MPIWorld(World):
         requests += [self._comm.Send_init(buffer, peer, tag) for buffer in out]
         return Channel(requests=requests, buffers=(out, into))
 
-    def letters(
+    def channel_of_lists(
         self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
     ) -> Channel:
         tag = _TAG + 2000 + self.number % 1000
         requests = [] if into is None else [self._comm.Recv_init(into, peer, tag)]
         if write is None:
             return Channel(requests=requests, buffers=into)
-        sent = _Letter(self._comm, peer, tag, write)
+        sent = _SendsList(self._comm, peer, tag, write)
         return Channel(requests=requests, buffers=(into, sent), posts=[sent])
 
     def abort(self) -> None:
@@ -268,8 +268,8 @@ class MPIWorld(World):
         self._mpi.COMM_WORLD.Abort(1)
 
 
-class _Letter:
-    """Sends what is written at each call; keeps it until the next one."""
+class _SendsList:
+    """Sends the list that is written at each call; keeps it until the next one."""
 
     def __init__(self, comm: Any, peer: int, tag: int, write: Callable[[], NDArray[Any]]) -> None:
         self._comm, self._peer, self._tag, self._write = comm, peer, tag, write

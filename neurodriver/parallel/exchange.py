@@ -83,7 +83,7 @@ class Exchange:
             {p: self._channel(p, [out[p]], [into[p]]) for p in self._peers} for out, into in pairs
         ]
         self._lists = [
-            {p: self._world.letters(p, *ends) for p, ends in self.lists.ends(slot).items()}
+            {p: self._world.channel_of_lists(p, *ends) for p, ends in self.lists.ends(slot).items()}
             for slot in range(timing.slots)
         ]
         self._channels += [one for some in self._lists for one in some.values()]

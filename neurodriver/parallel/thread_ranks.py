@@ -77,14 +77,14 @@ class ThreadRank(World):
         requests += [_Sending(there, buffer) for buffer in out]
         return Channel(requests=requests, buffers=(out, into), within=_Functions)
 
-    def letters(
+    def channel_of_lists(
         self, peer: int, write: Callable[[], NDArray[Any]] | None, into: NDArray[Any] | None
     ) -> Channel:
         queues = self.team.queues
-        requests = [] if into is None else [_Taking(queues[peer, self.rank, _LETTERS], into)]
+        requests = [] if into is None else [_Taking(queues[peer, self.rank, _LISTS], into)]
         if write is None:
             return Channel(requests=requests, within=_Functions)
-        there, written = queues[self.rank, peer, _LETTERS], write
+        there, written = queues[self.rank, peer, _LISTS], write
 
         def post() -> _Sending:
             made = _Sending(there, written())
@@ -94,8 +94,8 @@ class ThreadRank(World):
         return Channel(requests=requests, within=_Functions, posts=[post])
 
 
-_LETTERS = 2
-"""Kind of messages of any length, beside those of fixed length (0, and 1: apart)."""
+_LISTS = 2
+"""Kind of messages that are lists, beside those of fixed length (0, and 1: apart)."""
 
 
 class _Request:
