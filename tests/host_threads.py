@@ -90,6 +90,13 @@ extern "C" void nd_once(const nd_args *a, int what)
 """
 
 
+def arguments_text(kernel: Kernel, own: int) -> list[str]:
+    """Return the lines that declare a kernel's arguments, and how many cells a thread has."""
+    sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
+    table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
+    return [f"enum {{ ND_OWN = {own} }};", table, "static const nd_args *nd_steady;"]
+
+
 class HostThreads:
     """Advances a circuit by the text of a GPU's threads.
 
@@ -164,9 +171,7 @@ class HostThreads:
     def text(self, task: Task, dtype: str, own: int) -> str:
         """Return the text of a library for one unit."""
         kernel = task.kernel
-        sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
-        table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
-        parts = [f"enum {{ ND_OWN = {own} }};", table, "static const nd_args *nd_steady;"]
+        parts = arguments_text(kernel, own)
         if "nd_find_row(" in kernel.text:
             parts.append(header("codegen/simt/by_place.cuh"))
         return "\n".join([*prelude([kernel.text], dtype, HOST), *parts, kernel.text, _RUN])

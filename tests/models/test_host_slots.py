@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from host_threads import HOST, WORDS, HostThreads
+from host_threads import HOST, WORDS, HostThreads, arguments_text
 from numpy.typing import NDArray
 
 import neurodriver as nd
@@ -104,8 +104,6 @@ class HostSlots(HostThreads):
     def text(self, task: Task, dtype: str, own: int) -> str:
         """Return the text of the neurons, which have four components a thread."""
         kernel = task.kernel
-        sizes = [max(len(t), 1) for t in (kernel.pointers, kernel.integers, kernel.scalars)]
-        table = "struct nd_args {{ void *p[{}]; long long n[{}]; double u[{}]; }};".format(*sizes)
         asked = passage("/* Asks the L2", "#if ND_HOLDS\n#define").replace(
             'asm volatile("prefetch.global.L2 [%0];" :: "l"(where));', "nd_ask_cache(where);"
         )
@@ -115,8 +113,7 @@ class HostSlots(HostThreads):
             passage("/* Spikes of the threads", "/* Which rows of a ring"),
             passage("/* Which rows that a turn", "/* Asks the L2"), asked,
             "#define ND_DIRTY_ROWS nd_dirty_turn", AFTER,
-            f"enum {{ ND_OWN = {OWN}, ND_PAIR = 2 }};", table,
-            "static const nd_args *nd_steady;", kernel.text, RUN,
+            *arguments_text(kernel, OWN), "enum { ND_PAIR = 2 };", kernel.text, RUN,
         ])  # fmt: skip
 
     def window(self, steps: int) -> NDArray[np.int32]:
