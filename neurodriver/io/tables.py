@@ -111,25 +111,16 @@ def read_tables(
     """
     faults = Faults(name or str(edges))
     chosen = _model(model, models)
-    weight, weight_scale = magnitude((weight, weight_scale), "", "weight and weight_scale")
-    delay, delay_scale = seconds((delay, delay_scale), "delay and delay_scale")
-    times = {"dendritic": dendritic, **({} if back is None else {"back": back})}
     plan = _Edges(
         source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column,
-        plasticity, times if plasticity else {},
+        plasticity, dendritic, back,
     )  # fmt: skip
     plan.wire(chosen, variable, faults)
     table = Table(edges, faults)
     table.need(plan.columns)
     ids, numbers, kept = _nodes(nodes, id, dict(params or {}), columns, drop_unknown, faults)
     table.read()
-    if index:
-        ends, count = _by_number(table, plan.ends, None if ids is None else len(ids), str(nodes))
-    elif ids is None:
-        ends, ids = _by_appearance(table, plan.ends)
-        count = len(ids)
-    else:
-        ends, count = _by_id(table, plan.ends, ids, str(nodes), drop_unknown), len(ids)
+    ends, ids, count = _ends(table, plan.ends, index, ids, str(nodes), drop_unknown)
     taken = {**ends, **plan.read(table)}
     table.arrays.clear()
     if drop_unknown:
@@ -190,6 +181,23 @@ def _nodes(
 
 Ends = dict[str, NDArray[np.int32]]
 """``source`` and ``target``: component numbers."""
+
+
+def _ends(
+    table: Table, names: dict[str, str], index: bool, ids: Any, where: str, drop: bool
+) -> tuple[Ends, Any, int]:
+    """Return the ends of the edges, the ids of the nodes if they have some, and their number.
+
+    ``ids`` are those that a table of nodes lists, None without one.
+    """
+    if index:
+        ends, count = _by_number(table, names, None if ids is None else len(ids), where)
+        return ends, ids, count
+    if ids is None:
+        ends, ids = _by_appearance(table, names)
+    else:
+        ends = _by_id(table, names, ids, where, drop)
+    return ends, ids, len(ids)
 
 
 def _by_number(
@@ -282,12 +290,19 @@ class _Edges:
     receptor: str | tuple[str, str] | Mapping[str, str]
     receptor_column: str | None
     plasticity: Plasticity | None
-    times: Mapping[str, str | Number]
-    """Where the synapses are on their way, of edges that learn."""
+    dendritic: str | Number
+    back: str | Number | None
     accesses: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Receptor -> variable and access."""
 
     def __post_init__(self) -> None:
+        weight = self.weight, self.weight_scale
+        self.weight, self.weight_scale = magnitude(weight, "", "weight and weight_scale")
+        delay = self.delay, self.delay_scale
+        self.delay, self.delay_scale = seconds(delay, "delay and delay_scale")
+        times = {"dendritic": self.dendritic, "back": self.back} if self.plasticity else {}
+        self.times = {key: value for key, value in times.items() if value is not None}
+        """Where the synapses are on their way, of edges that learn."""
         scale = self.weight_scale
         first, second = scale if isinstance(scale, tuple) else (scale, scale)
         self.scales = float(first), float(second)
