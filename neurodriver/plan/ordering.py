@@ -1,4 +1,4 @@
-"""Storage order on a device of many threads; results do not depend on it.
+"""Storage order, on a device of many threads above all; results do not depend on it.
 
 Components that feed one target each are stored in the order of their targets: whoever sums them
 then reads neighbours. Rows of a grid begin at multiples of ``LANES``: neighbours whose connections
@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..circuit.drawn import Drawn
+from ..circuit.pointers import pointers
 from ..model.component import NDComponent
+from ..model.texts import looped_accesses
 from ..native.buffers import LANES
+from .fusion import Fused
+from .passes.draft import Merged
+from .sums.by_place import never_stored
 from .sums.gather import NEAR, in_rows
+
+Places = NDArray[np.int64]
 
 LOOSE = 1.5
 """Storage places for a component, at most."""
@@ -25,7 +32,51 @@ SPREAD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 """Odd numbers that mix bits."""
 
 
-def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, NDArray[np.int64]]:
+def storage(
+    circuit: Circuit,
+    fusions: Mapping[int, Fused],
+    merged: Merged,
+    drawn: Sequence[Drawn],
+    moves: bool,
+) -> tuple[dict[int, int], dict[int, Places]]:
+    """Return in how many places groups are stored, and where each component is.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    fusions : mapping of int to Fused
+    merged : Merged
+    drawn : sequence of Drawn
+        Connections that are drawn in place already.
+    moves : bool
+        Whether the order may differ from the circuit's without a fusion or a merger.
+
+    Returns
+    -------
+    capacities : dict of int to int
+        Group number -> places, of groups with gaps.
+    positions : dict of int to (count,) int64
+        Group number -> place of each component, of groups in another order.
+    """
+    unstored = never_stored(circuit) if moves else []
+    ordered = _but_read(circuit, by_target(circuit, [*drawn, *unstored])) if moves else {}
+    kept = {*merged.places, *groups_of(circuit, unstored)}
+    grids = _but_read(circuit, by_rows(circuit, ordered, kept)) if moves else {}
+    capacities = {f.synapse: f.capacity for f in fusions.values()} | merged.places
+    capacities |= {number: int(place[-1]) + 1 for number, place in grids.items()}
+    positions = {f.synapse: f.gather.place for f in fusions.values() if f.gather.place is not None}
+    return capacities, positions | ordered | grids | merged.positions
+
+
+def _but_read(circuit: Circuit, orders: Mapping[int, Places]) -> dict[int, Places]:
+    """Return storage orders without those of populations whose cells are read by their numbers."""
+    read = {one.group for one in pointers(circuit)}
+    read |= {n for n, group in enumerate(circuit.groups) if group.layer is not None}
+    read |= {n for n, group in enumerate(circuit.groups) if looped_accesses(group.model)}
+    return {number: order for number, order in orders.items() if number not in read}
+
+
+def by_target(circuit: Circuit, drawn: Sequence[Drawn] = ()) -> dict[int, Places]:
     """Return the storage places of groups whose components all feed exactly one target.
 
     Groups at the ends of connections that are ``drawn`` in place already, or learn and will be
@@ -82,8 +133,8 @@ def _own_code(model: type[NDComponent]) -> bool:
 
 
 def by_rows(
-    circuit: Circuit, ordered: Mapping[int, NDArray[np.int64]], but: Container[int] = ()
-) -> dict[int, NDArray[np.int64]]:
+    circuit: Circuit, ordered: Mapping[int, Places], but: Container[int] = ()
+) -> dict[int, Places]:
     """Return the storage places of groups that are grids, each row at a multiple of ``LANES``.
 
     Where a row ends is found from the connections: those of a component and of its neighbour in a
