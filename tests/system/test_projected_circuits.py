@@ -187,13 +187,15 @@ def test_the_page(tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "projections.md"
     block = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
     script = tmp_path / "example.py"
-    script.write_text(block[0], encoding="utf-8")
+    script.write_text("\n".join(block), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     said = re.fullmatch(
-        r"circuit: 1,000 LeakyIAFExpCurrent; ([\d,]+) connections\s+(\d+) spikes\s+", done.stdout
+        r"circuit: 1,000 LeakyIAFExpCurrent; ([\d,]+) connections\s+(\d+) spikes\s+"
+        r"circuit: 1,000 LeakyIAFExpCurrent; 80,000 connections\n",
+        done.stdout,
     )
     assert said, done.stdout
     edges, spikes = (int(x.replace(",", "")) for x in said.groups())

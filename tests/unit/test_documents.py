@@ -170,23 +170,64 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
     assert fill_tables.summary(page)[2:] == ["| brunel | 10,000 | 0.288 | 11.4 | 15 | 1,213 |"]
 
 
-@pytest.mark.parametrize(
-    ("name", "blocks", "expected"),
-    [
-        ("inputs.md", slice(None), r"-\d+\.\d+\n\[-\d+\.\d+\]\n"),
-        ("results.md", slice(-1, None), r"(\d\.\d{3} s: -\d+\.\d mV\n)+"),
-        ("living.md", slice(None), r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n"),
-        ("plasticity.md", slice(None), r"\(100,\) True\n(True\n){4}"),
-        ("sweeps.md", slice(None), r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n"),
-    ],
-)
-def test_a_page_runs(name: str, blocks: slice, expected: str, tmp_path: Path) -> None:
+RUN = {
+    "README.md": r"1200 spikes\n",
+    "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
+    "docs/inputs.md": r"-\d+\.\d+\n\[-\d+\.\d+\]\n",
+    "docs/living.md": r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
+    "docs/migration.md": "",
+    "docs/parts.md": "",
+    "docs/plasticity.md": r"\(100,\) True\n(True\n){4}",
+    "docs/profiling.md": r"phase +time +share +times\n(.*\n)+.*together.*\n(.*\n)*",
+    "docs/results.md": r"Recording (.*\n)+population .*\nE .*\nI .*\n(\d\.\d{3} s: -\d+\.\d mV\n)+",
+    "docs/sweeps.md": r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n",
+    "docs/design/array-table.md": "",
+    "docs/design/frozen-program.md": "",
+}
+"""Pages whose examples run here -> what they print."""
+
+ELSEWHERE = {
+    "circuits.md": "unit/test_circuits_page.py",
+    "experiments.md": "system/test_experiment.py",
+    "gpu.md": "cuda/test_gpu_page.py",
+    "layers.md": "unit/test_layers_page.py",
+    "ports.md": "ports/test_docs.py",
+    "projections.md": "system/test_projected_circuits.py",
+    "write-a-model.md": "system/test_write_a_model.py",
+}
+"""Pages whose examples run in a test of their own."""
+
+BEFORE = """
+import neurodriver as nd
+from neurodriver.codegen.generate import generate
+from neurodriver.plan.arrays import Key, Kind, PopulationOwner
+from neurodriver.plan.compile import compile_circuit
+circuit = nd.Circuit.from_file("data/circuits/one_neuron.gexf")
+program = compile_circuit(circuit, 1e-4)
+"""
+"""What the reader of a design page has."""
+
+
+def blocks_of(page: Path) -> list[str]:
+    """Return the Python blocks of a page."""
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_every_page_runs_somewhere() -> None:
+    """A page with Python blocks is in one of the two lists, and nothing else is."""
+    with_code = {str(page.relative_to(ROOT)) for page in PAGES if blocks_of(page)}
+    assert with_code == {*RUN, *(f"docs/{name}" for name in ELSEWHERE)}
+    for name, test in ELSEWHERE.items():
+        assert f'"{name}"' in (ROOT / "tests" / test).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_page_runs(name: str, tmp_path: Path) -> None:
     """The examples of a page run one after the other and print what they should."""
-    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    found = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)[blocks]
     (tmp_path / "out").mkdir()
     (tmp_path / "data").symlink_to(ROOT / "data")
-    script = "\n".join(["import neurodriver as nd", *found])
+    before = BEFORE if "design" in name else "import neurodriver as nd"
+    script, expected = "\n".join([before, *blocks_of(ROOT / name)]), RUN[name]
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
