@@ -167,6 +167,9 @@ class JoinedColumns(Mapping[str, Column]):
         column.flags.writeable = False
         return column
 
+    def __contains__(self, name: object) -> bool:
+        return any(name in table for table in self._tables)
+
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys(name for table in self._tables for name in table))
 

@@ -62,7 +62,7 @@ template <typename Body> static void nd_shared(integer threads, integer parts, B
         for (integer part; (part = next.fetch_add(1)) < parts;) body(part, me);
     };
     std::vector<std::thread> team;
-    for (integer i = 1; i < threads; ++i) team.emplace_back(work, i);
+    for (integer i = 1; i < std::min(threads, parts); ++i) team.emplace_back(work, i);
     work(0);
     for (auto &one : team) one.join();
 }

@@ -310,13 +310,18 @@ def reaching(circuit: Circuit, slots: Slots, number: int, access: str) -> list[D
 
 
 def _ascend(drawn: list[Drawn]) -> bool:
-    """Whether the targets of one source ascend from projection to projection."""
-    for i, one in enumerate(drawn):
-        for other in drawn[i + 1 :]:
-            apart = one.ends.target.stop <= other.ends.target.start
-            a, b = one.ends.source, other.ends.source
-            if not apart and a.start < b.stop and b.start < a.stop:
-                return False
+    """Whether the targets of one source ascend from projection to projection.
+
+    The projections are ordered by their first target. So those that reach a target of projection i
+    follow it, up to ``end[i]``. A circuit may have thousands of projections.
+    """
+    sources = np.array([(d.ends.source.start, d.ends.source.stop) for d in drawn]).reshape(-1, 2)
+    targets = np.array([(d.ends.target.start, d.ends.target.stop) for d in drawn]).reshape(-1, 2)
+    end = np.searchsorted(targets[:, 0], targets[:, 1])
+    for i, (start, stop) in enumerate(sources.tolist()):
+        others = sources[i + 1 : end[i]]
+        if ((others[:, 0] < stop) & (start < others[:, 1])).any():
+            return False
     return True
 
 
