@@ -24,6 +24,7 @@ SMALL = {
     "izhikevich_2007.py": ["--seconds", "10"],
     "morrison_2007.py": ["--seconds", "10"],
     "potjans_diesmann_2014.py": ["--scale", "0.02", "--seconds", "0.3"],
+    "schmidt_2018.py": ["--areas", "A0", "A1", "--sizes", "0.01", "--seconds", "0.2"],
     "shiu_2024.py": ["--neurons", "2000", "--seconds", "0.2"],
     "song_miller_abbott_2000.py": ["--seconds", "10"],
     "tsodyks_markram_1997.py": ["--seconds", "10"],

@@ -41,8 +41,10 @@ Recorded = dict[str, NDArray[Any]]
 
 
 def example(name: str) -> ModuleType:
-    """Return an example of ``examples/papers`` as a module."""
+    """Return an example of ``examples/papers`` as a module; examples may import one another."""
     path = Path(__file__).parents[1] / "examples" / "papers" / f"{name}.py"
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     spec = spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from run_examples import SMALL  # noqa: E402
+
 EXAMPLES = ROOT / "examples"
 CIRCUITS = ROOT / "data" / "circuits"
 
@@ -28,19 +31,18 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "old_style/generic.py": (*OLD, "-s", "500"),
     "old_style/hh_alpha.py": (*OLD, "-s", "2000"),
     "old_style/two_lpus.py": (*OLD, "-s", "500"),
-    "papers/brette_2007_hh.py": ("--seconds", "0.2"),
-    "papers/brunel_2000.py": ("--neurons", "1000", "--seconds", "0.2"),
     "papers/izhikevich_2003.py": ("--neurons", "4000", "--seconds", "0.3"),
     "papers/lappalainen_2024.py": (),
-    "papers/potjans_diesmann_2014.py": ("--scale", "0.02", "--seconds", "0.3"),
-    "papers/shiu_2024.py": ("--neurons", "2000", "--seconds", "0.2"),
-    "papers/vogels_abbott_2005.py": ("--seconds", "0.2"),
+    **{f"papers/{n}": tuple(given) for n, given in SMALL.items() if n != "morrison_2007.py"},
     "optic_lobe/experiment.toml": CIRCUIT,
     "optic_lobe_extent3.gexf.gz": (*CIRCUIT, "--dt", "5e-3", "--duration", "1.0"),
 }
-ELSEWHERE = {"one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py"}
+ELSEWHERE = {
+    "one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py",
+    "papers/morrison_2007.py", "papers/serre_2007.py",
+}  # fmt: skip
 """What the first example runs; what writes an input and reads a recording, and runs nothing; what
-needs a file that the project does not ship; what shares memory with NumPy.
+needs a file that the project does not ship; what shares memory with NumPy; two that record nothing.
 """
 
 
