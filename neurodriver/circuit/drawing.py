@@ -99,6 +99,10 @@ def _call(name: str, *given: Any) -> None:
     function(*arguments)
 
 
+FEW = 1 << 14
+"""Connections that one thread draws sooner than a second thread starts."""
+
+
 class Rows:
     """Connections of a projection into some targets: rows are sources, targets ascend in each.
 
@@ -174,6 +178,7 @@ class Rows:
             given_rows = (self._length, first, last, self.skip, self.count)
             _call("nd_window", self._rule, self.threads, *given_rows)
         self._begin = np.concatenate([[0], np.cumsum(self.count)])[:-1].astype(np.int64)
+        self.threads = min(self.threads, 1 + self.edges // FEW)
 
     @property
     def edges(self) -> int:
