@@ -19,6 +19,7 @@ RULES = (
 LATER = {
     "Axis": "circuit",
     "BatchRecording": "results",
+    "Comparison": "results.comparison",
     "Doses": "model.plasticity",
     "Field": "model.fields",
     "Formula": "circuit",
@@ -37,6 +38,7 @@ LATER = {
     "Trace": "model.plasticity",
     "Value": "model.fields",
     "Within": "circuit",
+    "compare": "results.comparison",
     "describe": "model.page",
     "load_experiment": "experiment",
     "open_sweep": "sweeps",
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from .profiling.phases import Profile
     from .recorders import SynapseRecorder
     from .results import BatchRecording
+    from .results.comparison import Comparison, compare
     from .sweeps import open_sweep, sweep
 
     __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
@@ -72,7 +75,7 @@ if TYPE_CHECKING:
         "describe",
         "load_experiment",
     ]
-    __all__ += ["open_sweep", "sweep"]
+    __all__ += ["Comparison", "compare", "open_sweep", "sweep"]
     __all__ += RULES
     __all__ += adapters.__all__
 else:

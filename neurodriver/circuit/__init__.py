@@ -7,6 +7,7 @@ from .circuit import Circuit as Circuit
 from .circuit import Connections as Connections
 from .circuit import Group as Group
 from .circuit import Port as Port
+from .copied import copy as _copy  # noqa: F401
 from .distributions import Exponential as Exponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Normal as Normal
@@ -27,3 +28,5 @@ from .rules import FixedTotal as FixedTotal
 from .rules import Lattice as Lattice
 from .rules import OneToOne as OneToOne
 from .selection import Selection as Selection
+from .silence import silence as _silence  # noqa: F401
+from .stimulate import stimulate as _stimulate  # noqa: F401

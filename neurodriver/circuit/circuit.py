@@ -16,6 +16,7 @@ from ..errors import CircuitError
 from ..model.kinds import CircuitKinds, VariableKind
 from ..profiling.phases import phased
 from .builders import BUILDERS
+from .changes import CircuitChanges
 from .followed import CircuitNeighbours
 from .groups import Column as Column
 from .groups import Connections as Connections
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Circuit(CircuitReaders, CircuitNeighbours):
+class Circuit(CircuitReaders, CircuitNeighbours, CircuitChanges):
     """Populations of components and the connections between them.
 
     Circuits that exist already are read by ``from_file``, ``from_graph``, ``from_arrays``,

@@ -51,15 +51,30 @@ class CircuitReaders:
 
     @classmethod
     @phased("read file")
-    def from_tables(
-        cls, edges: str | Path, nodes: str | Path | None = None, **columns: Any
-    ) -> Circuit:
-        """Read tables of edges and nodes: Parquet, CSV or Feather.
+    def from_tables(cls, edges: Any, nodes: Any = None, **columns: Any) -> Circuit:
+        """Read tables of edges and nodes: Parquet, CSV or Feather, or frames.
 
         `neurodriver.io.tables.read_tables` explains the arguments: ``model``, and which
         column means what: ``source``, ``target``, ``weight``, ``delay``, ...
         """
         return BUILDERS["from_tables"](edges, nodes, **columns)
+
+    @classmethod
+    @phased("read file")
+    def from_connectome(cls, release: Any, edges: Any, *neurons: Any, **more: Any) -> Circuit:
+        """Read the tables of a connectome, as they are released.
+
+        ``release`` is ``"flywire"``, ``"neuprint"``, ``"male_cns"``, ``"banc"``, or a
+        `neurodriver.io.releases.Release`. ``edges`` and ``neurons`` are files or frames.
+        `neurodriver.io.connectome.read_connectome` explains the rest.
+
+        Examples
+        --------
+        >>> brain = Circuit.from_connectome(  # doctest: +SKIP
+        ...     "flywire", "connections.csv.gz", "neurons.csv.gz", "consolidated_cell_types.csv.gz"
+        ... )
+        """
+        return BUILDERS["from_connectome"](release, edges, neurons, **more)
 
     @classmethod
     @phased("read file")

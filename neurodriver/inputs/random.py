@@ -24,6 +24,7 @@ from ..quantities import seconds
 from .base import Chunk, EventChunk, Input, active_steps, check_span, values_for
 from .draws import Draws, poisson_table
 from .trains import SELDOM, Trains
+from .weights import warn_of_weights
 
 MOST_EVENTS = 500.0
 """Largest mean number of events of one uid in one step."""
@@ -89,6 +90,11 @@ class _TrainInput(_RandomInput):
 
     _seldom: NDArray[np.int64]
     _often: NDArray[np.int64]
+
+    def attach(self, lpu: Any) -> None:
+        super().attach(lpu)
+        for variable, uids in self.targets:
+            warn_of_weights(lpu.circuit, variable, uids, self.name)
 
     def _share(self, mean: NDArray[np.float64], single: bool) -> None:
         """Decide from the events of a step, (n,), how those of each uid are drawn."""

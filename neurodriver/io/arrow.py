@@ -1,4 +1,4 @@
-"""Columns of Parquet, CSV or Feather files; every value that does not fit is named."""
+"""Columns of Parquet, CSV or Feather files or of frames; each value that does not fit is named."""
 
 from __future__ import annotations
 
@@ -45,23 +45,31 @@ def arrow() -> Any:
 
 
 class Table:
-    """The columns of a file that are asked for.
+    """The columns of a file or a frame that are asked for.
 
     The file is Parquet, Feather (Arrow IPC) or else CSV, which may be compressed (gzip, bz2, zstd,
-    lz4). ``names`` are its columns in their order. What is wrong goes to ``faults``, with file,
-    column, row (from 1, the header not counted) and value; a file that cannot be read raises
-    CircuitError.
+    lz4). A frame is one of pandas, a table of pyarrow, or anything with the stream interface of
+    Arrow, such as a frame of polars. ``names`` are its columns in their order. What is wrong goes
+    to ``faults``, with file, column, row (from 1, the header not counted) and value; a file that
+    cannot be read raises CircuitError.
     """
 
-    def __init__(self, path: str | Path, faults: Faults) -> None:
-        self.path, self.faults = Path(path), faults
+    def __init__(self, given: Any, faults: Faults, called: str = "the table") -> None:
+        self.faults = faults
         self.arrow = arrow()
-        self.where = "" if faults.source == str(self.path) else f"{self.path}, "
+        self.name = table_name(given, called)
+        self.where = "" if faults.source == self.name else f"{self.name}, "
+        self.head, self.whole = b"", None
+        if not isinstance(given, str | Path):
+            self.whole = _from_memory(given, self.arrow, self.name)
+            self.names = list(self.whole.schema.names)
+            return
+        self.path = Path(given)
         with self._errors():
             with open(self.path, "rb") as file:
                 self.head = file.read(8)
             if self.head.startswith(b"\x89HDF"):
-                raise CircuitError(f"{path}: this is an HDF5 file; a table is expected")
+                raise CircuitError(f"{given}: this is an HDF5 file; a table is expected")
             self.names = list(self._schema().names)
 
     @property
@@ -96,7 +104,10 @@ class Table:
     def read(self) -> None:
         """Read the columns."""
         with self._errors():
-            if self.form == "parquet":
+            if self.whole is not None:
+                places = [self.names.index(name) for name in self.wanted]
+                found = self.whole.select(places)
+            elif self.form == "parquet":
                 from pyarrow import parquet
 
                 with parquet.ParquetFile(self.path) as file:
@@ -230,9 +241,32 @@ class Table:
         try:
             yield
         except FileNotFoundError:
-            raise CircuitError(f"{self.path}: no such file") from None
+            raise CircuitError(f"{self.name}: no such file") from None
         except CircuitError:
             raise
         except (OSError, ValueError, KeyError, self.arrow.ArrowException) as error:
             said = " ".join(str(getattr(error, "strerror", None) or error).split())[:300]
-            raise CircuitError(f"{self.path}: cannot be read as a table ({said})") from None
+            raise CircuitError(f"{self.name}: cannot be read as a table ({said})") from None
+
+
+def table_name(given: Any, called: str) -> str:
+    """Return what messages call a table: its file, or what it is meant for."""
+    return str(given) if isinstance(given, str | Path) else called
+
+
+def _from_memory(given: Any, arrow: Any, name: str) -> Any:
+    """Return a frame as a table of pyarrow; an index with names or values becomes columns."""
+    if isinstance(given, arrow.Table):
+        return given
+    try:
+        if type(given).__module__.partition(".")[0] == "pandas":
+            counted = type(given.index).__name__ == "RangeIndex"
+            frame = given if counted else given.reset_index()
+            return arrow.Table.from_pandas(frame, preserve_index=False)
+        if hasattr(given, "__arrow_c_stream__"):
+            return arrow.table(given)
+    except (arrow.ArrowException, TypeError, ValueError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise CircuitError(f"{name}: cannot be read as a table ({said})") from None
+    want = "a file, a frame of pandas, or a table of Arrow is needed"
+    raise CircuitError(f"{name}: {want}, got {type(given).__name__}")

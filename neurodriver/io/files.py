@@ -65,6 +65,14 @@ def read_tables(*given: Any, **more: Any) -> Circuit:
     return tables.read_tables(*given, **more)
 
 
+@builds("from_connectome")
+def read_connectome(*given: Any, **more: Any) -> Circuit:
+    """Return the circuit of a connectome; see `connectome.read_connectome`."""
+    from . import connectome
+
+    return connectome.read_connectome(*given, **more)
+
+
 @builds("save")
 def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
     """Write a circuit in the format that the ending asks for; see `Circuit.save`."""

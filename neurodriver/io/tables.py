@@ -1,10 +1,9 @@
-"""Tables of nodes and edges, as connectomes are released -> ``Circuit``."""
+"""Tables of nodes and edges -> ``Circuit``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,15 @@ from ..model.component import NDComponent
 from ..model.library import models as known_models
 from ..model.plasticity import Plasticity
 from ..quantities import magnitude, seconds
-from .arrow import Table, arrow
+from .arrow import Table, arrow, table_name
 
 Number = float | int
 Model = type[NDComponent]
 
 
 def read_tables(
-    edges: str | Path,
-    nodes: str | Path | None = None,
+    edges: Any,
+    nodes: Any = None,
     *,
     model: Model | str,
     source: str,
@@ -60,9 +59,10 @@ def read_tables(
 
     Parameters
     ----------
-    edges, nodes : str or Path
-        Parquet, Feather (Arrow IPC), or CSV with a header, which may be compressed. Without
-        ``nodes`` the components are the ids that edges name, ascending.
+    edges, nodes : str, Path or frame
+        Parquet, Feather (Arrow IPC), or CSV with a header, which may be compressed; or a frame of
+        pandas, polars or pyarrow. Without ``nodes`` the components are the ids that edges name,
+        ascending.
     model : NDComponent subclass or str
         Model of all nodes.
     source, target : str
@@ -109,26 +109,28 @@ def read_tables(
     CircuitError
         With all faults: missing columns, empty or wrong values with file, column, row and value.
     """
-    faults = Faults(name or str(edges))
+    edges_name = table_name(edges, "the table of edges")
+    nodes_name = table_name(nodes, "the table of nodes")
+    faults = Faults(name or edges_name)
     chosen = _model(model, models)
     plan = _Edges(
         source, target, weight, weight_scale, sign, delay, delay_scale, receptor, receptor_column,
         plasticity, dendritic, back,
     )  # fmt: skip
     plan.wire(chosen, variable, faults)
-    table = Table(edges, faults)
+    table = Table(edges, faults, edges_name)
     table.need(plan.columns)
     ids, numbers, kept = _nodes(nodes, id, dict(params or {}), columns, drop_unknown, faults)
     table.read()
-    ends, ids, count = _ends(table, plan.ends, index, ids, str(nodes), drop_unknown)
+    ends, ids, count = _ends(table, plan.ends, index, ids, nodes_name, drop_unknown)
     taken = {**ends, **plan.read(table)}
     table.arrays.clear()
     if drop_unknown:
-        taken = _known(taken, faults, str(nodes))
+        taken = _known(taken, faults, nodes_name)
     faults.finish(strict)
     if not count:
         raise CircuitError(f"{faults.source}: the circuit is empty: no nodes")
-    names = None if ids is None else _texts(ids)
+    names = None if ids is None else texts(ids)
     group = chosen, count, {**(params or {}), **numbers}, names, kept
     return Circuit.from_arrays([group], plan.connections(taken), faults.source, strict)
 
@@ -144,7 +146,7 @@ def _model(given: Model | str, models: Any) -> Model:
 
 
 def _nodes(
-    path: str | Path | None,
+    given: Any,
     id: str | None,
     params: dict[str, Any],
     wanted: Sequence[str] | None,
@@ -153,26 +155,26 @@ def _nodes(
 ) -> tuple[Any, dict[str, Column], dict[str, Column]]:
     """Return ids of the nodes, parameters that are columns, node columns; see `read_tables`."""
     columns = {key: c for key, c in params.items() if isinstance(c, str)}
-    if path is None:
+    if given is None:
         names = [f"params[{key!r}]" for key in columns]
         names += ["id"] * (id is not None) + ["drop_unknown"] * drop + ["columns"] * bool(wanted)
         for said in names:
             faults.add(f"{said} asks for a table of nodes; give nodes=")
     else:
-        table = Table(path, faults)
+        table = Table(given, faults, "the table of nodes")
         id = table.names[0] if id is None else id
         once = [n for n in table.names if table.names.count(n) == 1 and n.strip()]
         kept = [n for n in once if n not in (id, *columns.values())] if wanted is None else wanted
         table.need([id, *columns.values(), *kept])
     if faults.count:
         faults.finish()
-    if path is None or id is None:
+    if given is None or id is None:
         return None, {}, {}
     table.read()
     ids = table.ids(id)
     numbers = {key: table.numbers(column) for key, column in columns.items()}
     if not faults.count:
-        twice = list(repeats(_texts(ids)))
+        twice = list(repeats(texts(ids)))
         say = f"{table.where}column {quoted(id)}, rows"
         faults.add_for(twice, lambda t: f"{say} {t[1] + 1:,} and {t[2] + 1:,}: both are {t[0]}")
     found = {name: table.node_column(name) for name in kept}
@@ -194,7 +196,7 @@ def _ends(
         ends, count = _by_number(table, names, None if ids is None else len(ids), where)
         return ends, ids, count
     if ids is None:
-        ends, ids = _by_appearance(table, names)
+        ends, ids = by_appearance(table, names)
     else:
         ends = _by_id(table, names, ids, where, drop)
     return ends, ids, len(ids)
@@ -231,14 +233,14 @@ def _by_id(table: Table, ends: dict[str, str], known: Any, where: str, drop: boo
             table.unfit(name, f"ids are {ids.type} here and {known.type} in {where}")
             out[end] = np.zeros(table.rows, np.int32)
             continue
-        out[end] = _places(ids, known)
+        out[end] = places(ids, known)
         if not drop:
             lost = (out[end] < 0) & ids.is_valid().to_numpy(zero_copy_only=False)
             table.note(name, lost, ids, lambda v: f"{v} is not in {where}; {fix}")
     return out
 
 
-def _by_appearance(table: Table, ends: dict[str, str]) -> tuple[Ends, Any]:
+def by_appearance(table: Table, ends: dict[str, str]) -> tuple[Ends, Any]:
     """Return the places of ends among all ids that stand there, and these, ascending."""
     pc = arrow().compute
     first, second = (table.ids(name) for name in ends.values())
@@ -247,23 +249,23 @@ def _by_appearance(table: Table, ends: dict[str, str]) -> tuple[Ends, Any]:
         second = first
     known = arrow().chunked_array([first, second]).unique().drop_null()
     known = known.take(pc.sort_indices(known))
-    return {end: _places(ids, known) for end, ids in zip(ends, (first, second), strict=True)}, known
+    return {end: places(ids, known) for end, ids in zip(ends, (first, second), strict=True)}, known
 
 
-def _places(ids: Any, known: Any) -> NDArray[np.int32]:
+def places(ids: Any, known: Any) -> NDArray[np.int32]:
     """Return where ids stand among the known ones, -1 for others."""
     found = arrow().compute.index_in(ids.cast(known.type), known).fill_null(-1)
     out: NDArray[np.int32] = found.to_numpy(zero_copy_only=False).astype(np.int32)
     return out
 
 
-def _texts(ids: Any) -> Column:
+def texts(ids: Any) -> Column:
     """Return ids as names of components."""
     if ids.type == arrow().int64():
         numbers = ids.fill_null(0).to_numpy(zero_copy_only=False)
         widest = max(len(str(n)) for n in (numbers.min(initial=0), numbers.max(initial=0)))
-        texts: Column = numbers.astype(f"U{widest}")
-        return texts
+        out: Column = numbers.astype(f"U{widest}")
+        return out
     return np.array(ids.to_numpy(zero_copy_only=False).astype(str), dtype=np.str_)
 
 

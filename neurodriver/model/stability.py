@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .component import NDComponent
-from .language import tree
-from .language.evaluate import Column, Columns, Evaluator, NotReadError
-from .language.words import STEP
-from .texts import texts_of
+from .language.evaluate import Column, NotReadError
+from .sub_step import SubStep
 
 _LEAST = -1.0 - 1e-6
 """An eigenvalue below this makes a deviation grow."""
@@ -70,13 +68,13 @@ def overshoot(
         return None
     try:
         with np.errstate(all="ignore"):
-            return _SubStep(model, params, states).overshoot(dt)
+            return _Linearised(model, params, states).overshoot(dt)
     except (NotReadError, KeyError, TypeError, ValueError, np.linalg.LinAlgError):
         return None  # a text beyond this module
 
 
-class _SubStep:
-    """One sub-step of some components."""
+class _Linearised(SubStep):
+    """One sub-step of some components, around given states."""
 
     def __init__(
         self,
@@ -84,39 +82,17 @@ class _SubStep:
         params: Mapping[str, Column],
         states: Mapping[str, Column],
     ) -> None:
-        self.model, self.texts = model, texts_of(model)
-        self.evaluator = Evaluator(self.texts.functions)
+        super().__init__(model)
         self.params = {name: np.asarray(values, dtype=float) for name, values in params.items()}
         self.point = np.stack([np.asarray(states[name], dtype=float) for name in model.states])
         self.count = self.point.shape[1]
 
     def after(self, point: Column, dt: float, params: Mapping[str, Column]) -> Column:
         """Return the states after a sub-step, (states, n)."""
-        substeps = self.model.substeps(dt)
-        names: Columns = {name: np.asarray(values) for name, values in params.items()}
-        names["dt_ms"] = np.full(self.count, dt * 1000.0 / substeps)
-        names["substep"], names["substeps"] = np.zeros(self.count), np.full(self.count, substeps)
-        names[STEP] = np.zeros(self.count)
-        for name in self.model.constants:
-            self._value(f"constants['{name}']", name, names)
-        for access in self.model.accesses:
-            names[self.model.input_symbol(access)] = np.zeros(self.count)
-        names.update(zip(self.model.states, point, strict=True))
-        for name in self.model.updates:
-            if name not in self.model.states:
-                names[name] = np.zeros(self.count)
-        for name in self.model.terms:
-            self._value(f"terms['{name}']", name, names)
-        body = self.texts["update"].tree
-        assert isinstance(body, tree.Body)
-        self.evaluator.run(body, names, np.ones(self.count, dtype=bool))
+        states = dict(zip(self.model.states, point, strict=True))
+        names = self.names_after(states, params, dt)
         rows = [np.broadcast_to(names[name], (self.count,)) for name in self.model.states]
         return np.stack(rows).astype(float)
-
-    def _value(self, part: str, name: str, names: Columns) -> None:
-        node = self.texts[part].tree
-        assert isinstance(node, tree.Expression)
-        names[name] = self.evaluator.value(node, names)
 
     def matrices(self, dt: float, params: Mapping[str, Column] | None = None) -> Column:
         """Return the matrix of a sub-step of each component, (n, states, states)."""

@@ -85,6 +85,23 @@ def test_sonata(tmp_path: Path) -> None:
     assert simulate(circuit, steps=40, inputs=spike)["V"].max() == pytest.approx(-66.0, abs=0.2)
 
 
+def test_connectome() -> None:
+    """A table of a release becomes a circuit; one neuron is stimulated, another one silenced."""
+    pa = pytest.importorskip("pyarrow")
+    edges = pa.table({"body_pre": [1, 2], "body_post": [2, 3], "weight": [400, 400]})
+    neurons = {"bodyId": [1, 2, 3], "type": ["a", "b", "c"], "consensus_nt": ["acetylcholine"] * 3}
+    brain = nd.Circuit.from_connectome("male_cns", edges, pa.table(neurons))
+    excited = brain.stimulate(brain.select(type="a"), rate=100.0)
+    silenced = excited.copy().silence(brain.select(type="b"))
+    rates = []
+    for circuit in (excited, silenced):
+        recorder = nd.MemoryRecorder([("spike_state", None)])
+        with nd.LPU(circuit, 1e-4, recorders=[recorder]) as lpu:
+            lpu.run(duration=0.2)
+        rates.append([len(times) for times in recorder.recording.spikes().values()])
+    assert min(rates[0]) > 3 and rates[1] == [*rates[0][:2], 0]
+
+
 RULES = {
     "all": (nd.AllToAll(), 400),
     "pairs": (nd.FixedProbability(0.5), None),

@@ -32,6 +32,13 @@ def recording(path: Path) -> Iterator[nd.Recording]:
         yield opened
 
 
+def test_compare(path: Path) -> None:
+    """Rates of groups of two runs stand side by side."""
+    found = nd.compare({"one": path, "two": path}, by={"both": ["a", "b"]})
+    assert isinstance(found, nd.Comparison) and found.rates.shape == (2, 1)
+    assert found.rates[0, 0] == found.rates[1, 0] > 0
+
+
 def test_variables_and_events(recording: nd.Recording) -> None:
     """Values by name and uid, spikes by uid, windows of time."""
     V, spikes = recording["V"], recording["spike_state"]

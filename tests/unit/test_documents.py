@@ -173,7 +173,7 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
 RUN = {
     "README.md": r"1200 spikes\n",
     "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
-    "docs/inputs.md": r"-\d+\.\d+\n\[-\d+\.\d+\]\n",
+    "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
     "docs/living.md": r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
     "docs/migration.md": "",
     "docs/parts.md": "",
@@ -188,6 +188,7 @@ RUN = {
 
 ELSEWHERE = {
     "circuits.md": "unit/test_circuits_page.py",
+    "connectomes.md": "unit/test_connectomes_page.py",
     "experiments.md": "system/test_experiment.py",
     "gpu.md": "cuda/test_gpu_page.py",
     "layers.md": "unit/test_layers_page.py",

@@ -1,0 +1,1 @@
+"""Programs of published models, with their functions, arguments and files."""
