@@ -24,7 +24,7 @@ from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .hdf5_files import BROKEN
-from .sonata_files import Network, SonataPopulation, places, populations, present, read_config
+from .sonata_files import SonataNetwork, SonataPopulation, places, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
 
 Model = type[NDComponent]
@@ -110,7 +110,7 @@ class _SonataReader:
 
     def __init__(
         self,
-        network: Network,
+        network: SonataNetwork,
         models: dict[str, Any],
         ignore: frozenset[str],
         known: Mapping[str, Model],

@@ -29,7 +29,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 
 @dataclass
-class Network:
+class SonataNetwork:
     """What a configuration names: HDF5 files with tables of types, folders of parameter files."""
 
     nodes: list[tuple[Path, Path | None]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Network:
     components: dict[str, Path] = field(default_factory=dict)
 
 
-def read_config(path: Path) -> Network:
+def read_config(path: Path) -> SonataNetwork:
     """Read circuit_config.json, or the one that a simulation_config.json names.
 
     Paths are relative to the folder of the file. All its faults are raised as CircuitError.
@@ -70,7 +70,7 @@ def read_config(path: Path) -> Network:
         inner = place(said["network"], "'network'")
         faults.finish()
         return read_config(inner)
-    out = Network()
+    out = SonataNetwork()
     networks = said.get("networks")
     if not isinstance(networks, dict):
         raise CircuitError(f"{path}: not a SONATA circuit: it has no object 'networks'")

@@ -17,7 +17,11 @@ from ..model.component import NDComponent
 from ..model.library import models as known_models
 from ..model.plasticity import Plasticity
 from ..quantities import magnitude, seconds
+<<<<<<< HEAD
 from .arrow import Table, arrow, table_name
+=======
+from .arrow import ColumnTable, arrow
+>>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
 
 Number = float | int
 Model = type[NDComponent]
@@ -118,7 +122,11 @@ def read_tables(
         plasticity, dendritic, back,
     )  # fmt: skip
     plan.wire(chosen, variable, faults)
+<<<<<<< HEAD
     table = Table(edges, faults, edges_name)
+=======
+    table = ColumnTable(edges, faults)
+>>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
     table.need(plan.columns)
     ids, numbers, kept = _nodes(nodes, id, dict(params or {}), columns, drop_unknown, faults)
     table.read()
@@ -161,7 +169,11 @@ def _nodes(
         for said in names:
             faults.add(f"{said} asks for a table of nodes; give nodes=")
     else:
+<<<<<<< HEAD
         table = Table(given, faults, "the table of nodes")
+=======
+        table = ColumnTable(path, faults)
+>>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
         id = table.names[0] if id is None else id
         once = [n for n in table.names if table.names.count(n) == 1 and n.strip()]
         kept = [n for n in once if n not in (id, *columns.values())] if wanted is None else wanted
@@ -186,7 +198,7 @@ Ends = dict[str, NDArray[np.int32]]
 
 
 def _ends(
-    table: Table, names: dict[str, str], index: bool, ids: Any, where: str, drop: bool
+    table: ColumnTable, names: dict[str, str], index: bool, ids: Any, where: str, drop: bool
 ) -> tuple[Ends, Any, int]:
     """Return the ends of the edges, the ids of the nodes if they have some, and their number.
 
@@ -203,7 +215,7 @@ def _ends(
 
 
 def _by_number(
-    table: Table, ends: dict[str, str], count: int | None, where: str
+    table: ColumnTable, ends: dict[str, str], count: int | None, where: str
 ) -> tuple[Ends, int]:
     """Return ends that are component numbers from 0, and how many components there are."""
     top = 2**31 - 2 if count is None else count - 1
@@ -223,7 +235,7 @@ def _by_number(
     return out, most + 1 if count is None else count
 
 
-def _by_id(table: Table, ends: dict[str, str], known: Any, where: str, drop: bool) -> Ends:
+def _by_id(table: ColumnTable, ends: dict[str, str], known: Any, where: str, drop: bool) -> Ends:
     """Return the places of ends among the ids that a table of nodes lists, -1 for others."""
     fix = "add it there, or say drop_unknown=True"
     out: Ends = {}
@@ -240,7 +252,11 @@ def _by_id(table: Table, ends: dict[str, str], known: Any, where: str, drop: boo
     return out
 
 
+<<<<<<< HEAD
 def by_appearance(table: Table, ends: dict[str, str]) -> tuple[Ends, Any]:
+=======
+def _by_appearance(table: ColumnTable, ends: dict[str, str]) -> tuple[Ends, Any]:
+>>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
     """Return the places of ends among all ids that stand there, and these, ascending."""
     pc = arrow().compute
     first, second = (table.ids(name) for name in ends.values())
@@ -341,7 +357,7 @@ class _Edges:
                 faults.add(f"{model.__name__}: its access {quoted(wire.access)} {say}")
             self.accesses[name] = wire.variable, wire.access
 
-    def read(self, table: Table) -> dict[str, Column]:
+    def read(self, table: ColumnTable) -> dict[str, Column]:
         """Return the weights, delays and receptors of edges, where they differ."""
         out: dict[str, Column] = {}
         if isinstance(self.weight, str) or self.sign is not None:
@@ -370,7 +386,7 @@ class _Edges:
             out["receptor"] = self._receptors(self.receptor_column, table)
         return out
 
-    def _receptors(self, name: str, table: Table) -> NDArray[np.int8]:
+    def _receptors(self, name: str, table: ColumnTable) -> NDArray[np.int8]:
         """Return the number of each edge's receptor."""
         known, codes = table.texts(name)
         order = list(self.accesses)

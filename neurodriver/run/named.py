@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..circuit.circuit import Circuit
 from ..circuit.uids import uid_list
 from ..errors import NeurodriverError, RequestError, near, quoted
+from ..model.vectors import elements
 from ..plan.copies import with_columns
 from ..plan.program import Program
 from .live_fields import with_fields
@@ -90,8 +91,10 @@ def having(program: Program, scope: str | None, name: str) -> Numbers:
     for number, group in enumerate(circuit.groups):
         if number in program.merged.groups or group.is_port:
             continue
-        known |= {*group.model.updates, *group.model.states, *group.model.params}
-        if place_of(program, number, name) is not None:
+        vectors = group.model.vectors
+        known |= {*group.model.updates, *group.model.states, *group.model.params, *vectors}
+        first = next(iter(elements(name, vectors.get(name, 0))), name)
+        if place_of(program, number, first) is not None:
             with_it[circuit.starts[number] : circuit.starts[number + 1]] = True
     found: Numbers = mine[with_it[mine]]
     if not len(found):

@@ -60,6 +60,7 @@ def test_numpy(tmp_path: Path) -> None:
                 bins = np.broadcast_to(np.arange(1.0, 5), (2, 5, 4))
                 assert np.array_equal(lpu["c"].get("beta"), beta)
         assert {"beta", "bins"} <= {*lpu["c"].names}
+        assert np.array_equal(np.reshape(lpu.get("bins"), bins.shape), bins)
         with pytest.raises(nd.NeurodriverError, match=r"broadcasts to \(2, 5, 4\), got"):
             lpu["c"].set("bins", np.zeros(3))
     with nd.LPU.restore(tmp_path / "state.h5", models=[Bins]) as lpu:

@@ -35,8 +35,8 @@ from neurodriver.plan.target import TARGETS, Target
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
-FREE = ("model/kinds.py", "components/", "compat/")
-"""Modules and folders that may use the names: the table, the shipped models, the old library."""
+FREE = ("model/kinds.py", "components/", "error_driven/neuron", "compat/")
+"""Modules and folders that may use the names: the table, shipped models, the old library."""
 NAMES = {"spike_state", "g", "Aggregator"}
 HELP: dict[str, set[str]] = {"model/units.py": {"g"}}
 """Modules whose texts hold such a word and mean something else: the gram."""

@@ -1,0 +1,13 @@
+"""Error-driven learning in layers: networks as those of Axon, their trials and their statistics."""
+
+from .circuit import circuit_of as circuit_of
+from .network import Network as Network
+from .network import NetworkLayer as NetworkLayer
+from .network import NetworkPath as NetworkPath
+from .neuron import AxonArrivals as AxonArrivals
+from .neuron import AxonNeuron as AxonNeuron
+from .statistics import Log as Log
+from .synapse import AxonSynapse as AxonSynapse
+from .table import Table as Table
+from .table import stop_after_zero as stop_after_zero
+from .trainer import Trainer as Trainer

@@ -1,0 +1,93 @@
+"""The circuit that a network is: populations, connections, and their order in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurodriver.circuit import Circuit, Connections, Population
+from neurodriver.errors import CircuitError, quoted
+from neurodriver.model.kinds import SPIKES
+
+from .network import Network, NetworkLayer, NetworkPath
+from .neuron import AxonArrivals, AxonNeuron
+from .neuron_text import PARAMETERS
+from .starts import Weights, first_weights
+from .synapse import AxonSynapse
+
+CYCLE = 1e-3
+"""Seconds of a cycle, which is a step."""
+
+
+def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -> Circuit:
+    """Return the circuit of a network.
+
+    A layer is two populations. That with its name has the neurons. The other one is called
+    ``<name>_arrivals`` and is computed before it in each step.
+
+    Parameters
+    ----------
+    network : Network
+    weights : mapping of str to Weights, optional
+        Of each path; the first ones by default.
+    """
+    arrivals, neurons = [], []
+    for layer in network.layers.values():
+        ignored = _ignored(network, layer)
+        axes = {"unit": layer.count}
+        first = Population(AxonArrivals, name=f"{layer.name}_arrivals", axes=axes, ignored=ignored)
+        numbers: dict[str, Any] = {
+            n: v for n, v in network.parameters(layer).items() if n in PARAMETERS
+        }
+        arrivals.append(first)
+        neurons.append(
+            Population(AxonNeuron, name=layer.name, axes=axes, arrivals=first, **numbers)
+        )
+    known = first_weights(network) if weights is None else weights
+    links = [
+        _connections(network, path, known[path.name].weight) for path in network.paths.values()
+    ]
+    return Circuit(
+        [*arrivals, *neurons],
+        links,
+        order=[[one.name for one in some] for some in (arrivals, neurons)],
+        shared={"minus": network.minus, "plus": network.plus},
+        seed=network.seed,
+    )
+
+
+def first_units(network: Network) -> dict[str, int]:
+    """Return the number of the first unit of each layer, counted through the layers."""
+    counts = [layer.count for layer in network.layers.values()]
+    return dict(zip(network.layers, np.cumsum([0, *counts]).tolist(), strict=False))
+
+
+def _connections(network: Network, path: NetworkPath, weight: NDArray[np.float64]) -> Connections:
+    first, order, pairs = first_units(network), path.pairs.by_sender, path.pairs
+    behind = sum(layer.count for layer in network.layers.values())
+    cycles = int(network.parameters(path)["delay"]) + 1
+    return Connections(
+        SPIKES,
+        "inh" if path.kind == "inhib" else "exc",
+        (behind + first[path.sender.name] + pairs.pre[order]).astype(np.int32),
+        (first[path.receiver.name] + pairs.post[order]).astype(np.int32),
+        delay=np.asarray(cycles * CYCLE),
+        data={"weight": weight[order]},
+        name=path.name,
+        plasticity=AxonSynapse(scale=network.scale(path)),
+    )
+
+
+def _ignored(network: Network, layer: NetworkLayer) -> int:
+    """Return the first cycles of a trial whose arrivals are from the trial before."""
+    if not network.parameters(layer)["clears"]:
+        return 0
+    delays = {int(network.parameters(path)["delay"]) for path in network.into(layer)}
+    if len(delays) > 1:
+        listed = ", ".join(map(str, sorted(delays)))
+        say = f"the paths into it need one delay (got {listed})"
+        raise CircuitError(f"layer {quoted(layer.name)}, clears: {say}")
+    return 1 + delays.pop() if delays else 0

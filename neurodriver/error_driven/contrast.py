@@ -1,0 +1,27 @@
+"""The weight that spikes carry, from the linear weight that learns and the structural weight."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+
+GAIN = 6
+"""Exponent of the contrast."""
+
+
+def contrast(linear: Reals) -> Reals:
+    """Return the factor of linear weights, from 0 at 0 to 2 at 1: ``2 / (1 + ((1-l)/l)^6)``."""
+    up, down = linear * linear, (1 - linear) * (1 - linear)
+    up, down = up * up * up, down * down * down
+    out: Reals = 2 * up / (up + down)
+    return out
+
+
+def linear_of(weight: Reals, structural: Reals) -> Reals:
+    """Return the linear weights of which `contrast` times the structural weight is the weight."""
+    h = np.clip(weight / structural / 2, 0, 1)
+    with np.errstate(divide="ignore"):
+        out: Reals = 1 / (1 + ((1 - h) / h) ** (1 / GAIN))
+    return out

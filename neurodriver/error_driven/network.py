@@ -1,0 +1,295 @@
+"""Networks of layers and paths, as they are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neurodriver.circuit import AllToAll, OneToOne
+from neurodriver.errors import CircuitError, near, quoted
+
+from .neuron_text import BIN, BINS
+from .pairs import SynapsePairs
+from .scaling import activity_scale
+from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, value_of
+
+
+@dataclass(eq=False)
+class NetworkLayer:
+    """A layer of a network. `Network.layer` makes it.
+
+    Attributes
+    ----------
+    name, kind : str
+    shape : tuple of int
+        Of its units; the last axis is the fastest in memory.
+    own : dict
+        Parameters that were given with the layer.
+    number : int
+        Its place among the layers.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    own: dict[str, float | bool]
+    number: int
+
+    @property
+    def count(self) -> int:
+        """Units."""
+        return int(np.prod(self.shape))
+
+    @property
+    def learns_by_target(self) -> bool:
+        """Whether paths into the layer learn by the difference of the phases alone."""
+        return self.kind in ("target", "compare")
+
+
+@dataclass(eq=False)
+class NetworkPath:
+    """A path between two layers. `Network.connect` makes it."""
+
+    sender: NetworkLayer
+    receiver: NetworkLayer
+    kind: str
+    name: str
+    pairs: SynapsePairs
+    own: dict[str, float | bool]
+    number: int
+    back: NetworkPath | None = field(default=None, repr=False)
+
+
+class Network:
+    """Layers and paths that learn from the difference between two phases of a trial.
+
+    Parameters
+    ----------
+    minus, plus : int
+        Cycles of 1 ms in both phases, multiples of 10.
+    seed : int
+        Of first weights and of the order of items.
+
+    Examples
+    --------
+    >>> net = Network(seed=1)
+    >>> inp = net.layer("Input", "input", (5, 5), clamp=1.5)
+    >>> hidden = net.layer("Hidden", "super", (10, 10))
+    >>> out = net.layer("Output", "target", (5, 5))
+    >>> path = net.connect(inp, hidden)
+    >>> forward, back = net.connect_both(hidden, out)
+    >>> net.set("path", lrate=0.06)
+    """
+
+    def __init__(self, minus: int = 150, plus: int = 50, seed: int = 0) -> None:
+        for name, cycles in (("minus", minus), ("plus", plus)):
+            if not isinstance(cycles, int) or cycles < BIN or cycles % BIN:
+                raise CircuitError(f"{name}: must be a multiple of {BIN} cycles (got {cycles!r})")
+        if minus + plus > BIN * BINS:
+            most = f"a trial has at most {BIN * BINS} cycles"
+            raise CircuitError(f"minus + plus: {most} (got {minus + plus})")
+        self.minus, self.plus, self.seed = minus, plus, seed
+        self.layers: dict[str, NetworkLayer] = {}
+        self.paths: dict[str, NetworkPath] = {}
+        self._rules = Rules()
+
+    def __repr__(self) -> str:
+        units = sum(layer.count for layer in self.layers.values())
+        synapses = sum(len(path.pairs) for path in self.paths.values())
+        said = f"{len(self.layers)} layers, {units:,} units, {synapses:,} synapses"
+        return f"<Network: {said}>"
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of a trial."""
+        return self.minus + self.plus
+
+    def layer(self, name: str, kind: str, shape: int | Iterable[int], **own: Any) -> NetworkLayer:
+        """Add a layer.
+
+        Parameters
+        ----------
+        name : str
+        kind : {"input", "super", "target", "compare"}
+            An input layer is clamped to its input in both phases. A super layer is hidden. A
+            target layer is clamped to the target in the plus phase. A compare layer never is: the
+            target serves statistics alone.
+        shape : int or sequence of int
+        **own
+            Parameters, which no rule of `set` changes.
+
+        Raises
+        ------
+        CircuitError
+            For names that are taken or not usable, kinds, shapes and parameters that do not fit.
+        """
+        if not isinstance(name, str) or not name or set(name) & set(".#/ "):
+            raise CircuitError(f"layer: a name without '.', '#', '/' and blanks (got {name!r:.60})")
+        if name in self.layers:
+            raise CircuitError(f"layer {quoted(name)}: there is one of this name already")
+        if kind not in LAYER_KINDS:
+            among = ", ".join(LAYER_KINDS)
+            raise CircuitError(
+                f"layer {quoted(name)}: no kind {kind!r:.60}{near(str(kind), LAYER_KINDS)}; "
+                f"there are {among}"
+            )
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        if not sizes or not all(isinstance(n, int | np.integer) and n > 0 for n in sizes):
+            raise CircuitError(f"layer {quoted(name)}: a shape has whole numbers (got {shape!r})")
+        given = self._checked("layer", own, f"layer {quoted(name)}")
+        made = NetworkLayer(name, kind, tuple(map(int, sizes)), given, len(self.layers))
+        self.layers[name] = made
+        return made
+
+    def connect(
+        self,
+        sender: NetworkLayer | str,
+        receiver: NetworkLayer | str,
+        pattern: AllToAll | OneToOne | ArrayLike | None = None,
+        kind: str = "forward",
+        **own: Any,
+    ) -> NetworkPath:
+        """Add a path.
+
+        Parameters
+        ----------
+        sender, receiver : NetworkLayer or str
+        pattern : AllToAll, OneToOne or (senders, receivers) bool, optional
+            All are connected with all by default.
+        kind : {"forward", "back", "lateral", "inhib"}
+            All but ``"inhib"`` excite.
+        **own
+            Parameters, which no rule of `set` changes.
+
+        Raises
+        ------
+        CircuitError
+            For layers, patterns, kinds and parameters that do not fit.
+        """
+        low, high = self._layer(sender), self._layer(receiver)
+        name = f"{low.name}To{high.name}" if kind != "inhib" else f"{low.name}To{high.name}Inhib"
+        where = f"path {quoted(name)}"
+        if kind not in PATH_KINDS:
+            among = ", ".join(PATH_KINDS)
+            hint = near(str(kind), PATH_KINDS)
+            raise CircuitError(f"{where}: no kind {kind!r:.60}{hint}; there are {among}")
+        if name in self.paths:
+            raise CircuitError(f"{where}: there is one between these layers already")
+        connected = _connected(pattern, low, high, where)
+        given = self._checked("path", own, where)
+        path = NetworkPath(low, high, kind, name, SynapsePairs(connected), given, len(self.paths))
+        self.paths[name] = path
+        return path
+
+    def connect_both(
+        self,
+        low: NetworkLayer | str,
+        high: NetworkLayer | str,
+        pattern: AllToAll | OneToOne | ArrayLike | None = None,
+    ) -> tuple[NetworkPath, NetworkPath]:
+        """Add a forward path from the lower layer to the higher one, and the mirrored way back."""
+        forward = self.connect(low, high, pattern)
+        mirrored = pattern
+        if not (pattern is None or isinstance(pattern, AllToAll | OneToOne)):
+            mirrored = np.asarray(pattern).T
+        return forward, self.connect(high, low, mirrored, "back")
+
+    def set(self, selector: str, **values: Any) -> None:
+        """Set parameters of several layers or paths.
+
+        Parameters
+        ----------
+        selector : str
+            ``"layer"`` or ``"path"`` for all, ``".back"`` for a kind, ``"#Output"`` for a name. The
+            more specific one wins. Among equals the later one wins. What was given with a layer or
+            a path itself stays.
+        **values
+            Parameters.
+
+        Raises
+        ------
+        CircuitError
+            For selectors that select nothing, and parameters that do not fit.
+        """
+        what = self._selected(selector)
+        self._rules.add(selector, self._checked(what, values, f"set({selector!r})"))
+
+    def parameters(self, of: NetworkLayer | NetworkPath) -> dict[str, float | bool]:
+        """Return all parameters of a layer or a path by name."""
+        what = "layer" if isinstance(of, NetworkLayer) else "path"
+        return self._rules.resolved(what, of.kind, of.name, of.own)
+
+    def into(self, layer: NetworkLayer) -> list[NetworkPath]:
+        """Return the paths into a layer."""
+        return [path for path in self.paths.values() if path.receiver is layer]
+
+    def scale(self, path: NetworkPath) -> float:
+        """Return the factor of the weights of a path."""
+        own = self.parameters(path)
+        inhibits = path.kind == "inhib"
+        beside = [p for p in self.into(path.receiver) if (p.kind == "inhib") == inhibits]
+        total = sum(float(self.parameters(p)["rel"]) for p in beside)
+        share = float(own["rel"]) / total if total > 0 else 0.0
+        active = float(self.parameters(path.sender)["nominal"])
+        pairs = path.pairs
+        return float(own["abs"]) * share * activity_scale(active, pairs.senders, pairs.inputs)
+
+    def _layer(self, given: NetworkLayer | str) -> NetworkLayer:
+        name = given.name if isinstance(given, NetworkLayer) else given
+        if not isinstance(name, str) or self.layers.get(name) is None:
+            hint = near(str(name), self.layers)
+            raise CircuitError(f"no layer {name!r:.60}{hint} in this network")
+        return self.layers[name]
+
+    def _selected(self, selector: str) -> str:
+        """Return whether a selector means layers or paths."""
+        if selector in ("layer", "path"):
+            return selector
+        name = str(selector)[1:]
+        if selector[:1] == ".":
+            if name in LAYER_KINDS:
+                return "layer"
+            if name in PATH_KINDS:
+                return "path"
+            among = (*LAYER_KINDS, *PATH_KINDS)
+            raise CircuitError(f"set({selector!r}): no kind {quoted(name)}{near(name, among)}")
+        if selector[:1] == "#":
+            if name in self.layers:
+                return "layer"
+            if name in self.paths:
+                return "path"
+            hint = near(name, [*self.layers, *self.paths])
+            raise CircuitError(f"set({selector!r}): no layer or path {quoted(name)}{hint}")
+        raise CircuitError(
+            f"set({selector!r:.60}): a selector is 'layer', 'path', '.kind' or '#name'"
+        )
+
+    @staticmethod
+    def _checked(what: str, given: dict[str, Any], where: str) -> dict[str, float | bool]:
+        check_names(what, given, where)
+        return {name: value_of(what, name, value, where) for name, value in given.items()}
+
+
+def _connected(
+    pattern: Any, low: NetworkLayer, high: NetworkLayer, where: str
+) -> NDArray[np.bool_]:
+    """Return which senders are connected with which receivers, (senders, receivers)."""
+    shape = low.count, high.count
+    if pattern is None or isinstance(pattern, AllToAll):
+        return np.ones(shape, bool)
+    if isinstance(pattern, OneToOne):
+        if low.count != high.count:
+            raise CircuitError(f"{where}: one to one needs layers of one size (got {shape})")
+        return np.eye(low.count, dtype=bool)
+    given = np.asarray(pattern)
+    if given.dtype != bool or given.shape != shape:
+        want = f"AllToAll(), OneToOne() or an array of bool of shape {shape}"
+        got = f"{given.dtype} of shape {given.shape}"
+        raise CircuitError(f"{where}: a pattern is {want} (got {got})")
+    if not given.any():
+        raise CircuitError(f"{where}: the pattern connects nothing")
+    return given

@@ -1,0 +1,146 @@
+"""The neuron of error-driven networks, and what arrives at it.
+
+A layer is two populations. `AxonArrivals` sums what arrives in a step. `AxonNeuron` comes later in
+the same step: it reads what arrived at its own unit, and the mean over the layer for inhibition.
+"""
+
+from __future__ import annotations
+
+from neurodriver.model.component import NDComponent, State, Weighted
+from neurodriver.model.fields import Field, Source
+from neurodriver.model.pools import Reduce
+
+from .neuron_text import BINS, CONSTANTS, FUNCTIONS, PARAMETERS, UPDATE
+
+SOURCE = (
+    "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
+    "doi:10.1093/oxfordhb/9780199842193.013.8"
+)
+"""Where equations and defaults are from."""
+
+NEVER = 2**31 - 1
+"""Cycle that never comes: of layers without external input."""
+
+TRIAL = {
+    "start": Field("1", whole=True, default=0, doc="step at which the trial began"),
+    "minus": Field("1", whole=True, default=150, doc="cycles of the minus phase"),
+    "plus": Field("1", whole=True, default=50, doc="cycles of the plus phase"),
+}
+"""Fields of a circuit: when trials and phases begin. A cycle is a step of 1 ms."""
+
+
+class AxonArrivals(NDComponent):
+    """What arrives at the units of a layer in a step: the sums of weights over senders that spiked.
+
+    In the first ``ignored`` cycles of a trial nothing arrives, as spikes of the trial before are
+    cleared.
+    """
+
+    reference = SOURCE
+    axes = ("unit",)
+    accesses = (
+        Weighted("spike_state", receptor="exc"),
+        Weighted("spike_state", receptor="inh"),
+    )
+    updates = {"raw_e": "1", "raw_i": "1"}
+    pools = {"mean_e": Reduce("mean", "raw_e", doc="excitation of the layer")}
+    shared = TRIAL
+    fields = {"ignored": Field("1", whole=True, default=0, doc="cycles without arrivals")}
+    update = """
+        const bool heard = step - start >= ignored;
+        raw_e = heard ? exc : 0;
+        raw_i = heard ? inh : 0;
+    """
+
+
+class AxonNeuron(NDComponent):
+    """Unit of a layer: a point neuron with a dendrite, and the pooled inhibition of its layer.
+
+    The text is a step of 1 ms, so ``dt`` has to be 1 ms. Conductances are proportions of 100 nS.
+    Names of states are those of Axon. In each step, as in Axon:
+
+    1. At the begin of a trial, activity and conductances decay.
+    2. What arrives is added to the synaptic conductances.
+    3. FS-FFFB inhibition follows from the mean excitation in this step, and from the mean of the
+       spikes in the step before.
+    4. The conductances of the channels follow from the potentials of the step before.
+    5. Soma and dendrite take two half steps of explicit Euler.
+    6. Spike, rate and traces of calcium follow. A bin is the mean of CaSyn over 10 cycles.
+    7. At the end of a phase, averages are kept. At the end of a trial, the slow potassium
+       conductance of the next one follows.
+
+    External input ``Ext`` takes the place of excitation from the cycle ``clamped_from`` on: 0 in
+    an input layer, the first of the plus phase in a target layer. `NEVER` means none.
+    """
+
+    reference = SOURCE
+    axes = ("unit",)
+    maximum_dt = 1e-3
+    updates = {"spike_state": "1", "Spike": "1", "GeExt": "1", "Vm": "mV", "Act": "1"}
+    pools = {
+        "firing": Reduce("mean", "Spike", doc="share of the units that spiked"),
+        "external": Reduce("mean", "GeExt", doc="external input of the layer"),
+    }
+    sources = {"arrivals": Source("raw_e", "raw_i", model=AxonArrivals)}
+    shared = TRIAL
+    fields = {
+        "clamped_from": Field("1", whole=True, default=NEVER, doc="first cycle with external input")
+    }
+    params = PARAMETERS
+    constants = CONSTANTS
+    functions = FUNCTIONS
+    states = {
+        "Ext": State("1", 0.0, doc="external input, or the target"),
+        "Spike": State("1", 0.0, doc="1 where it spiked in the last cycle"),
+        "Vm": State("mV", -70.0, doc="potential of the soma"),
+        "VmDend": State("mV", -70.0, doc="potential of the dendrite"),
+        "ISI": State("ms", -1.0, doc="time since the last spike, -1 none"),
+        "ISIAvg": State("ms", -1.0, doc="mean interval of spikes; -1 none, -2 one spike"),
+        "Act": State("1", 0.0, doc="rate from the mean interval"),
+        "GeSyn": State("1", 0.0, doc="AMPA conductance"),
+        "GiSyn": State("1", "gi_base", doc="inhibitory conductance of paths"),
+        "GeExt": State("1", 0.0, doc="conductance of external input"),
+        "Ge": State("1", 0.0, doc="excitatory conductance"),
+        "Gi": State("1", 0.0, doc="inhibitory conductance"),
+        "Gk": State("1", 0.0, doc="potassium conductance"),
+        "GnmdaSyn": State("1", 0.0, doc="NMDA activation"),
+        "GnmdaLrn": State("1", 0.0, doc="NMDA activation that learning sees"),
+        "NmdaCa": State("1", 0.0, doc="calcium through NMDA channels"),
+        "VgccM": State("1", 0.0, doc="activation of calcium channels"),
+        "VgccH": State("1", 0.0, doc="inactivation of calcium channels"),
+        "VgccCaInt": State("1", 0.0, doc="calcium of spikes"),
+        "MahpN": State("1", 0.0, doc="gate of the medium potassium current"),
+        "GknaMed": State("1", 0.0, doc="sodium-gated conductance, medium"),
+        "GknaSlow": State("1", 0.0, doc="sodium-gated conductance, slow"),
+        "SahpCa": State("1", 0.0, doc="calcium of the slow potassium current"),
+        "Gsahp": State("1", 0.0, doc="slow potassium conductance, constant within a trial"),
+        "GababM": State("1", 0.0, doc="GABA-B activation"),
+        "GababX": State("1", 0.0, doc="second variable of GABA-B"),
+        "CaM": State("1", 0.0, doc="first trace of spikes"),
+        "CaP": State("1", 0.0, doc="second trace of spikes: potentiation"),
+        "CaD": State("1", 0.0, doc="third trace of spikes: depression"),
+        "CaDPrev": State("1", 0.0, doc="CaD at the end of the trial before"),
+        "CaDBefore": State("1", 0.0, doc="CaD before the last cycle of the trial"),
+        "CaSyn": State("1", 0.0, doc="trace of spikes that synapses see"),
+        "LearnCa": State("1", 0.0, doc="calcium that learning sees"),
+        "LearnCaM": State("1", 0.0, doc="first trace of LearnCa"),
+        "LearnCaP": State("1", 0.0, doc="second trace of LearnCa"),
+        "LearnCaD": State("1", 0.0, doc="third trace of LearnCa"),
+        "CaPMaxCa": State("1", 0.0, doc="trace of CaM from cycle 10 on"),
+        "CaPMax": State("1", 0.0, doc="its maximum in the trial"),
+        "GeInt": State("1", 0.0, doc="average of Ge"),
+        "GiInt": State("1", 0.0, doc="average of GiSyn"),
+        "ActInt": State("1", 0.0, doc="average of Act"),
+        "ActM": State("1", 0.0, doc="ActInt at the end of the minus phase"),
+        "ActP": State("1", 0.0, doc="ActInt at the end of the plus phase"),
+        "ActBeforeM": State("1", 0.0, doc="Act before the last cycle of the minus phase"),
+        "ActBeforeP": State("1", 0.0, doc="Act before the last cycle of the trial"),
+        "BinSum": State("1", 0.0, doc="sum of CaSyn in the present bin"),
+        "bins": State("1", 0.0, size=BINS, doc="means of CaSyn in the last bins"),
+        "FSi": State("1", 0.0, doc="fast inhibition of the layer"),
+        "SSi": State("1", 0.0, doc="slow inhibition of the layer"),
+        "SSf": State("1", 0.0, doc="facilitation of slow inhibition"),
+        "SSGi": State("1", 0.0, doc="slow inhibitory conductance of the layer"),
+        "PoolGi": State("1", 0.0, doc="inhibitory conductance of the layer"),
+    }
+    update = UPDATE

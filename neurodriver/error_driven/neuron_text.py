@@ -1,0 +1,270 @@
+"""Parameters of `AxonNeuron` with their defaults, and its text.
+
+Defaults are those of Axon 2 (`emer/axon` at 774c01e1).
+"""
+
+from __future__ import annotations
+
+from neurodriver.model.component import Parameter
+
+BINS = 20
+"""Bins of CaSyn that a unit keeps."""
+
+BIN = 10
+"""Cycles of a bin."""
+
+
+def _tau(default: float, doc: str) -> Parameter:
+    return Parameter("ms", default=default, above=0.0, doc=doc)
+
+
+def _g(default: float, doc: str) -> Parameter:
+    return Parameter("1", default=default, at_least=0.0, doc=doc)
+
+
+def _share(default: float, doc: str) -> Parameter:
+    return Parameter("1", default=default, at_least=0.0, at_most=1.0, doc=doc)
+
+
+PARAMETERS = {
+    "gi": _g(1.0, "strength of pooled inhibition"),
+    "fb": _g(1.0, "feedback of spikes in fast inhibition"),
+    "fs_threshold": _g(0.1, "fast inhibition that has no effect"),
+    "tau_fs": _tau(6.0, "decay of fast inhibition"),
+    "tau_ss": _tau(50.0, "slow inhibition"),
+    "tau_ssf": _tau(20.0, "decay of facilitation"),
+    "ss": _g(30.0, "strength of slow inhibition"),
+    "clamped_least": _g(0.05, "mean external input that replaces fast inhibition"),
+    "clamps": _share(0.0, "1 where external input replaces fast inhibition"),
+    "gi_mult": _g(1.0, "factor of pooled inhibition"),
+    "gi_base": _g(0.0, "first inhibitory conductance of paths"),
+    "dendrite_ss": _g(2.0, "slow inhibition of the dendrite"),
+    "clamp": _g(1.5, "strength of external input"),
+    "decay_act": _share(0.2, "decay of activity between trials"),
+    "decay_glong": _share(0.6, "decay of slow conductances between trials"),
+    "decay_ahp": _share(0.0, "decay of potassium conductances between trials"),
+    "clears": _share(0.0, "1 where synaptic conductances begin anew in each trial"),
+    "tau_e": _tau(5.0, "AMPA"),
+    "tau_i": _tau(7.0, "GABA-A"),
+    "nmda": _g(0.006, "NMDA conductance"),
+    "tau_nmda": _tau(100.0, "NMDA"),
+    "mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium of NMDA"),
+    "learn_nmda": _g(0.006, "NMDA conductance that learning sees"),
+    "learn_mg": Parameter("mM", default=1.4, at_least=0.0, doc="magnesium that learning sees"),
+    "vgcc": _g(0.02, "calcium channels"),
+    "vgcc_spike": _g(35.0, "calcium of a spike"),
+    "tau_vgcc": _tau(10.0, "decay of the calcium of spikes"),
+    "ak": _g(0.1, "A-type potassium"),
+    "mahp": _g(0.05, "medium potassium"),
+    "kna": _g(0.1, "limit of either sodium-gated conductance"),
+    "sahp": _g(0.05, "slow potassium"),
+    "sahp_half": _g(0.8, "half activation of slow potassium"),
+    "sahp_slope": Parameter("1", default=0.02, above=0.0, doc="slope of slow potassium"),
+    "tau_sahp": Parameter("1", default=5.0, above=0.0, doc="slow potassium, in trials"),
+    "gabab": _g(0.015, "GABA-B"),
+    "gabab_base": _g(0.2, "GABA-B without activity"),
+    "capacitance": Parameter("pF", default=281.0, above=0.0, doc="of the soma"),
+    "dendrite_capacitance": Parameter("pF", default=500.0, above=0.0, doc="of the dendrite"),
+    "g_unit": Parameter("nS", default=100.0, above=0.0, doc="unit of conductances"),
+    "g_leak": Parameter("nS", default=20.0, at_least=0.0, doc="leak"),
+    "g_refractory": Parameter("nS", default=80.0, at_least=0.0, doc="leak of the dendrite then"),
+    "e_leak": Parameter("mV", default=-70.0, doc="reversal of the leak, and reset"),
+    "e_inh": Parameter("mV", default=-90.0, doc="reversal of inhibition and potassium"),
+    "exp_slope": Parameter("mV", default=2.0, above=0.0, doc="slope of the upstroke"),
+    "exp_at": Parameter("mV", default=-50.0, doc="begin of the upstroke"),
+    "exp_dend": _share(0.2, "share of the upstroke in the dendrite"),
+    "threshold": Parameter("mV", default=-10.0, doc="potential of a spike"),
+    "refractory": Parameter("ms", default=3.0, at_least=0.0, doc="refractory period"),
+    "tau_reset": _tau(1.6667, "return to rest after a spike"),
+    "max_hz": Parameter("Hz", default=180.0, above=0.0, doc="rate at which Act is 1"),
+    "tau_isi": Parameter("1", default=5.0, above=0.0, doc="average of intervals, in spikes"),
+    "spike_ca": _g(8.0, "calcium of a spike in traces"),
+    "tau_m": _tau(5.0, "CaM"),
+    "tau_p": _tau(40.0, "CaP"),
+    "tau_d": _tau(40.0, "CaD"),
+    "tau_syn": _tau(30.0, "CaSyn"),
+    "learn_norm": Parameter("1", default=80.0, above=0.0, doc="calcium that counts as 1"),
+    "tau_learn_m": _tau(2.0, "LearnCaM"),
+    "tau_int": _tau(40.0, "averages of Ge, Gi and Act"),
+    "plus_int": _g(3.0, "how much faster ActInt is in the plus phase"),
+}  # fmt: skip
+
+_RATES = {
+    "fs": "tau_fs", "ss": "tau_ss", "ssf": "tau_ssf", "e": "tau_e", "i": "tau_i",
+    "nmda": "tau_nmda", "vgcc": "tau_vgcc", "m": "tau_m", "p": "tau_p", "d": "tau_d",
+    "syn": "tau_syn", "learn_m": "tau_learn_m", "int": "tau_int", "reset": "tau_reset",
+    "isi": "tau_isi", "norm": "learn_norm", "slope": "exp_slope",
+}  # fmt: skip
+
+CONSTANTS = {
+    **{f"per_{name}": f"1 / {of}" for name, of in _RATES.items()},
+    "per_c": "1 / capacitance",
+    "half_c": "0.5 / capacitance",
+    "half_dend": "0.5 / dendrite_capacitance",
+    "per_act": "g_unit / capacitance",
+    "max_rate": "max_hz / 1000",
+    "most": "100 * capacitance",
+    "mg_share": "mg / 3.57",
+    "learn_mg_share": "learn_mg / 3.57",
+    "mahp_q": "pow(2.3, 1.4)",
+    "gabab_peak": "pow(50 / 45, 9)",
+}
+"""Numbers that follow from the parameters: rates instead of time constants."""
+
+FUNCTIONS = """
+    real sigmoid(real x) { return 1 / (1 + exp(-x)); }
+    real e_ratio(real z) { return fabs(z) < 1e-4 ? 1 - 0.5 * z : z / (exp(z) - 1); }
+    real vm_clip(real v) { return fmin(fmax(v, -100), 0); }
+    real interval(real a, real i, real per) {
+        return a <= 0 || i < 0.8 * a ? i : a + (i - a) * per;
+    }
+    real nmda_open(real d, real share) {
+        return d >= 0 ? 0 : -d / (1 + share * exp(-0.062 * d));
+    }
+    real ca_drive(real d) {
+        real x = fabs(d) < 0.5 ? 1 : d;
+        return fabs(d) < 0.5 ? 1 / (0.0756 * (1 + 0.0378 * d)) : -x / (1 - exp(0.0756 * x));
+    }
+"""
+
+_BEGIN = """
+    const int k = step - start, last = minus + plus - 1;
+    real spiked = Spike, firing = here.firing, external = here.external;
+    if (k == 0) {
+        CaDPrev = CaD; CaPMax = 0; CaPMaxCa = 0; ISIAvg = -1; ActInt = 0;
+        external = 0; GeExt = 0;
+        if (decay_act > 0) { spiked = 0; firing = 0; }
+        const real act = 1 - decay_act, glong = 1 - decay_glong, ahp = 1 - decay_ahp;
+        Act *= act; Ge *= act; Gi *= act; Gk *= act; GeInt *= act; GiInt *= act;
+        Vm = e_leak + (Vm - e_leak) * act;
+        if (clears > 0) { GeSyn = 0; GiSyn = gi_base; }
+        FSi *= act; SSi *= act; SSf *= act; SSGi *= act; PoolGi *= act;
+        VmDend = e_leak + (VmDend - e_leak) * glong;
+        GababM *= glong; GababX *= glong; GnmdaSyn *= glong; VgccM *= glong; VgccH *= glong;
+        MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
+    }
+    if (k > 0 && k == clamped_from) { ISI = -1; ISIAvg = -1; ActInt = 0; }
+"""
+
+_INHIBITION = """
+    FSi += arrivals.mean_e + fb * firing - per_fs * FSi;
+    const bool clamped_pool = clamps > 0 && external > clamped_least;
+    const real fast = clamped_pool ? external : fmax(FSi - fs_threshold, 0) + external;
+    SSi += per_ss * (SSf * firing - SSi);
+    SSf += firing * (1 - SSf) - per_ssf * SSf;
+    SSGi = gi * ss * SSi;
+    PoolGi = gi * fast + SSGi;
+"""
+
+_CONDUCTANCES = """
+    const real v = Vm, d = VmDend;
+    const real raw_e = arrivals.raw_e[here.unit], raw_i = arrivals.raw_i[here.unit];
+    GeSyn += raw_e - per_e * GeSyn;
+    GiSyn += raw_i - per_i * GiSyn;
+    GnmdaSyn += raw_e - per_nmda * GnmdaSyn;
+    GnmdaLrn += raw_e - per_nmda * GnmdaLrn;
+    const real drive = ca_drive(d);
+    NmdaCa = learn_nmda * GnmdaLrn * nmda_open(d, learn_mg_share) * drive;
+    real excitation = GeSyn + nmda * GnmdaSyn * nmda_open(d, mg_share);
+    if (vgcc > 0) {
+        excitation += vgcc * drive * VgccM * VgccM * VgccM * VgccH;
+        const real m1 = d < -60 ? 0 : d > -10 ? 1 : sigmoid(d + 37);
+        const real h1 = d < -50 ? 1 : d > -10 ? 0 : sigmoid(-2 * (d + 41));
+        VgccM += (m1 - VgccM) / 3.6;
+        VgccH += (h1 - VgccH) / 29;
+    }
+    const bool clamped = k >= clamped_from;
+    GeExt = clamped ? clamp * Ext : 0;
+    Ge = clamped ? GeExt : fmax(excitation, 0);
+    Gi = gi_mult * PoolGi + GiSyn;
+
+    const real ga = ak * 0.076 * sigmoid(0.075 * (fmin(d, -37) + 2));
+    const real z = (v + 30) / 9, rise = 0.009 * e_ratio(-z), fall = 0.009 * e_ratio(z);
+    MahpN += (rise / (rise + fall) - MahpN) * (rise + fall) * mahp_q;
+    GknaMed += spiked > 0 ? (kna - GknaMed) / 50 : -GknaMed / 200;
+    GknaSlow += spiked > 0 ? (kna - GknaSlow) / 1000 : -GknaSlow / 1000;
+    const real change = (gabab_peak * GababX - GababM) / 45;
+    const real bound = 10 * Gi > 20 ? 1 : sigmoid((10 * Gi - 7.1) / 1.4);
+    GababX += bound - GababX / 50;
+    GababM += change;
+    const real u = fmax(d, -90) + 90;
+    const real gb = gabab * (GababM + gabab_base) * u * sigmoid(-0.1 * (u + 10));
+    Gk = mahp_q * mahp * MahpN + Gsahp + ga + GknaMed + GknaSlow + gb;
+"""
+
+_POTENTIALS = """
+    const bool quiet = ISI >= 0 && ISI < refractory;
+    const real pull = g_unit * (Gi + Gk);
+    real soma = v;
+    for (int half = 0; half < 2; ++half) {
+        real i = -g_unit * Ge * soma + g_leak * (e_leak - soma) + pull * (e_inh - soma);
+        soma = vm_clip(soma + half_c * fmin(fmax(i, -most), most));
+    }
+    const real upstroke = fmin(40 * exp(((soma + v) / 2 - exp_at) * per_slope), most);
+    const real resting = ISI == refractory - 1 ? e_leak : v + (e_leak - v) * per_reset;
+    Vm = vm_clip(quiet ? resting : soma + upstroke * per_c);
+    const real slow = g_unit * (Gi + dendrite_ss * SSGi + Gk), leak = quiet ? g_refractory : g_leak;
+    real dend = d;
+    for (int half = 0; half < 2; ++half) {
+        real i = -g_unit * Ge * dend + leak * (e_leak - dend) + slow * (e_inh - dend);
+        dend = vm_clip(dend + half_dend * fmin(fmax(i, -most), most));
+    }
+    VmDend = quiet ? dend : vm_clip(dend + exp_dend * upstroke * 2 * half_dend);
+"""
+
+_SPIKE = """
+    if (k == minus - 1) ActBeforeM = Act;
+    if (k == last) { ActBeforeP = Act; CaDBefore = CaD; }
+    Spike = Vm >= threshold ? 1 : 0;
+    spike_state = Spike;
+    if (Spike > 0) {
+        ISIAvg = ISIAvg == -1 ? -2 : ISI > 0 ? interval(ISIAvg, ISI + 1, per_isi) : ISIAvg;
+        ISI = 0;
+    } else {
+        ISI = ISI >= 0 ? ISI + 1 : ISI;
+        ISI = ISI > 200 ? -1 : ISI;
+        const bool long_since = ISIAvg >= 0 && ISI > 0 && ISI > 1.2 * ISIAvg;
+        ISIAvg = long_since ? interval(ISIAvg, ISI, per_isi) : ISIAvg;
+    }
+    const real rate = ISIAvg <= 0 ? 0 : fmin(1 / (max_rate * fmax(ISIAvg, 1)), 1);
+    Act += per_act * (rate - Act);
+"""
+
+_CALCIUM = f"""
+    const real ca = spike_ca * Spike;
+    CaM += per_m * (ca - CaM);
+    CaP += per_p * (CaM - CaP);
+    CaD += per_d * (CaP - CaD);
+    CaSyn += per_syn * (ca - CaSyn);
+    VgccCaInt += vgcc_spike * Spike - per_vgcc * VgccCaInt;
+    LearnCa = per_norm * (NmdaCa + VgccCaInt);
+    LearnCaM += per_learn_m * (LearnCa - LearnCaM);
+    LearnCaP += per_p * (LearnCaM - LearnCaP);
+    LearnCaD += per_d * (LearnCaP - LearnCaD);
+    GeInt += per_int * (Ge - GeInt);
+    GiInt += per_int * (GiSyn - GiInt);
+    ActInt += (k >= minus ? plus_int * per_int : per_int) * (Act - ActInt);
+    if (k >= 10) {{
+        CaPMaxCa += per_p * (CaM - CaPMaxCa);
+        CaPMax = fmax(CaPMax, CaPMaxCa);
+    }}
+    BinSum += CaSyn;
+    if (k % {BIN} == {BIN - 1}) {{
+        {" ".join(f"bins[{i}] = bins[{i + 1}];" for i in range(BINS - 1))}
+        bins[{BINS - 1}] = BinSum / {BIN};
+        BinSum = 0;
+    }}
+"""
+
+_END = """
+    if (k == minus - 1) ActM = ActInt;
+    if (k == last) {
+        ActP = ActInt;
+        const real y = (SahpCa - sahp_half) / sahp_slope, on = e_ratio(-y);
+        Gsahp = sahp * on / (on + e_ratio(y));
+        SahpCa += (CaD - SahpCa) / tau_sahp;
+    }
+"""
+
+UPDATE = "".join((_BEGIN, _INHIBITION, _CONDUCTANCES, _POTENTIALS, _SPIKE, _CALCIUM, _END))
+"""The text of a step, in the order of the docstring of `AxonNeuron`."""

@@ -1,0 +1,93 @@
+"""What a trial and an epoch say: errors, correlations, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurodriver.results.export import needed
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+Reals = NDArray[np.float64]
+
+ACTIVE = 0.5
+"""Activity and target of a unit that counts as active."""
+
+
+def target_statistics(states: Mapping[str, Reals], target: Reals) -> dict[str, float]:
+    """Return errors of a layer with a target, and the correlation of both phases."""
+    wrong = float(np.mean((states["ActM"] > ACTIVE) != (target > ACTIVE)))
+    minus = states["ActM"] - states["ActBeforeM"].mean()
+    plus = states["ActP"] - states["ActBeforeP"].mean()
+    both = float(np.sqrt((minus * minus).sum() * (plus * plus).sum()))
+    correlation = float((minus * plus).sum()) / both if both > 0 else 0.0
+    return {"unit_error": wrong, "error": float(wrong > 0), "correlation": correlation}
+
+
+def joined(layers: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the statistics of a trial: means over the layers, and whether any has an error."""
+    if not layers:
+        return {}
+    out = {name: float(np.mean([one[name] for one in layers])) for name in layers[0]}
+    return {**out, "error": max(one["error"] for one in layers)}
+
+
+class Log:
+    """Tables of a training: one row for each trial, and one for each epoch.
+
+    ``log["epoch"]["error"]`` is a column. `to_pandas` and `to_xarray` return whole tables.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[dict[str, float]]] = {"trial": [], "epoch": []}
+
+    def add(self, table: str, row: Mapping[str, float]) -> None:
+        """Add a row."""
+        self._rows[table].append(dict(row))
+
+    def rows(self, table: str) -> list[dict[str, float]]:
+        """Return the rows of a table."""
+        return self._rows[table]
+
+    def __getitem__(self, table: str) -> dict[str, Reals]:
+        """Return the columns of a table: ``"trial"`` or ``"epoch"``."""
+        rows = self._rows[table]
+        return {n: np.array([row[n] for row in rows]) for n in (rows[0] if rows else ())}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(rows):,} {name}s" for name, rows in self._rows.items())
+        return f"<Log: {counts}>"
+
+    def to_pandas(self, table: str = "epoch") -> pandas.DataFrame:
+        """Return a table as a `pandas.DataFrame`."""
+        return needed("pandas").DataFrame(self[table])
+
+    def to_xarray(self, table: str = "epoch") -> xarray.Dataset:
+        """Return a table as an `xarray.Dataset`, along ``trial`` or ``epoch``."""
+        columns: dict[str, Any] = {n: (table, v) for n, v in self[table].items() if n != table}
+        rows = np.arange(len(self._rows[table]))
+        return needed("xarray").Dataset(columns, coords={table: rows})
+
+    @property
+    def zero_epochs(self) -> int:
+        """Epochs without an error in a row, at the end."""
+        count = 0
+        for row in reversed(self._rows["epoch"]):
+            if row.get("error", 1.0) > 0:
+                break
+            count += 1
+        return count
+
+    @property
+    def first_zero(self) -> int | None:
+        """First epoch without an error."""
+        for number, row in enumerate(self._rows["epoch"]):
+            if row.get("error", 1.0) == 0:
+                return number
+        return None

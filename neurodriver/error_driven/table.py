@@ -1,0 +1,68 @@
+"""Environments: what a network is shown, trial by trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neurodriver.errors import RequestError
+
+if TYPE_CHECKING:
+    from .statistics import Log
+
+Shown = dict[str, NDArray[np.float64]]
+
+
+class Table:
+    """Items in random order, again and again: each pass has an order of its own.
+
+    Parameters
+    ----------
+    seed : int
+        Of the order.
+    shuffled : bool
+        Whether the order is random. Without it items come as they are listed.
+    **layers : (items, units) array
+        What each layer is shown. Further axes are those of a layer's shape.
+    """
+
+    def __init__(self, seed: int = 0, shuffled: bool = True, **layers: ArrayLike) -> None:
+        found = {name: np.asarray(values, np.float64) for name, values in layers.items()}
+        counts = {len(values) if values.ndim > 1 else 0 for values in found.values()}
+        if len(counts) != 1 or 0 in counts:
+            shapes = ", ".join(f"{name} {values.shape}" for name, values in found.items())
+            say = "each layer takes an array (items, units), with the same number of items"
+            raise RequestError(f"Table: {say} (got {shapes or 'nothing'})")
+        self.layers = {name: values.reshape(len(values), -1) for name, values in found.items()}
+        self.count = counts.pop()
+        self._draw = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
+        self.shuffled = shuffled
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Shown]:
+        """Yield what is shown in each trial, without end."""
+        while True:
+            for number in self._draw.permutation(self.count) if self.shuffled else self.once():
+                yield self.item(int(number))
+
+    def item(self, number: int) -> Shown:
+        """Return one item."""
+        return {name: values[number] for name, values in self.layers.items()}
+
+    def once(self) -> range:
+        """Return the numbers of the items, in their order."""
+        return range(self.count)
+
+
+def stop_after_zero(epochs: int) -> Callable[[Log], bool]:
+    """Return a rule that ends a training after so many epochs in a row without an error."""
+
+    def stop(log: Log) -> bool:
+        return log.zero_epochs >= epochs
+
+    return stop

@@ -1,0 +1,352 @@
+"""Error-driven networks against numbers of Axon's own tests, and of another program in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.codegen.generate import generate
+from neurodriver.error_driven import Network, Table, Trainer, circuit_of, stop_after_zero
+from neurodriver.error_driven.neuron_text import PARAMETERS
+from neurodriver.plan.compile import compile_circuit
+from neurodriver.plan.target import CUDA
+
+LAYERS = ("Input", "Hidden", "Output")
+UNITS = np.eye(4)
+
+
+def four_units(pattern: Any = None, inhibited: bool = False, rates: bool = False) -> Network:
+    """Return the network of four units a layer that Axon tests itself with."""
+    net, pattern = Network(), nd.OneToOne() if pattern is None else pattern
+    inp = net.layer("Input", "input", 4, gi=0.9)
+    hidden = net.layer("Hidden", "super", (2, 2))
+    out = net.layer("Output", "target", 4)
+    net.connect(inp, hidden, pattern)
+    net.connect(hidden, out, pattern)
+    net.connect(out, hidden, pattern, "back", rel=0.2)
+    if inhibited:
+        net.connect(inp, hidden, pattern, "inhib")
+    net.set("layer", fb=0.5, gi=1.0, clears=1, rate_factor=False)
+    net.set("path", var=0.0)
+    net.set(".super", rate_factor=rates)
+    return net
+
+
+def shown(unit: int) -> dict[str, np.ndarray]:
+    """Return a trial that shows a unit at both ends."""
+    return {"Input": UNITS[unit % 4], "Output": UNITS[unit % 4]}
+
+
+def near(sim: Trainer, layer: str, unit: int = 0, **expected: float) -> None:
+    """Compare states of a unit."""
+    for name, value in expected.items():
+        got = float(sim.get(layer, name).ravel()[unit])
+        assert abs(got - value) < 5e-6, (layer, name, got, value)
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Trainer]:
+    """Two trials of four units without learning: the first one, and 50 cycles of the second."""
+    with Trainer(four_units()) as sim:
+        yield sim
+
+
+def test_activity_of_four_units(plain: Trainer) -> None:
+    """Axon's own numbers of activity, excitation and inhibition."""
+    sim = plain
+    sim.begin(shown(0))
+    sim.cycle(40)
+    near(sim, "Hidden", Act=0.6944009, Ge=0.7366979, Gi=0.24779804)
+    sim.cycle(10)
+    near(sim, "Hidden", Act=0.6944439, Ge=0.35238016, Gi=0.15478326)
+    near(sim, "Output", Act=0.55552065, Ge=0.35870183, Gi=0.20974194)
+    near(sim, "Hidden", 3, Act=0, Ge=0, Gi=0.15478326)
+    sim.cycle(150)
+    near(sim, "Hidden", Act=0.56933826, Ge=0.43519318, Gi=0.21780372)
+    near(sim, "Output", Act=0.69444436, Ge=0.8, Gi=0.48570368)
+    sim.begin(shown(1))
+    sim.cycle(50)
+    near(sim, "Hidden", 1, Act=0.46289298, Ge=0.45270887, Gi=0.1974176)
+    near(sim, "Output", 1, Act=0, Ge=0.26705682, Gi=0.089714766)
+    near(sim, "Hidden", 0, Act=1.28e-10, Ge=0.011576458)
+    near(sim, "Output", 0, Act=1.56e-10, Ge=0.014116121)
+
+
+def test_inhibitory_path() -> None:
+    """It adds to the inhibition of the receiver, and has a scale of its own."""
+    with Trainer(four_units(inhibited=True)) as sim:
+        sim.begin(shown(0))
+        sim.cycle(50)
+        near(sim, "Hidden", Act=0, Ge=0.30250484, Gi=0.46865422)
+        near(sim, "Hidden", 1, Gi=0)
+        near(sim, "Output", Act=0, Ge=0, Gi=0)
+        sim.cycle(150)
+        near(sim, "Output", Act=0.7936507, Ge=0.8, Gi=0.39994955)
+
+
+COLUMNS = "Vm VmDend Ge Gi Gk GnmdaSyn GababM GababX MahpN GknaMed VgccM VgccH FSi SSi SSf"
+ROWS = """
+Input 0 -38.296535 -50.797769 1.5 0 0.0031364 0 0 0.0062343 0.0015255 0 0 0.0344828 0 0 0
+Input 2 -41.999160 -30.925371 1.5 0.3375 0.0215252 0 0.0044475 0.1353442 0.1168953 0.002
+    0.2776877 0.0654393 0.125 0 0.25
+Hidden 9 -32.1891 -48.2722 0.5748458 0.0460289 0.0073000 0.8129124 0.0144265 0.0595965 0.0373591
+    0 1.3293e-8 0.2959551 0.1460289 0 0
+Hidden 149 -40.075 -53.2948 0.5508584 0.2499457 0.0718890 6.1441975 4.2462737 2.2004814 0.1719963
+    0.0191878 0.00025348 0.9713106 0.1586514 0.0063765 0.3124292
+"""
+SPIKES = {
+    "Input": [1, 6, 11, 16, 21, 26, 31, 36, *range(42, 199, 6)],
+    "Hidden": [10, 18, 26, 34, 42, 52, *range(61, 172, 10), 180, 190],
+    "Output": [*range(18, 89, 10), 99, 109, 119, 130, 140, 150, *range(158, 199, 8)],
+}
+
+
+def test_states_and_spikes_cycle_by_cycle() -> None:
+    """All states of two neurons at four cycles, and every spike of a trial."""
+    found: dict[str, list[int]] = {name: [] for name in LAYERS}
+    rows: dict[int, list[tuple[str, list[float]]]] = {}
+    for row in ROWS.replace("\n    ", " ").strip().splitlines():
+        layer, cycle, *values = row.split()
+        rows.setdefault(int(cycle), []).append((layer, [*map(float, values)]))
+    with Trainer(four_units()) as sim:
+        sim.begin(shown(0))
+        for number in range(200):
+            sim.cycle()
+            for name in LAYERS:
+                if sim.get(name, "Spike").ravel()[0]:
+                    found[name].append(number)
+            for layer, expected in rows.get(number, []):
+                for name, value in zip(COLUMNS.split(), expected, strict=True):
+                    got = float(sim.get(layer, name).ravel()[0])
+                    assert abs(got - value) < 6e-5 * max(1, abs(value)) ** 0.5, (layer, name)
+    assert len(rows) == 4 and found == SPIKES
+
+
+@pytest.mark.parametrize("delay", range(5))
+def test_delays(delay: int) -> None:
+    """A spike of cycle c is felt in cycle c + delay + 1."""
+    net = Network()
+    net.connect(net.layer("a", "input", 1), net.layer("b", "super", 1), delay=delay)
+    with Trainer(net) as sim:
+        sim.begin({"a": [1.0]})
+        spiked = felt = -1
+        for cycle in range(12):
+            sim.cycle()
+            if spiked < 0 and sim.get("a", "Spike")[0]:
+                spiked = cycle
+            if felt < 0 and sim.get("b", "Ge")[0] > 0:
+                felt = cycle
+    assert spiked > 0 and felt == spiked + delay + 1
+
+
+LEARNED = {
+    "LearnCaP": (0.5500735, 0.5519808, 0.54200256, 0.5519518),
+    "LearnCaD": (0.52224743, 0.49780282, 0.49890643, 0.50385964),
+}
+CHANGES = (0.0055950927, 0.010907927, 0.010558605, 0.010816593)
+CARRIED = (0.5335216, 0.5650866, 0.56302404, 0.56454736)
+HIDDEN = (0.5268025, 0.54555845, 0.5367433, 0.5415946)
+RATED = (2.2356323e-07, 2.6165517e-05, 1.8274108e-05, 2.6021975e-05)
+
+
+@pytest.mark.parametrize("rates", [False, True])
+def test_learning_of_four_units(rates: bool) -> None:
+    """Axon's own numbers of traces, changes and weights, with and without rates of receivers."""
+    with Trainer(four_units(rates=rates)) as sim:
+        for unit in range(4):
+            sim.trial(shown(unit))
+            for name, values in LEARNED.items():
+                near(sim, "Hidden", unit, **{name: values[unit]})
+            at = unit, unit
+            assert abs(sim.path("Hidden", "Output", "DSWt")[at] - CHANGES[unit]) < 1e-8
+            assert abs(sim.path("Hidden", "Output")[at] - CARRIED[unit]) < 1e-6
+            if rates:
+                change = sim.path("Input", "Hidden", "DSWt")[at]
+                assert abs(change / RATED[unit] - 1) < 1e-5
+            else:
+                assert abs(sim.path("Input", "Hidden")[at] - HIDDEN[unit]) < 1e-6
+            carried = sim.lpu["HiddenToOutput"].get("weight")
+            assert np.array_equal(carried, np.diag(sim.path("Hidden", "Output")))
+
+
+def full(slow: int, **options: Any) -> Trainer:
+    """Return the network with all units connected, and first weights of its own."""
+    sim = Trainer(four_units(nd.AllToAll()), slow_interval=slow, **options)
+    slope = 0.02 * (np.arange(4) - 1.5)
+    sim.set_weights("Input", "Hidden", 0.5 + np.array([1, -1, 1, -1])[:, None] * slope)
+    sim.averages["Hidden"].target = np.array([0.5, 1, 1.5, 2])
+    sim.averages["Hidden"].activity = 0.1 * sim.averages["Hidden"].target
+    return sim
+
+
+def test_learning_of_full_paths() -> None:
+    """Weights after four trials, of another program."""
+    with full(100) as sim:
+        for unit in range(4):
+            sim.trial(shown(unit))
+        expected = [
+            [0.46999980, 0.48984704, 0.50765849, 0.53580654],
+            [0.53774829, 0.50931308, 0.49, 0.47],
+        ]
+        assert np.abs(sim.path("Input", "Hidden")[:2] - expected).max() < 1e-6
+        expected = [
+            [0.49934231, 0.53612714, 0.49934231, 0.53612714],
+            [0.49825318, 0.54285188, 0.49825318, 0.54285188],
+        ]
+        assert np.abs(sim.path("Hidden", "Output")[:2] - expected).max() < 1e-6
+
+
+def test_structural_weights_and_averages() -> None:
+    """After eight trials with a slow change in the eighth, of another program."""
+    with full(8) as sim:
+        for unit in range(8):
+            sim.trial(shown(unit))
+        got = sim.path("Input", "Hidden")[0], sim.path("Input", "Hidden", "SWt")[0]
+        weights = [0.46933966, 0.48920130, 0.50770720, 0.54034434]
+        structural = [0.49998835, 0.49998769, 0.49998024, 0.50004372]
+        assert np.abs(np.array(got) - [weights, structural]).max() < 1e-6
+        difference = sim.averages["Hidden"].difference
+        expected = [0.08849433, -0.15979408, -0.34020592, -0.58849433]
+        assert np.abs(difference - np.array(expected)).max() < 1e-6  # type: ignore[operator]
+        expected = [0.06844568, 0.09771241, 0.13478772, 0.16405445]
+        assert np.abs(sim.get("Hidden", "ActAvg").ravel() - expected).max() < 1e-6
+
+
+def patterns(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Return patterns of 6 active units among 25, which differ in 4 places at least."""
+    found: list[np.ndarray] = []
+    while len(found) < count:
+        one = np.zeros(25)
+        one[rng.choice(25, 6, replace=False)] = 1
+        if all(np.abs(one - other).sum() >= 4 for other in found):
+            found.append(one)
+    return np.array(found)
+
+
+def associator(hidden: int, seed: int = 0) -> Network:
+    """Return the random associator, with hidden layers of a size."""
+    net = Network(seed=seed)
+    inp = net.layer("Input", "input", (5, 5), gi=0.9, nominal=0.15, clamp=1.5)
+    h1, h2 = (net.layer(name, "super", (hidden, 10)) for name in ("Hidden1", "Hidden2"))
+    out = net.layer("Output", "target", (5, 5), gi=0.65, nominal=0.24, refractory=1)
+    net.connect(inp, h1)
+    net.connect_both(h1, h2)
+    net.connect_both(h2, out)
+    net.set("layer", gi=1.05, fb=0.5, nominal=0.06, mg=1.2, vgcc=0)
+    net.set("path", lrate=0.06, synapse_threshold=0.1)
+    net.set(".back", rel=0.3)
+    return net
+
+
+def trained(threads: int) -> tuple[Any, ...]:
+    """Return what four patterns leave after a short training."""
+    rng = np.random.default_rng(3)
+    table = Table(Input=patterns(rng, 4), Output=patterns(rng, 4))
+    with Trainer(associator(10, seed=3), threads=threads) as sim:
+        log = sim.train(table, epochs=14, trials=8, stop=stop_after_zero(1))
+        test = sim.test(table, trials=4)
+        weights = [sim.path(*ends) for ends in (("Input", "Hidden1"), ("Output", "Hidden2"))]
+        return log, test, weights, sim.lpu.get("Vm")
+
+
+def test_an_associator_learns_with_any_number_of_threads() -> None:
+    """Four patterns are learned; hidden layers stay sparse; all bits are the same."""
+    log, test, weights, potentials = trained(1)
+    epochs = log["epoch"]
+    assert epochs["error"][0] == 1 and epochs["unit_error"][0] > 0.15
+    assert log.zero_epochs == 1 and log.first_zero == len(epochs["error"]) - 1
+    assert test["epoch"]["error"][0] == 0 and test["epoch"]["correlation"][0] > 0.9
+    for name in ("Hidden1", "Hidden2"):
+        assert np.abs(epochs[f"{name}.Act"] - 0.072).max() < 0.008
+    assert log.to_pandas().shape == (len(epochs["error"]), len(epochs))
+    other, _, weights_too, potentials_too = trained(2)
+    assert np.array_equal(other["trial"]["correlation"], log["trial"]["correlation"])
+    assert np.array_equal(potentials, potentials_too)
+    assert all(map(np.array_equal, weights, weights_too))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_texts_for_a_gpu(dtype: str) -> None:
+    """The models are translated for a GPU, where weights stay what they are."""
+    circuit = circuit_of(four_units())
+    fixed = [replace(links, plasticity=None) for links in circuit.connections]
+    circuit = circuit.changed(connections=tuple(fixed))
+    units = generate(compile_circuit(circuit, 1e-3, dtype, target=CUDA)).tasks
+    assert {"AxonArrivals", "AxonNeuron"} <= {unit.kernel.name for unit in units}
+
+
+def test_single_precision() -> None:
+    """Axon's numbers hold in single precision, too."""
+    with Trainer(four_units(), dtype="float32") as sim:
+        sim.begin(shown(0))
+        sim.cycle(200)
+        near(sim, "Hidden", Act=0.56933826, Ge=0.43519318, Gi=0.21780372)
+        near(sim, "Output", Act=0.69444436, Ge=0.8, Gi=0.48570368)
+
+
+def test_every_parameter_has_a_default_and_a_meaning() -> None:
+    """As the docstring of the model says."""
+    assert len(PARAMETERS) > 50
+    assert all(one.default is not None and one.doc for one in PARAMETERS.values())
+
+
+def test_rules_of_parameters() -> None:
+    """The more specific wins, among equals the later; a layer's own stay."""
+    net = associator(2)
+    net.set("layer", gi=3.0)
+    net.set("#Hidden2", gi=4.0)
+    net.set(".super", gi=5.0)
+    got = [net.parameters(layer)["gi"] for layer in net.layers.values()]
+    assert got == [0.9, 5.0, 4.0, 0.65]
+    assert net.parameters(net.paths["OutputToHidden2"])["rel"] == 0.3
+    assert net.parameters(net.paths["Hidden1ToHidden2"])["rel"] == 1.0
+
+
+FAULTS = {
+    "no layer parameter 'nominel' (did you mean 'nominal'?)": lambda n: n.set("layer", nominel=1),
+    "no layer or path 'Outputs' (did you mean 'Output'?)": lambda n: n.set("#Outputs", gi=1),
+    "a selector is 'layer', 'path', '.kind' or '#name'": lambda n: n.set("Output", gi=1),
+    "there is one of this name already": lambda n: n.layer("Input", "input", 3),
+    "no kind 'hidden'": lambda n: n.layer("a", "hidden", 3),
+    "a shape has whole numbers": lambda n: n.layer("a", "super", (3, 0)),
+    "one to one needs layers of one size": lambda n: n.connect("Input", "Hidden2", nd.OneToOne()),
+    "an array of bool of shape (25, 20)": lambda n: n.connect("Input", "Hidden2", np.eye(25)),
+    "there is one between these layers already": lambda n: n.connect("Input", "Hidden1"),
+    "no layer 'Inputs' (did you mean 'Input'?)": lambda n: n.connect("Inputs", "Hidden2"),
+    "lrate: must be a finite number (got 'fast')": lambda n: n.set("path", lrate="fast"),
+    "tau_e: must be positive (got 0)": lambda n: n.set("layer", tau_e=0),
+    "must be a multiple of 10 cycles (got 55)": lambda n: Network(minus=55),
+    "a trial has at most 200 cycles": lambda n: Network(minus=200),
+}
+
+
+@pytest.mark.parametrize("message", FAULTS)
+def test_faults_are_named(message: str) -> None:
+    """Each says what was given and what is allowed."""
+    with pytest.raises(nd.NeurodriverError) as error:
+        FAULTS[message](associator(2))
+    assert message in str(error.value)
+
+
+def test_what_is_shown_is_checked(plain: Trainer) -> None:
+    """Before anything is set."""
+    for given, message in (
+        ({"Hidden": UNITS[0]}, "a super layer has neither input nor target"),
+        ({"Input": [1.0]}, "4 finite numbers are needed"),
+        ({"Input": [np.nan] * 4}, "4 finite numbers are needed"),
+        ({"Inputs": UNITS[0]}, "no layer 'Inputs' (did you mean 'Input'?)"),
+    ):
+        with pytest.raises(nd.NeurodriverError) as error:
+            plain.begin(given)  # type: ignore[arg-type]
+        assert message in str(error.value)
+    with pytest.raises(nd.NeurodriverError, match="no path 'InputToOutput'"):
+        plain.path("Input", "Output")
+    with pytest.raises(nd.NeurodriverError, match="between 0 and twice the structural"):
+        plain.set_weights("Input", "Hidden", np.full((4, 4), 1.5))
+    with pytest.raises(nd.NeurodriverError, match="the same number of items"):
+        Table(Input=np.zeros((3, 4)), Output=np.zeros((2, 4)))
