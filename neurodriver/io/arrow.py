@@ -44,13 +44,8 @@ def arrow() -> Any:
         raise CircuitError(what) from None
 
 
-<<<<<<< HEAD
-class Table:
-    """The columns of a file or a frame that are asked for.
-=======
 class ColumnTable:
-    """The columns of a file that are asked for.
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+    """The columns of a file or a frame that are asked for.
 
     The file is Parquet, Feather (Arrow IPC) or else CSV, which may be compressed (gzip, bz2, zstd,
     lz4). A frame is one of pandas, a table of pyarrow, or anything with the stream interface of

@@ -13,7 +13,7 @@ from ..circuit.circuit import Circuit, Column
 from ..circuit.validate import repeats
 from ..errors import CircuitError, Faults, quoted
 from ..model.component import NDComponent
-from .arrow import Table, arrow, table_name
+from .arrow import ColumnTable, arrow, table_name
 from .releases import SHORT, SIDES, UNKNOWN, Release, release
 from .tables import Number, by_appearance, places, read_tables, texts
 
@@ -132,7 +132,7 @@ def _is_fly(model: type[NDComponent] | str) -> bool:
     return (model if isinstance(model, str) else model.__name__) == "LeakyIAFShiu"
 
 
-def _present(table: Table, names: Iterable[str]) -> list[str]:
+def _present(table: ColumnTable, names: Iterable[str]) -> list[str]:
     """Return the columns of a table that a preset means, in the order of the preset."""
     found = []
     for name in names:
@@ -144,7 +144,7 @@ def _present(table: Table, names: Iterable[str]) -> list[str]:
     return found
 
 
-def _first(table: Table, names: Sequence[str], what: str, release: str) -> str:
+def _first(table: ColumnTable, names: Sequence[str], what: str, release: str) -> str:
     """Return the column of a table for something; note where there is none."""
     found = _present(table, names)
     if not found:
@@ -175,14 +175,14 @@ class _Neurons:
         self.columns: dict[str, Column] = {}
         self.transmitters: NDArray[np.str_] | None = None
         for number, one in enumerate(given):
-            table = Table(one, faults, f"table {number + 1} of neurons")
+            table = ColumnTable(one, faults, f"table {number + 1} of neurons")
             self._add(table)
         if not faults.count:
             self._choose(where)
         if not faults.count:
             self._rename()
 
-    def _add(self, table: Table) -> None:
+    def _add(self, table: ColumnTable) -> None:
         id = _first(table, self.preset.id, "the id of a neuron", self.preset.name)
         names = [n for n in dict.fromkeys(table.names) if n.strip() and table.names.count(n) == 1]
         if not id:
@@ -285,7 +285,7 @@ def _filled(column: Column, other: Column) -> Column:
 class _EdgeColumns:
     """The columns of the edges."""
 
-    def __init__(self, table: Table, columns: tuple[str, str, str, str | None]) -> None:
+    def __init__(self, table: ColumnTable, columns: tuple[str, str, str, str | None]) -> None:
         self.table = table
         source, target, synapses, transmitter = columns
         table.need(name for name in columns if name is not None)
@@ -304,7 +304,7 @@ class _EdgeColumns:
 def _edges(
     preset: Release, edges: Any, called: str, cells: _Neurons, faults: Faults
 ) -> _EdgeColumns:
-    table = Table(edges, faults, called)
+    table = ColumnTable(edges, faults, called)
     source = _first(table, preset.source, "the id of the presynaptic neuron", preset.name)
     target = _first(table, preset.target, "the id of the postsynaptic neuron", preset.name)
     synapses = _first(table, preset.synapses, "the number of synapses", preset.name)

@@ -17,11 +17,7 @@ from ..model.component import NDComponent
 from ..model.library import models as known_models
 from ..model.plasticity import Plasticity
 from ..quantities import magnitude, seconds
-<<<<<<< HEAD
-from .arrow import Table, arrow, table_name
-=======
-from .arrow import ColumnTable, arrow
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+from .arrow import ColumnTable, arrow, table_name
 
 Number = float | int
 Model = type[NDComponent]
@@ -122,11 +118,7 @@ def read_tables(
         plasticity, dendritic, back,
     )  # fmt: skip
     plan.wire(chosen, variable, faults)
-<<<<<<< HEAD
-    table = Table(edges, faults, edges_name)
-=======
-    table = ColumnTable(edges, faults)
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+    table = ColumnTable(edges, faults, edges_name)
     table.need(plan.columns)
     ids, numbers, kept = _nodes(nodes, id, dict(params or {}), columns, drop_unknown, faults)
     table.read()
@@ -169,11 +161,7 @@ def _nodes(
         for said in names:
             faults.add(f"{said} asks for a table of nodes; give nodes=")
     else:
-<<<<<<< HEAD
-        table = Table(given, faults, "the table of nodes")
-=======
-        table = ColumnTable(path, faults)
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+        table = ColumnTable(given, faults, "the table of nodes")
         id = table.names[0] if id is None else id
         once = [n for n in table.names if table.names.count(n) == 1 and n.strip()]
         kept = [n for n in once if n not in (id, *columns.values())] if wanted is None else wanted
@@ -252,11 +240,7 @@ def _by_id(table: ColumnTable, ends: dict[str, str], known: Any, where: str, dro
     return out
 
 
-<<<<<<< HEAD
-def by_appearance(table: Table, ends: dict[str, str]) -> tuple[Ends, Any]:
-=======
-def _by_appearance(table: ColumnTable, ends: dict[str, str]) -> tuple[Ends, Any]:
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+def by_appearance(table: ColumnTable, ends: dict[str, str]) -> tuple[Ends, Any]:
     """Return the places of ends among all ids that stand there, and these, ascending."""
     pc = arrow().compute
     first, second = (table.ids(name) for name in ends.values())

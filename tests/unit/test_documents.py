@@ -173,12 +173,8 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
 RUN = {
     "README.md": r"1200 spikes\n",
     "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
-<<<<<<< HEAD
-    "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
-=======
     "docs/error-driven.md": r"\[1\.[^\]]* 0\. *\]\n\(10, 10\) \(100, 25\)\n",
-    "docs/inputs.md": r"-\d+\.\d+\n\[-\d+\.\d+\]\n",
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+    "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
     "docs/living.md": r"True\nring/\d+ ring/\d+ 0.0015 65.61\nTrue\n",
     "docs/migration.md": "",
     "docs/parts.md": "",

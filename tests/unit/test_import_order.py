@@ -14,13 +14,8 @@ PACKAGE = ROOT / "neurodriver"
 ORDER = (
     "version", "errors", "arguments", "html", "quantities", "settings", "mpi", "adapters",
     "profiling", "native", "model", "components", "ports", "circuit", "io", "results", "recorders",
-<<<<<<< HEAD
-    "inputs", "circuits", "plan", "codegen", "backends", "state", "run", "parallel", "plot",
-    "sweeps", "experiment", "published", "lazy", "neurodriver", "cli", "__main__", "compat",
-=======
     "inputs", "circuits", "plan", "codegen", "backends", "state", "run", "error_driven", "parallel",
-    "plot", "sweeps", "experiment", "lazy", "neurodriver", "cli", "__main__", "compat",
->>>>>>> 27a460e (Networks of layers that learn from errors, as those of Axon: models, circuit, trials, weights)
+    "plot", "sweeps", "experiment", "published", "lazy", "neurodriver", "cli", "__main__", "compat",
 )  # fmt: skip
 """Folders and modules from the ground floor up; ``neurodriver`` is the package's ``__init__``."""
 
