@@ -19,6 +19,7 @@ EXTRAS = {
     "ports": ["pandas>=2.2"],
     "tables": ["pyarrow>=16"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
+    "nwb": ["pynwb>=3"],
     "units": ["pint>=0.24"],
     "equations": ["sympy>=1.12"],
 }
@@ -37,7 +38,9 @@ EXTRAS["test"] = [
     *NVRTC,
     *EXTRAS["mpi"],
     *EXTRAS["plot"],
+    "nwbinspector",
     *EXTRAS["results"],
+    *EXTRAS["nwb"],
     *EXTRAS["tables"],
     *EXTRAS["equations"],
     *EXTRAS["units"],

@@ -118,7 +118,9 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
         An AnalogSignal per variable of rows, its uids in ``array_annotations["uid"]``; a
         SpikeTrain per component of ``spike_state`` and of every other variable of events, with
         the annotations ``uid`` and ``variable``. A unit that Neo cannot read makes a signal
-        without dimension, with the annotation ``unit``.
+        without dimension, with the annotation ``unit``. Where components have populations, each
+        one is a Group with its spike trains; trains have the annotation ``population``, and
+        signals ``array_annotations["population"]``.
     """
     neo, quantities = needed("neo"), needed("quantities")
     block = neo.Block(name=Path(recording.name).stem, file_origin=recording.name)
@@ -131,10 +133,7 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
         if usually_event(name) and isinstance(part, Variable):
             part = recording.as_events(name)
         if isinstance(part, Events):
-            for uid, times in part.trains().items():
-                train = neo.SpikeTrain(times, t_stop=end, units="s", name=uid)
-                train.annotate(uid=uid, variable=name)
-                segment.spiketrains.append(train)
+            _add_trains(neo, block, part, name, end)
             continue
         units, annotations = _unit(quantities, part.unit)
         start = part.times(0, 1)[0] if len(part) else 0.0
@@ -144,11 +143,44 @@ def to_neo(recording: Recording, variables: str | Sequence[str] | None = None) -
             t_start=start * quantities.s,
             sampling_period=part.dt * quantities.s,
             name=name,
-            array_annotations={"uid": np.array(part.uids, dtype=str)},
+            array_annotations=_labels(part),
             **annotations,
         )
         segment.analogsignals.append(signal)
     return block
+
+
+def _labels(part: Variable | Events) -> dict[str, Any]:
+    """Return uids of the columns, and their populations where they have some."""
+    out = {"uid": np.array(part.uids, dtype=str)}
+    if part.populations:
+        out["population"] = populations_of(part)
+    return out
+
+
+def populations_of(part: Variable | Events) -> np.ndarray:
+    """Return the population of each column, empty where it has none, (n,) str."""
+    width = max(map(len, part.populations), default=1)
+    names = np.zeros(len(part.uids), dtype=f"U{width}")
+    for name, columns in part.populations.items():
+        names[columns] = name
+    return names
+
+
+def _add_trains(neo: Any, block: Any, part: Events, variable: str, end: float) -> None:
+    """Add a train for each component of some events, and a group for each population."""
+    segment, names = block.segments[0], populations_of(part)
+    groups: dict[str, Any] = {group.name: group for group in block.groups}
+    for (uid, times), population in zip(part.trains().items(), names.tolist(), strict=True):
+        train = neo.SpikeTrain(times, t_stop=end, units="s", name=uid)
+        train.annotate(uid=uid, variable=variable)
+        segment.spiketrains.append(train)
+        if population:
+            train.annotate(population=population)
+            if population not in groups:
+                groups[population] = neo.Group(name=population)
+                block.groups.append(groups[population])
+            groups[population].spiketrains.append(train)
 
 
 def _chosen(recording: Recording, variables: str | Sequence[str] | None) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import export
@@ -31,6 +32,20 @@ class RecordingExports:
     def to_neo(self: Any, variables: str | Sequence[str] | None = None) -> neo.Block:
         """Return variables as a `neo.Block`; see `neurodriver.results.export`."""
         return export.to_neo(self, variables)
+
+    def to_nwb(
+        self: Any,
+        path: str | os.PathLike[str],
+        variables: str | Sequence[str] | None = None,
+        circuit: Any = None,
+        overwrite: bool = False,
+        **session: Any,
+    ) -> Path:
+        """Write variables to a file of Neurodata Without Borders; see `neurodriver.results.nwb`."""
+        # pynwb and this module are loaded when the first file is written.
+        write = import_module("neurodriver.results.nwb").write_nwb
+        written: Path = write(self, path, variables, circuit, overwrite, session)
+        return written
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the recording; return the figure, which a notebook shows.
