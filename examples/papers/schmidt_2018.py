@@ -30,6 +30,7 @@ one-to-one mapping between effective connectivity and correlations. PLoS Comput 
 (2015). https://doi.org/10.1371/journal.pcbi.1004490
 
     python examples/papers/schmidt_2018.py --data FOLDER [--areas MDP] [-o out/schmidt_2018.png]
+    mpiexec -n 2 python examples/papers/schmidt_2018.py --parts auto
 """
 
 from __future__ import annotations
@@ -149,11 +150,12 @@ def synthetic(areas: int = 32, seed: int = 0) -> Anatomy:
     scale = 4.13e6 / (32 * microcircuit.SIZES.sum())
     size = np.rint(np.outer(rng.uniform(0.7, 1.3, areas) * scale, microcircuit.SIZES))
     area, layer = np.divmod(np.arange(8 * areas, dtype=np.int16), 8)
+    itself = np.eye(areas, dtype=bool)
     inside = microcircuit.scaled(1.0).synapses / microcircuit.SIZES[:, None]
-    degree = np.kron(np.eye(areas), 1.2 * inside)
-    joined = (rng.random((areas, areas)) < 2 / 3) & ~np.eye(areas, dtype=bool)
+    degree = np.kron(itself, 1.2 * inside)
+    joined = ((rng.random((areas, areas)) < 2 / 3) | np.roll(itself, 1, 1)) & ~itself
     share = joined * rng.lognormal(0.0, 1.0, (areas, areas))
-    share *= 1_080 / share.sum(1, keepdims=True)  # synapses of a neuron from other areas
+    share *= 1_080 / np.maximum(share.sum(1, keepdims=True), 1e-9)  # synapses from other areas
     sends = np.array([0.5, 0, 0, 0, 0.2, 0, 0.3, 0])
     degree += np.kron(share, np.tile(sends, (8, 1)))
     places = rng.uniform(0.0, 35.0, (areas, 3))  # mm
@@ -332,6 +334,7 @@ def main() -> None:
     parser.add_argument("--indegrees", type=float, default=0.1, help="scale of the in-degrees")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--parts", help="auto: a part of each population on each rank of mpiexec")
     parser.add_argument("-o", "--output", type=Path, help="draw a figure")
     arguments = parser.parse_args()
     if arguments.state == "metastable" and arguments.indegrees < 1.0:
@@ -341,7 +344,8 @@ def main() -> None:
     circuit, inputs, populations = network(anatomy, arguments.seed, **scale)
     print(circuit)
     recorder = nd.MemoryRecorder([("spike_state", None)])
-    with nd.LPU(circuit, DT, inputs, [recorder], dtype="float32", seed=arguments.seed) as lpu:
+    options = {"dtype": "float32", "seed": arguments.seed, "parts": arguments.parts}
+    with nd.LPU(circuit, DT, inputs, [recorder], **options) as lpu:
         lpu.run(duration=START + arguments.seconds, progress=True)
     spikes = recorder.get("spike_state")
     found = activity(**spikes, populations=populations, stop=lpu.time, start=START)

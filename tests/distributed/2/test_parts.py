@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from cutting import network
-from support import DT, weighted_network
+from support import DT, example, weighted_network
 
 import neurodriver as nd
 from neurodriver.mpi import world
@@ -64,3 +64,22 @@ def test_parts_are_as_many_as_ranks() -> None:
     circuit, _ = network(50, 1)
     with pytest.raises(nd.CircuitError, match="3 parts do not fit 2 ranks"):
         nd.LPU(circuit, DT, parts=3)
+
+
+@pytest.mark.parametrize("parts", ["auto", "areas"])
+def test_areas_of_a_cortex(parts: str) -> None:
+    """The multi-area model fires in the same steps, dealt over the ranks, or an area on each."""
+    module = example("schmidt_2018")
+    circuit, inputs, populations = module.network(
+        module.synthetic(areas=2), sizes=0.006, indegrees=0.2
+    )
+    counts = [len(one) for one in populations.values()]
+    own = np.repeat(np.repeat([0, 1], 8), counts) if parts == "areas" else parts
+    found = []
+    for given in (None, own):
+        recorder = nd.MemoryRecorder([("spike_state", None)])
+        with nd.LPU(circuit, DT, inputs, recorder, dtype="float32", parts=given, threads=1) as lpu:
+            lpu.run(steps=800)
+        found.append(recorder.get("spike_state"))
+    one, other = found
+    assert len(one["time"]) > 300 and all(np.array_equal(one[key], other[key]) for key in one)
