@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import Faults, quoted
 from .circuit import Circuit, Column, Connections, told
@@ -15,6 +16,7 @@ from .drawing import Rows
 from .formula import KIND, Formula
 from .located import NO_LAWS, Laws, Located
 from .rules import Ends
+from .stencils import End, Stencils
 
 if TYPE_CHECKING:
     from .projections import Projection
@@ -65,7 +67,33 @@ class Drawn(Connections):
 
     @cached_property
     def _drawn_length(self) -> int:
-        return self.rows().edges
+        shared = self.stencils("source")
+        return self.rows().edges if shared is None else shared.edges
+
+    def stencils(self, end: End) -> Stencils | None:
+        """Return the stencils of the cells of one end, where many cells have equal ones.
+
+        None where the numbers of connections differ otherwise.
+        """
+        by_formula = self.located is not None and self.located.formulas != (None, None)
+        drawn = [law.kind != KIND and law.least != law.most for law in (self.weight, self.latency)]
+        if self.located is None or any(drawn) or (by_formula and self.filtered):
+            return None
+        return self.located.stencils(self.ends, end, self.projection.stored)
+
+    def numbers(self, of: Stencils) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights and delays (s) of the entries of stencils."""
+        assert self.located is not None
+        out = []
+        laws = self.weight, self.latency
+        for law, formula in zip(laws, self.located.formulas, strict=True):
+            if formula is not None:
+                out.append(of.computed(formula, self.located.relation.names))
+            else:
+                out.append(np.full(len(of.partner), law.least))
+        if of.offset is not None:
+            out[0] *= self.located.relation.tables["factor"][of.offset]
+        return out[0], out[1]
 
     @cached_property
     def _columns(self) -> Connections:
@@ -160,6 +188,10 @@ def laws_of(
         if located is None:  # it is told of already
             laws.append(NO_LAWS[len(laws)])
             continue
+        known = _among_stencils(value, one.stored, ends, located, floor)
+        if known is not None:
+            laws.append(Law(KIND, True, known[0], 0.0, *known, 1.0))
+            continue
         any_law = Law(KIND, True, 0.0, 0.0, -np.inf, np.inf, 1.0)
         rows = Rows(one.rule, ends, 0, any_law, any_law, located=located)
         least, most, bad = rows.extremes(name, floor)
@@ -169,3 +201,20 @@ def laws_of(
             faults.add(f"'{name}': {value} {want} ({pair}: {bad[2]:g})")
         laws.append(Law(KIND, True, least, 0.0, least, most, 1.0))
     return laws[0], laws[1]
+
+
+def _among_stencils(
+    formula: Formula, stored: bool | str, ends: Ends, located: Located, floor: float
+) -> tuple[float, float] | None:
+    """Return the least and the greatest value of a formula; None where it has to be looked for.
+
+    This is the case where few cells have equal stencils, and where a value is not allowed.
+    """
+    by_offsets = located.relation.form == "offsets"
+    shared = None if by_offsets else located.stencils(ends, "source", stored)
+    if shared is None or not len(shared.partner):
+        return None
+    values = shared.computed(formula, located.relation.names)
+    if not np.isfinite(values).all() or (values < floor).any():
+        return None
+    return float(values.min()), float(values.max())

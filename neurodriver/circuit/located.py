@@ -14,6 +14,7 @@ from .place_rules import PlaceRule
 from .relation import KINDS, Relation, relation_of
 from .rules import Ends
 from .space import Space
+from .stencils import End, Stencils, along_axes, stencils_of
 
 if TYPE_CHECKING:
     from .projections import Projection
@@ -48,6 +49,22 @@ class Located:
     def kind(self) -> int:
         """How compiled code calls the form of the relation."""
         return KINDS[self.relation.form]
+
+    def stencils(self, ends: Ends, end: End, stored: bool | str) -> Stencils | None:
+        """Return the stencils of the cells of one end, where many cells have equal ones.
+
+        None where the ends are parts of populations.
+        """
+        known: dict[End, Stencils | None] = vars(self).setdefault("_stencils", {})
+        if end in known:
+            return known[end]
+        known[end] = None
+        spaces = zip(self.firsts, (self.relation.source, self.relation.target), strict=True)
+        if [range(first, first + one.count) for first, one in spaces] == [ends.source, ends.target]:
+            axes = along_axes(self.relation, end, not self.autapses and ends.shared > 0)
+            if axes is not None:
+                known[end] = stencils_of(self.relation, axes, stored)
+        return known[end]
 
     def native(self, ends: Ends) -> NativeRelation:
         """Return what compiled code takes, for parts of the two populations."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from .layout import Layout
 from .spikes.drawn import DrawnBySource
 from .spikes.fanout import delivering, fan_out, narrow
 from .spikes.learning import common_units, learn_by_source, plastic_of
+from .spikes.stencils import StencilAccesses, StencilSpikes, together
 from .spikes.weights import (
     Units,
     WeightStatistics,
@@ -24,6 +25,7 @@ from .spikes.weights import (
     has_integer_weights,
     integer_weights,
     multiples,
+    units_of,
 )
 from .sums.by_place import place_plan
 from .sums.choice import plan
@@ -45,6 +47,8 @@ class AccessPlanner:
         Accesses whose spikes are delivered by source.
     drawn_accesses : mapping of (group number, access) to DrawnBySource
         Projections that are drawn by source already.
+    stencils : mapping of (group number, access) to sequence of StencilSpikes
+        Projections whose connections are not stored.
     """
 
     def __init__(
@@ -53,8 +57,9 @@ class AccessPlanner:
         plans: bool,
         spread: Spread,
         drawn_accesses: Mapping[tuple[int, str], DrawnBySource],
+        stencils: StencilAccesses,
     ) -> None:
-        self.layout, self.plans = layout, plans
+        self.layout, self.plans, self.stencils = layout, plans, stencils
         self.spread, self.drawn_accesses = spread, drawn_accesses
 
     def gather(self, number: int, access: Access, capacity: int) -> Gather:
@@ -62,6 +67,8 @@ class AccessPlanner:
         layout, looped = self.layout, looped_accesses(self.layout.circuit.groups[number].model)
         if access.name in looped:
             return listed_plan(layout, number, access, capacity)
+        if shared := self.stencils.get((number, access.name)):
+            return self._of_stencils(number, access, shared, capacity)
         if self.plans:
             found = place_plan(layout, number, access, capacity)
             if found is not None:
@@ -92,6 +99,37 @@ class AccessPlanner:
                 add_events(made, edges, capacity, zero)
         if units is not None:
             add_units(made, units)
+        return made
+
+    def _of_stencils(
+        self, number: int, access: Access, shared: Sequence[StencilSpikes], count: int
+    ) -> Gather:
+        """Plan an access that stencils reach, and maybe connections that are stored."""
+        layout, variable = self.layout, access.variable
+        drawn = self.drawn_accesses.get((number, access.name))
+        parts = [one.statistics(int(layout.circuit.starts[number]), count) for one in shared]
+        edges = None
+        if drawn is not None:
+            parts.append(drawn.statistics)
+        else:
+            known = {one.links for one in shared}
+            edges = edges_of(layout, number, access.name, variable, without=known)
+            if len(edges.target):
+                parts.append(WeightStatistics.of(edges, count))
+        of_all = together(parts)
+        units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
+        found = tuple(one.gather(layout, number, variable, units) for one in shared)
+        if drawn is not None:
+            drawn.units = units
+            made = narrow(drawn.gather(layout, variable))
+        else:
+            assert edges is not None
+            if len(edges.target):
+                edges = replace(edges, data={"weight": multiples(edges, units).astype(np.float64)})
+            made = self._delivered(variable, edges, count, units, 0)
+        add_units(made, units)
+        made.stencils = found
+        made.cost = made.cost + sum(one.cost for one in found)
         return made
 
     def _learning(

@@ -44,9 +44,10 @@ from .population_rows import NONE, number_rows, state_rows, stored
 from .program import Custom, Program
 from .spikes.delivery import deliveries
 from .spikes.drawn import DrawnBySource
+from .spikes.stencils import StencilAccesses
 from .stages import check_paces
 from .subunits import place
-from .sums.gather import Gather, learning_part, outside
+from .sums.gather import Gather, learning_part, outside, stencil_part
 from .unit import KernelSpec, Unit
 
 _CALLS = ("exp", "tanh", "cosh", "pow", "log", "sin", "cos", "normal", "poisson")
@@ -72,6 +73,8 @@ class ProgramBuilder:
         What the kernels watch.
     apart : mapping of int to frozenset of str
         Parameters of a group that get a value for each component, even if all are equal.
+    stencils : mapping of (group number, access) to list of StencilSpikes
+        Projections whose connections are not stored.
     """
 
     def __init__(
@@ -83,11 +86,12 @@ class ProgramBuilder:
         drawn_accesses: Mapping[tuple[int, str], DrawnBySource],
         watch: Diagnostics = OFF,
         apart: Mapping[int, frozenset[str]] | None = None,
+        stencils: StencilAccesses | None = None,
     ) -> None:
         check_paces(layout.circuit, layout.target)
         self.apart = apart or {}
         self.layout, self.seed, self.spread, self.watch = layout, seed, spread, watch
-        self.planner = AccessPlanner(layout, plans, spread, drawn_accesses)
+        self.planner = AccessPlanner(layout, plans, spread, drawn_accesses, stencils or {})
         self._rows: list[Array] = [row(SEED, seed & 0xFFFF_FFFF_FFFF_FFFF)]
         self._units: list[Unit] = []
         self._templates: list[Unit] = []
@@ -262,8 +266,9 @@ class ProgramBuilder:
                 if one is not None:
                     self._rows += one.rows(ReceptorOwner(number, name), layout.dtype)
                     self._gathers[number, name] = gathers[name] = one
-            for i, plan in enumerate(gather.learning):
-                name = learning_part(access.name, i)
+            parts = [(learning_part(access.name, i), p) for i, p in enumerate(gather.learning)]
+            parts += [(stencil_part(access.name, i), p) for i, p in enumerate(gather.stencils)]
+            for name, plan in parts:
                 self._rows += plan.rows(ReceptorOwner(number, name), layout.dtype)
                 self._gathers[number, name] = gathers[name] = plan
         published = frozenset(

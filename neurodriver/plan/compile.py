@@ -24,6 +24,7 @@ from .program import Program
 from .ring_rows import Uses, ring_rows
 from .spikes.drawn import draw_by_source
 from .spikes.fanout import LONGEST_WINDOW, spread_accesses
+from .spikes.stencils import StencilSet
 from .target import CPU, Target
 
 
@@ -77,16 +78,20 @@ def compile_circuit(
     draft = passes.run(Draft(circuit, dt, targets, merging))
     full, slots, merged = draft.circuit, draft.slots, draft.merged or Merged(circuit, draft.slots)
     spread = spread_accesses(full, target) if plans else frozenset()
-    drawn_accesses = draw_by_source(full, spread, slots, dt, dtype, target.threads)
+    stencils = StencilSet(full, spread, dt, target)
+    drawn_accesses = draw_by_source(stencils.others, spread, slots, dt, dtype, target.threads)
     uses = Uses.of(full, dt, recorded, slots.count, depth)
-    rows, steps = ring_rows(full, dt, spread, drawn_accesses, uses, target, longest_window)
+    most = min(longest_window, stencils.shortest)
+    known = stencils.looked_back
+    rows, steps = ring_rows(full, dt, spread, drawn_accesses, uses, target, most, known)
     fusions = find_fusions(full, dt, slots) if plans and target.fuses else {}
     unseen = {(f.synapse, f.variable) for f in fusions.values() if f.variable not in uses.read}
     drawn = [links for one in drawn_accesses.values() for links in one.drawn]
     capacities, positions = storage(full, fusions, merged, drawn, plans and target.threads)
     rings = rings_of(full, rows, slots.count, target, merged.silent | unseen, capacities)
     layout = Layout(full, dt, np.dtype(dtype), target, rings, slots, positions, steps)
-    builder = ProgramBuilder(layout, seed, plans, spread, drawn_accesses, watch, apart)
+    given = spread, drawn_accesses, watch, apart, stencils.accesses
+    builder = ProgramBuilder(layout, seed, plans, *given)
     members = {f.synapse for f in fusions.values()} | merged.gone
     for number, group in enumerate(full.groups):
         if not group.is_port and number not in members:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,13 @@ def edges_of(
     variable: str,
     everything: bool = False,
     only: Connections | None = None,
+    without: Container[Connections] = (),
 ) -> Edges:
     """Collect the connections of one access, those of the circuit before those of inputs.
 
     With the numbers that the access declares, or ``everything`` that the connections carry.
-    Connections that learn are left out, unless ``only`` some connections are asked for.
+    Connections that learn are left out, and those of ``without``; unless ``only`` some connections
+    are asked for.
     """
     circuit = layout.circuit
     start, end = int(circuit.starts[number]), int(circuit.starts[number + 1])
@@ -33,7 +36,8 @@ def edges_of(
         next(a for a in circuit.groups[number].model.accesses if a.name == access).connection
     )
     parts = []
-    sources = [(links, "") for links in circuit.connections if links.plasticity is None]
+    fixed = (links for links in circuit.connections if links.plasticity is None)
+    sources = [(links, "") for links in fixed if links not in without]
     sources += [(links, "inputs") for links in layout.slots.connections]
     if only is not None:
         sources = [(only, "")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..circuit.circuit import Circuit
+from ..circuit.circuit import Circuit, Connections
 from ..circuit.pointers import pointers
 from ..model.kinds import VariableKind
 from .delays import Spread, longest, read_by_rules
@@ -65,6 +65,7 @@ def ring_rows(
     uses: Uses,
     target: Target,
     longest_window: int,
+    known: dict[Connections, int],
 ) -> tuple[dict[str, int], int]:
     """Return how many steps the rows of each variable are looked back upon, and the window.
 
@@ -80,8 +81,10 @@ def ring_rows(
     target : Target
     longest_window : int
         Steps from one barrier to the next at most.
+    known : dict of Connections to int
+        How many steps connections that are stencils look back upon.
     """
-    pointed, drawn = pointers(circuit), looked_back(circuit, drawn_accesses)
+    pointed, drawn = pointers(circuit), looked_back(circuit, drawn_accesses) | known
     rows = longest(circuit, dt, spread, drawn, outsiders(circuit, target))
     rows |= {v: max(rows.get(v, 1), back) for v, back in uses.by_rules.items()}
     steps = 1

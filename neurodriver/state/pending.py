@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,9 @@ from ..plan.arrays import Key, Kind, ReceptorOwner
 from ..plan.edges import edges_of
 from ..plan.program import Program
 from ..plan.spikes.fanout import delivering
+from ..plan.spikes.stencils import StencilPlan
 from ..plan.spikes.weights import MOST_SPIKES
-from ..plan.sums.gather import Edges
+from ..plan.sums.gather import Edges, Gather
 from .sent import Underway
 
 Sums = NDArray[np.int64]
@@ -94,7 +96,8 @@ class PendingSpikes:
             return np.zeros((self._longest(), len(self.places)), np.int64)
         slots = self.backend.array(self._key("slots")).astype(np.int64)
         if "calendar" in self.gather.blanks and not self.program.target.threads:
-            self._add_calendar(slots)
+            memory = self.backend.array(self._key("calendar"))
+            _add_calendar(memory, self.backend.threads, self.gather, slots)
         rows = slots.reshape(self.depth, self.width)[:, self.places]
         ahead = np.arange(self.depth)
         longest = max(self.depth, self._longest())
@@ -163,22 +166,9 @@ class PendingSpikes:
         if not self.has_slots:
             return self.program.layout.rings[self.access.variable].depth + 1 + ahead
         lag = int(self.gather.arrays["block"][:, 0].max(initial=0))
-        return lag + int(self.gather.arrays["code"].max(initial=0)) // self.width + 2 + ahead
-
-    def _add_calendar(self, slots: Sums) -> None:
-        """Add the arrivals that wait in the calendars of the threads (``nd_calendar``)."""
-        memory = self.backend.array(self._key("calendar"))
-        threads, size = self.backend.threads, self.gather.limits["postponed"]
-        pages = ((self.depth * self.width - 1) >> PAGE) + 1
-        share = size // threads // _LINE * _LINE
-        head = -(-pages // _LINE) * _LINE
-        room = (share - head) // pages if share > head else 0
-        for thread in range(threads if room else 0):
-            part = memory[thread * share : (thread + 1) * share]
-            for page in range(pages):
-                begin = head + page * room
-                waiting = part[begin : begin + int(part[page])].view(np.int32).reshape(-1, 2)
-                np.add.at(slots, waiting[:, 0].view(np.uint32), waiting[:, 1])
+        lags = [int(one.arrays["block"][:, 0].max()) for one in self.gather.stencils]
+        longest = max([lag + int(self.gather.arrays["code"].max(initial=0)) // self.width, *lags])
+        return longest + 2 + ahead
 
     # -- spikes in rows -------------------------------------------------------------------------
 
@@ -190,6 +180,8 @@ class PendingSpikes:
             if self.has_slots:
                 self._add_relayed(sums)
             return
+        for one in self.gather.stencils:
+            self._add_stencils(one, sums)
         ring = self.program.layout.rings[self.access.variable]
         segment = ring.segments.get("inputs")
         for lag, begin, end, source, listed in self.gather.arrays["block"].tolist():
@@ -201,6 +193,17 @@ class PendingSpikes:
                     continue
                 places, counts = self._spikes(row, elements)
                 self._add(sums, source + places, counts, row + lag, self._first())
+
+    def _add_stencils(self, plan: Gather, sums: Sums) -> None:
+        """Add what spikes in rows of the ring will bring along stencils."""
+        assert isinstance(plan, StencilPlan)
+        for number, block in enumerate(plan.arrays["block"].astype(np.int64).tolist()):
+            lag, begin, end, source = block[:4]
+            for row in range(max(self.step - lag, 0), self.newest + 1):
+                places, counts = self._spikes(row, slice(begin, end))
+                which, target, multiple = plan.sent(number, source + places)
+                due = sums[row + lag - self.step]
+                np.add.at(due, self._column[target], multiple * counts[which])
 
     def _add_listed(self, sums: Sums) -> None:
         """Add what the last step's spikes left in the lists of pieces of a GPU."""
@@ -239,6 +242,13 @@ class PendingSpikes:
             more = multiple[live] * counted(values[live])
             np.add.at(sums, (due[live], column[edges.target[live]]), more)
 
+    @cached_property
+    def _column(self) -> NDArray[np.int64]:
+        """The component at each place, -1 where there is none."""
+        column = np.full(self.width, -1)
+        column[self.places] = np.arange(len(self.places))
+        return column
+
     def _listed(self) -> NDArray[np.int32]:
         return self.gather.arrays["listed"].astype(np.int32)
 
@@ -273,10 +283,8 @@ class PendingSpikes:
         edge = np.repeat(begin - (np.cumsum(number) - number), number) + np.arange(len(which))
         code = self.gather.arrays["code"][edge].astype(np.int64)
         multiple = self._multiples(edge, sources[which]) * counts[which]
-        column = np.full(self.width, -1)
-        column[self.places] = np.arange(len(self.places))
         due = step + code // self.width - self.step
-        np.add.at(sums, (due, column[code % self.width]), multiple)
+        np.add.at(sums, (due, self._column[code % self.width]), multiple)
 
     def _multiples(self, edge: NDArray[np.int64], source: NDArray[np.int64]) -> Sums:
         arrays = self.gather.arrays
@@ -285,6 +293,20 @@ class PendingSpikes:
         if "of_source" in arrays:
             return arrays["of_source"][source].astype(np.int64)
         return np.full(len(edge), int(self.gather.uniform["weight"]), np.int64)
+
+
+def _add_calendar(memory: Sums, threads: int, gather: Gather, slots: Sums) -> None:
+    """Add the arrivals that wait in the calendars of the threads (``nd_calendar``) to slots."""
+    pages = ((len(slots) - 1) >> PAGE) + 1
+    share = gather.limits["postponed"] // threads // _LINE * _LINE
+    head = -(-pages // _LINE) * _LINE
+    room = (share - head) // pages if share > head else 0
+    for thread in range(threads if room else 0):
+        part = memory[thread * share : (thread + 1) * share]
+        for page in range(pages):
+            begin = head + page * room
+            waiting = part[begin : begin + int(part[page])].view(np.int32).reshape(-1, 2)
+            np.add.at(slots, waiting[:, 0].view(np.uint32), waiting[:, 1])
 
 
 def computed(program: Program, number: int) -> NDArray[np.int64]:

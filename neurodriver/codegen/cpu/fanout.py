@@ -17,7 +17,7 @@ from ...plan.arrays import CUTS, THREADS
 from .spike_search import each_spike
 from .sums import SumText
 
-_C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
+C_TYPES = {"int8": "signed char", "int16": "short", "int32": "int", "uint16": "unsigned short"}
 
 _BELONGS = {"multiple": "ND_TO_EDGE", "of_source": "ND_TO_SOURCE"}
 """Array that holds the weights -> what one weight belongs to."""
@@ -123,15 +123,18 @@ class FanoutText(SumText):
         name = self.access.name
         kinds = {"block": "long long", "listed": "int", "parts": "long long"}
         kinds |= {
-            n: _C_TYPES[self.gather.arrays[n].dtype.name]
+            n: C_TYPES[self.gather.arrays[n].dtype.name]
             for n in ("code", "multiple", "of_source")
             if n in self.gather.arrays
         }
-        lines = [line for line in self.head() if "nd_one_" not in line and "nd_unit_" not in line]
-        lines += [self._array(n, kind) for n, kind in kinds.items()]
+        lines = [*self.slots_alone(), *(self._array(n, kind) for n, kind in kinds.items())]
         if "weight" not in self.gather.arrays and "weight" in self.gather.uniform:
             lines.append(f"const int nd_all_{name} = (int){self._number('weight')};")
         return block("", [*lines, *self._deliver_all()])
+
+    def slots_alone(self) -> list[str]:
+        """Declare the slots without their units."""
+        return [line for line in self.head() if "nd_one_" not in line and "nd_unit_" not in line]
 
     def _limit(self, name: str) -> str:
         return f"(int){self.size(name)}"
@@ -166,7 +169,7 @@ class FanoutText(SumText):
         """Declare the ``nd_fanout`` that delivers the spikes."""
         name, arrays = self.access.name, self.gather.arrays
         of = next((n for n in _BELONGS if n in arrays), "")
-        kinds = [_C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
+        kinds = [C_TYPES[arrays[n].dtype.name] if n else "int" for n in ("code", of)]
         reach, size = self.gather.limits["reach"], 8 if self.gather.limits["wide"] else 4
         row = "" if self.later else f" + nd_now_{name}"
         given = {

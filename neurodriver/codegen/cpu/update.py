@@ -15,6 +15,7 @@ from ..learned_sums import learned_parts
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
+from .stencils import stencil_lines
 from .strips import StripText, fits
 from .sums import SumText, tile_sums, variants
 from .tile_draws import TileDraws
@@ -69,6 +70,7 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     find = finding(finite.record(), finite.find()) if finite.names else []
     learning = [part for s in sums if isinstance(s, FanoutText) for part in learning_texts(s)]
     deliver = [*delivery_lines(sums), *(line for one in learning for line in one.step())]
+    deliver += [line for one in sums if isinstance(one, FanoutText) for line in stencil_lines(one)]
     made = finish(spec.model.__name__, arguments, once, body, deliver, find)
     rules = [line for part in parts for line in [*part.structure(), ""]]
     made = replace(made, text="\n".join([*rules, made.text]))

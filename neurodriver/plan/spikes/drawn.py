@@ -57,6 +57,8 @@ class DrawnBySource:
         They may be replaced before the plan is made.
     bounds : Bounds
         Of the weights.
+    statistics : WeightStatistics
+        Of the weights, with those of inputs.
     lags : dict of group number to int
         Least latency of its connections in steps, less one.
     """
@@ -152,7 +154,7 @@ class DrawnBySource:
         if self.injected is not None:
             summary = summary.together(WeightStatistics.of(self.injected, self.count))
         units = units_of(summary.bounds, summary.remainders, dtype)
-        self.bounds = bounds
+        self.bounds, self.statistics = bounds, summary
         return units
 
     @property

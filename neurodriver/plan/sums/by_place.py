@@ -64,11 +64,20 @@ def place_plan(layout: Layout, number: int, access: Access, count: int) -> Gathe
         return made.gather(access.weighted) if unstored or pays else None
     if unstored:
         one = unstored[0]
-        where = "where rules along axes alone lead into the access of a graded value"
-        what = "each with one weight and one delay"
-        say = f"projection {quoted(one.name)}: stored=False is possible {where}, {what}"
+        say = f"projection {quoted(one.name)}: stored=False is possible {_possible(layout, one)}"
         raise CircuitError(f"{layout.circuit.name}: {say}; leave 'stored' out")
     return None
+
+
+def _possible(layout: Layout, one: Drawn) -> str:
+    """Return where connections like some need not be stored, in words."""
+    if not layout.circuit.kinds.is_event(one.variable):
+        where = "where rules along axes alone lead into the access of a graded value"
+        return f"{where}, each with one weight and one delay"
+    if layout.target.threads:
+        return "for spikes on a CPU alone"
+    where = "for weighted spikes between whole populations on even axes without a mask"
+    return f"{where}, whose weights and delays are numbers or formulas"
 
 
 def never_stored(circuit: Circuit) -> list[Drawn]:

@@ -24,6 +24,9 @@ all forms give the same bits. `plan` chooses the form.
 ``learning``
     Weighted spikes whose weights learn: see `plan.spikes.learning`. They are added to the slots of
     a plan of the form ``fanout``.
+``stencil``
+    Weighted spikes by rules of place, whose connections are stored nowhere: see
+    `plan.spikes.stencils`. They are added to the slots of a plan of the form ``fanout``.
 ``by_place``
     Rules of place, whose connections are stored nowhere: see `plan.sums.by_place`.
 ``listed``
@@ -88,6 +91,11 @@ def learning_part(access: str, number: int) -> str:
     return f"{access}__learning{number}"
 
 
+def stencil_part(access: str, number: int) -> str:
+    """Return the name of the plan of some connections into an access that are stencils."""
+    return f"{access}__stencil{number}"
+
+
 def outside(access: str) -> str:
     """Return the name of the plan of the connections whose sources do not deliver."""
     return f"{access}__outside"
@@ -126,6 +134,8 @@ class Gather:
         in the same units. On a GPU their sum is added to the form ``fanout``.
     learning : tuple of Gather
         Connections that learn: `plan.spikes.learning` into the same slots, or `plan.sums.learned`.
+    stencils : tuple of Gather
+        Connections that are stored nowhere, `plan.spikes.stencils`, into the same slots.
     claim : str
         What needs the memory of ``blanks``, in words for error messages.
     """
@@ -145,6 +155,7 @@ class Gather:
     claim: str = ""
     outside: Gather | None = None
     learning: tuple[Gather, ...] = ()
+    stencils: tuple[Gather, ...] = ()
 
     @property
     def early(self) -> bool:

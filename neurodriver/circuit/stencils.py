@@ -1,0 +1,347 @@
+"""Stencils: what a cell is connected with, counted from its own place.
+
+On even axes most cells have the same stencil. Example: on a torus of 1,000 x 1,000 cells with
+connections within 12, there are 440 million connections. They follow from 625 stencils: one of all
+cells whose connections do not cross the seam, and others beside the seam.
+
+Cells have one stencil only if all numbers are equal, bit by bit. So what follows from stencils has
+the bits of connections that are listed one by one.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .formula import Formula
+from .relation import AxisRuns, Relation
+
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+End = Literal["source", "target"]
+Cells = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""Stencil and home of each cell."""
+
+SHARES = {False: 2, "auto": 8}
+"""Connections for each entry of a stencil, at least, by whether connections are to be stored."""
+
+MOST = 1 << 23
+"""Entries of all stencils of a relation at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stencils:
+    """The stencils of the cells of one end of a relation.
+
+    Attributes
+    ----------
+    of : (cells,) int32
+        Number of each cell's stencil.
+    home : (cells,) int32
+        The cell of the other end from which its partners are counted.
+    begin : (stencils + 1,) int64
+        Where the entries of each stencil begin.
+    partner : (entries,) int32
+        Partners less the home, ascending in each stencil.
+    squared : (entries,) float64
+        Squared distances.
+    along : list of (entries,) float64
+        Ways from source to target along each axis.
+    offset : (entries,) int64 or None
+        Number of the offset, of relations by offsets.
+    """
+
+    of: NDArray[np.int32]
+    home: NDArray[np.int32]
+    begin: Integers
+    partner: NDArray[np.int32]
+    squared: Reals
+    along: list[Reals]
+    offset: Integers | None = None
+
+    @property
+    def edges(self) -> int:
+        """Number of connections."""
+        return int((np.bincount(self.of, minlength=len(self)) * np.diff(self.begin)).sum())
+
+    def __len__(self) -> int:
+        return len(self.begin) - 1
+
+    @property
+    def number(self) -> Integers:
+        """Stencil of each entry, (entries,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.begin))
+
+    def partners(self, cells: Integers) -> Integers:
+        """Return the partners of some cells, those of one cell after those of another."""
+        rows = self.of[cells]
+        size = np.diff(self.begin)[rows]
+        first = np.cumsum(size) - size
+        at = np.arange(size.sum()) + np.repeat(self.begin[rows] - first, size)
+        home = self.home[cells].astype(np.int64)
+        out: Integers = np.repeat(home, size) + self.partner[at]
+        return out
+
+    def computed(self, formula: Formula, names: tuple[str, ...]) -> Reals:
+        """Return what a formula gives for each entry, (entries,)."""
+        columns = [np.ascontiguousarray(one) for one in (self.squared, *self.along)]
+        at = (ct.c_void_p * len(columns))(*(one.ctypes.data for one in columns))
+        out = np.empty(len(self.partner))
+        compute = formula.compiled(names).nd_formula
+        compute(ct.c_longlong(len(out)), at, ct.c_void_p(out.ctypes.data))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class AxisStencils:
+    """The same along one axis.
+
+    Attributes
+    ----------
+    of, home : (cells,) int64
+    begin : (stencils + 1,) int64
+    partner : (entries,) int64
+        Indices of partners less the home, ascending; for offsets one for each of their steps, -1
+        where it leads to no cell.
+    way : (entries,) float64 or None
+    own : (entries,) bool or None
+        Whether the partner is the cell itself.
+    partners : int
+        Number of indices at the other end.
+    """
+
+    of: Integers
+    home: Integers
+    begin: Integers
+    partner: Integers
+    way: Reals | None
+    own: NDArray[np.bool_] | None
+    partners: int
+
+
+def along_axes(relation: Relation, end: End, alone: bool) -> list[AxisStencils] | None:
+    """Return the stencils along each axis; None where the cells are not in plain rows.
+
+    Parameters
+    ----------
+    relation : Relation
+    end : {"source", "target"}
+        The end whose cells have the stencils.
+    alone : bool
+        Whether a cell is not to be connected with itself.
+    """
+    if relation.form not in ("grid", "offsets"):
+        return None
+    if relation.point is not None or relation.cell is not None:
+        return None
+    made = []
+    for axis in relation.axes:
+        jump = relation.tables.get(f"jump {axis.name}")
+        if jump is None:
+            one = _of_runs(axis, end, alone)
+        else:
+            one = _of_jumps(jump.astype(np.int64), axis, end, alone)
+        if one is None:
+            return None
+        made.append(one)
+    return made
+
+
+def stencils_of(
+    relation: Relation, axes: Sequence[AxisStencils], stored: bool | str
+) -> Stencils | None:
+    """Return the stencils of the cells of one end; None where few cells have equal ones.
+
+    Parameters
+    ----------
+    relation : Relation
+    axes : sequence of AxisStencils
+        Along the axes of the relation.
+    stored : bool or "auto"
+        Whether connections are to be stored.
+    """
+    entries = edges = 1.0
+    for one in axes:
+        size = np.ones(len(one.begin) - 1) if relation.form == "offsets" else np.diff(one.begin)
+        entries, edges = entries * size.sum(), edges * size[one.of].sum()
+    if relation.form == "offsets":
+        entries, edges = (n * len(relation.tables["factor"]) for n in (entries, edges))
+    if entries > MOST or entries * SHARES.get(stored, np.inf) > edges:
+        return None
+    of = home = np.zeros(1, np.int64)
+    for one in axes:
+        of = (of[:, None] * (len(one.begin) - 1) + one.of).reshape(-1)
+        home = (home[:, None] * one.partners + one.home).reshape(-1)
+    cells = of.astype(np.int32), home.astype(np.int32)
+    return (_by_offsets if relation.form == "offsets" else _along_all)(relation, axes, cells)
+
+
+def _along_all(relation: Relation, axes: Sequence[AxisStencils], cells: Cells) -> Stencils:
+    """Return the stencils of all combinations of those along the axes."""
+    along: list[Reals] = []
+    number, partner = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    squared, own = np.zeros(1), np.ones(1, dtype=bool)
+    total = 1
+    for one in axes:
+        size, many, before = np.diff(one.begin), len(one.partner), len(number)
+        total *= len(size)
+        each = np.repeat(np.arange(len(size)), size)
+        number = np.repeat(number * len(size), many) + np.tile(each, before)
+        partner = np.repeat(partner * one.partners, many) + np.tile(one.partner, before)
+        along = [np.repeat(way, many) for way in along]
+        squared = np.repeat(squared, many)
+        own = np.repeat(own, many)
+        own &= np.zeros_like(own) if one.own is None else np.tile(one.own, before)
+        way = np.zeros(many) if one.way is None else one.way
+        along.append(np.tile(way, before))
+        if one.way is not None:
+            squared = squared + along[-1] * along[-1]
+        kept = np.flatnonzero(squared <= relation.squared)
+        order = kept[np.argsort(number[kept], kind="stable")]
+        number, partner, squared = number[order], partner[order], squared[order]
+        own, along = own[order], [way[order] for way in along]
+    others = ~own
+    begin = np.concatenate([[0], np.cumsum(np.bincount(number[others], minlength=total))])
+    along = [way[others] for way in along]
+    return Stencils(*cells, begin, partner[others].astype(np.int32), squared[others], along)
+
+
+def _by_offsets(relation: Relation, axes: Sequence[AxisStencils], cells: Cells) -> Stencils:
+    """Return the same of offsets."""
+    which = relation.tables["which"]
+    partner, there = np.zeros((1, len(which)), np.int64), np.ones((1, len(which)), dtype=bool)
+    own = there.copy()
+    for d, one in enumerate(axes):
+        kinds = len(one.partner) // (len(one.begin) - 1)
+        to = one.partner.reshape(-1, kinds)[:, which[:, d]]
+        mine = np.zeros_like(one.partner, dtype=bool) if one.own is None else one.own
+        at = mine.reshape(-1, kinds)[:, which[:, d]]
+        partner = (partner[:, None] * one.partners + to).reshape(-1, len(which))
+        there = (there[:, None] & (to >= 0)).reshape(-1, len(which))
+        own = (own[:, None] & at).reshape(-1, len(which))
+    number, offset = np.nonzero(there & ~own)
+    found = partner[number, offset]
+    order = np.lexsort((offset, found, number))
+    begin = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=len(there)))])
+    partners, none = found[order].astype(np.int32), np.zeros(len(order))
+    return Stencils(*cells, begin, partners, none, [], offset[order])
+
+
+def _of_runs(axis: AxisRuns, end: End, alone: bool) -> AxisStencils | None:
+    """Return the stencils along an axis whose cells have runs of partners."""
+    size = axis.high.astype(np.int64) - axis.low + 1
+    first = np.repeat(np.arange(axis.sources), np.diff(axis.begin))
+    i = np.repeat(first, size)
+    j = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(axis.low, size)
+    way = None
+    if axis.places is not None:
+        way = _ways(axis.places[0][i], axis.places[1][j], axis.period)
+    cell, partner, cells, partners = i, j, axis.sources, axis.targets
+    if end == "target":
+        order = np.lexsort((i, j))
+        cell, partner, cells, partners = j[order], i[order], axis.targets, axis.sources
+        way = None if way is None else way[order]
+    begin = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells))])
+    none = begin[1:] == begin[:-1]
+    home = np.zeros(cells, np.int64)
+    home[~none] = partner[begin[:-1][~none]]
+    columns = [partner - home[cell]]
+    columns += [] if way is None else [np.ascontiguousarray(way).view(np.int64)]
+    columns += [(partner == cell).astype(np.int64)] if alone else []
+    found = _equal_lists(begin, columns)
+    if found is None:
+        return None
+    of, example = found
+    return _picked(of, example, home, begin, partner - home[cell], way,
+                   partner == cell if alone else None, partners)  # fmt: skip
+
+
+def _of_jumps(jump: Integers, axis: AxisRuns, end: End, alone: bool) -> AxisStencils | None:
+    """Return the stencils along an axis for offsets: the partner at each of their steps."""
+    partners = axis.targets
+    if end == "target":
+        back = np.full((axis.targets, jump.shape[1]), -1, np.int64)
+        source, kind = np.nonzero(jump >= 0)
+        back[jump[source, kind], kind] = source
+        if (back >= 0).sum() != len(source):
+            return None  # several sources at one step from a target
+        jump, partners = back, axis.sources
+    there = jump >= 0
+    home = np.where(there, jump, np.iinfo(np.int64).max).min(axis=1)
+    home[~there.any(axis=1)] = 0
+    relative = np.where(there, jump - home[:, None], -1)
+    own = there & (jump == np.arange(len(jump))[:, None]) if alone else None
+    begin = np.arange(len(jump) + 1) * jump.shape[1]
+    columns = [relative.reshape(-1)]
+    columns += [] if own is None else [own.reshape(-1).astype(np.int64)]
+    found = _equal_lists(begin, columns)
+    if found is None:
+        return None
+    mine = None if own is None else own.reshape(-1)
+    return _picked(*found, home, begin, relative.reshape(-1), None, mine, partners)
+
+
+def _picked(
+    of: Integers,
+    example: Integers,
+    home: Integers,
+    begin: Integers,
+    partner: Integers,
+    way: Reals | None,
+    own: NDArray[np.bool_] | None,
+    partners: int,
+) -> AxisStencils:
+    """Return the entries of one cell of each stencil."""
+    size = np.diff(begin)[example]
+    rows = np.concatenate([[0], np.cumsum(size)])
+    at = np.arange(rows[-1]) + np.repeat(begin[example] - rows[:-1], size)
+    ways = None if way is None else way[at]
+    return AxisStencils(
+        of, home, rows, partner[at], ways, None if own is None else own[at], partners
+    )
+
+
+def _ways(a: Reals, b: Reals, period: float | None) -> Reals:
+    """Return the ways from a to b, the shorter ones round, with the bits of compiled code."""
+    way = b - a
+    if period is None:
+        return way
+    size = np.abs(way)
+    rest = size - period * np.floor(size / period)
+    shorter = np.minimum(rest, period - rest)
+    return np.where((way < 0) != (rest > period - rest), -shorter, shorter)
+
+
+_MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def _equal_lists(begin: Integers, columns: Sequence[Integers]) -> tuple[Integers, Integers] | None:
+    """Return the number of each list among the different ones, and an example of each.
+
+    List i has the entries ``begin[i]`` to ``begin[i + 1]`` of all columns. None where two lists
+    cannot be told from each other by a hash.
+    """
+    size = np.diff(begin)
+    place = np.arange(begin[-1]) - np.repeat(begin[:-1], size)
+    mixed = place.astype(np.uint64)
+    a, b, c = map(np.uint64, _MIX)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            mixed = (mixed + column.view(np.uint64)) * a
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * b
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * c
+            mixed ^= mixed >> np.uint64(31)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+        hashed = (sums[begin[1:]] - sums[begin[:-1]]) ^ (size.astype(np.uint64) * a)
+    _, example, of = np.unique(hashed, return_index=True, return_inverse=True)
+    if (size != size[example][of]).any():
+        return None
+    same = np.repeat(begin[example][of], size) + place
+    if any((column != column[same]).any() for column in columns):
+        return None
+    return of.astype(np.int64), example.astype(np.int64)

@@ -1,0 +1,73 @@
+"""Delivery of spikes along stencils, on a CPU -> C++ text; what it does is in ``stencils.h``."""
+
+from __future__ import annotations
+
+from ...model.text import block
+from ...plan.arrays import Key, Kind, ReceptorOwner
+from ...plan.spikes.stencils import EXACT
+from ...plan.sums.gather import Gather, stencil_part
+from .fanout import C_TYPES, FanoutText
+from .spike_search import each_spike
+
+NUMBERS = 6
+"""Numbers of a block of sources."""
+
+
+def stencil_lines(main: FanoutText) -> list[str]:
+    """Return the lines that deliver the spikes that are due at step ``nd_k``.
+
+    Parameters
+    ----------
+    main : FanoutText
+        Of the access whose slots take the weights.
+    """
+    plans = enumerate(main.gather.stencils)
+    return [line for number, plan in plans for line in _deliver(main, plan, number)]
+
+
+def _deliver(main: FanoutText, plan: Gather, number: int) -> list[str]:
+    name, a, spec = main.access.name, main.component.arguments, main.component.spec
+    owner = ReceptorOwner(spec.number, stencil_part(name, number))
+
+    def pointer(array: str, kind: str) -> str:
+        return a.pointer(plan.key(owner, array), f"const {kind}")
+
+    def size(what: str) -> str:
+        return a.integer(Key(owner, Kind.SIZE, what))
+
+    each = "multiple" in plan.arrays
+    kind = C_TYPES[plan.arrays["multiple"].dtype.name] if each else "int"
+    given = {
+        "slots": f"nd_slots_{name} + nd_now_{name}",
+        "stencil": pointer("stencil", "int"),
+        "home": pointer("home", "int"),
+        "begin": pointer("begin", "long long"),
+        "code": pointer("code", "int"),
+        "low": "nd_begin",
+        "high": "nd_end",
+        "sources": size("sources"),
+    }
+    if each:
+        given["multiple"] = pointer("multiple", kind)
+    else:
+        given["all"] = f"(int){a.scalar(plan.key(owner, 'weight'))}"
+    if main.marks_dirty:
+        given["dirty"] = f"(nd_dirty_byte *)(nd_dirty_{name} + nd_now_{name} / ND_LANES)"
+    odd = "exact" in plan.arrays
+    given |= {name: pointer(name, "double") for name in EXACT if odd}
+    flags = (str(flag).lower() for flag in (each, main.marks_dirty, odd))
+    blocks = pointer("block", "long long"), NUMBERS, size("blocks"), pointer("listed", "int")
+    call = "nd_delivery.send({source}, {count});"
+    first = ["nd_delivery.of_latency = nd_of[5];"]
+    lines = [
+        *main.slots_alone(),
+        f"nd_stencils<nd_slot_{name}, {kind}, {', '.join(flags)}> nd_delivery;",
+        *[f"nd_delivery.{n} = {value};" for n, value in given.items()],
+    ]
+    if main.marks_dirty:
+        lines.append("static thread_local long long nd_before = 0;")  # how to mark, no sum
+        lines.append("nd_delivery.expect(nd_before);")
+    lines += each_spike(spec, a, main.access.variable, blocks, call, first)
+    if main.marks_dirty:
+        lines.append("nd_before = nd_delivery.arrivals;")
+    return block("", lines)

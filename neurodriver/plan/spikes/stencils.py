@@ -1,0 +1,322 @@
+"""Weighted spikes by rules of place whose connections are stored nowhere: stencils.
+
+Most cells on even axes have the same stencil (`circuit.stencils`): the same partners, counted from
+their own place, with the same weights and delays. So a source has two numbers, its stencil and its
+home, and a stencil is stored once.
+
+A connection is read when its spike is due. Its source looks back over rows of spikes, as far as the
+longest delay. So slots are needed for the steps of a window alone, and neighbours that spike
+together add to slots that lie together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ...circuit.circuit import Circuit, Connections
+from ...circuit.drawn import Drawn
+from ...circuit.stencils import Stencils
+from ...model.kinds import VariableKind
+from ...native.buffers import LANES, padded
+from ..arrays import Array, Owner, Role, row
+from ..delays import LONGEST, Spread, check_longest
+from ..layout import Layout
+from ..sums.gather import Gather
+from ..target import Target
+from .fanout import per_slice, smallest
+from .learning import plastic_of
+from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
+
+Integers = NDArray[np.int64]
+
+StencilAccesses = Mapping[tuple[int, str], Sequence["StencilSpikes"]]
+"""Projections of stencils by (group number, access) of their targets."""
+
+EXACT = ("exact", "per_unit")
+"""Arrays of a plan in double precision, whatever the working type."""
+
+MOST_32 = 2**31 - 1
+
+FEW = 1 << 16
+"""Connections of a projection that are stored, where nobody says whether."""
+
+
+@dataclass
+class StencilPlan(Gather):
+    """The plan of a projection along stencils.
+
+    Arrays: blocks of sources (lag, first element, end, number of the first source, 0, first row);
+    of each source its stencil and its home; rows, one for each latency and stencil; of each entry
+    its target less the home, and its multiple. Where units of targets differ, a source with an
+    unusual one among its targets has -1 less its stencil; its multiples follow from weights
+    ``exact`` and from ``per_unit``, 1 over each target's unit, both in double precision.
+    """
+
+    def sent(self, block: int, sources: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return what spikes of some sources of a block add.
+
+        Returns
+        -------
+        which : (m,) int64
+            Place of the source among ``sources``; some are sources of other plans and add nothing.
+        target : (m,) int64
+        multiple : (m,) int64
+        """
+        known = np.flatnonzero((sources >= 0) & (sources < self.limits["sources"]))
+        stencil = self.arrays["stencil"][sources[known]].astype(np.int64)
+        other = stencil < 0
+        row = int(self.arrays["block"][block, 5]) + np.where(other, -1 - stencil, stencil)
+        begin = self.arrays["begin"].astype(np.int64)
+        size = begin[row + 1] - begin[row]
+        which = np.repeat(np.arange(len(row)), size)
+        entry = np.arange(len(which)) + np.repeat(begin[row] - (np.cumsum(size) - size), size)
+        home = self.arrays["home"][sources[known]].astype(np.int64)
+        target = home[which] + self.arrays["code"][entry]
+        multiple = np.full(len(which), int(self.uniform.get("weight", 0.0)))
+        if "multiple" in self.arrays:
+            multiple = self.arrays["multiple"][entry].astype(np.int64)
+        if other.any():
+            exact = np.rint(self.arrays["exact"][entry] * self.arrays["per_unit"][target])
+            multiple = np.where(other[which], exact.astype(np.int64), multiple)
+        return known[which], target, multiple
+
+    def rows(self, owner: Owner, real: DTypeLike) -> Iterator[Array]:
+        """Yield the rows of the array table that this plan needs."""
+        for one in super().rows(owner, real):
+            if one.key.name in EXACT:
+                yield row(one.key, self.arrays[one.key.name], Role.CONSTANT, np.float64)
+            else:
+                yield one
+
+
+@dataclass(frozen=True, eq=False)
+class StencilSpikes:
+    """A projection whose connections are stencils.
+
+    Attributes
+    ----------
+    links : Drawn
+    group : int
+        Of the sources.
+    sources, targets : Stencils
+        Of both ends.
+    weight : (entries,) float64
+        Of the stencils of sources.
+    steps : (entries,) int64
+        Latencies.
+    """
+
+    links: Drawn
+    group: int
+    sources: Stencils
+    targets: Stencils
+    weight: Reals
+    steps: Integers
+
+    @property
+    def longest(self) -> int:
+        """The longest latency."""
+        return int(self.steps.max())
+
+    def statistics(self, origin: int, count: int) -> WeightStatistics:
+        """Return statistics of the weights of each target, in the order of its sources.
+
+        Parameters
+        ----------
+        origin : int
+            Component that is the first place of the targets.
+        count : int
+            Places.
+        """
+        into, first = self.targets, self.links.ends.target.start - origin
+        weight = np.abs(self.links.numbers(into)[0])
+        number, size = into.number, len(into)
+        least, greatest = np.full(size, np.inf), np.zeros(size)
+        np.minimum.at(least, number[weight > 0], weight[weight > 0])
+        np.maximum.at(greatest, number, weight)
+        total = np.bincount(number, weight, size)
+        mine = slice(first, first + len(into.of))
+
+        def spread(values: NDArray[Any], blank: float) -> NDArray[Any]:
+            out = np.full(count, blank, values.dtype)
+            out[mine] = values[into.of]
+            return out
+
+        def remainders(unit: Reals) -> tuple[Reals, Reals]:
+            rest, most = np.full(count, np.inf), np.zeros(count)
+            rest[mine], most[mine] = _remainders(into, weight, unit[mine])
+            return rest, most
+
+        degree = spread(np.diff(into.begin), 0)
+        bounds = spread(least, np.inf), spread(greatest, 0.0), spread(total, 0.0)
+        return WeightStatistics(Bounds(degree, *bounds), remainders)
+
+    def gather(self, layout: Layout, number: int, variable: str, units: Units) -> StencilPlan:
+        """Return the plan, into some components of a group."""
+        own, circuit = self.sources, layout.circuit
+        first = self.links.ends.target.start - int(circuit.starts[number])
+        mine = slice(first, first + len(self.targets.of))
+        latencies, which = np.unique(self.steps, return_inverse=True)
+        key = which * len(own) + own.number
+        order = np.argsort(key, kind="stable")
+        sizes = np.bincount(key, minlength=len(latencies) * len(own))
+        source = self.links.ends.source
+        begin = layout.segment(self.group, variable).start
+        begin += source.start - int(circuit.starts[self.group])
+        low = begin // LANES * LANES  # a word of the bitmap may have other populations, too
+        blocks = [
+            (latency - 1, low, padded(begin + len(source)), low - begin, 0, n * len(own))
+            for n, latency in enumerate(latencies.tolist())
+        ]
+        gather = StencilPlan("stencil", own.edges, back=None)
+        gather.arrays |= {
+            "block": np.array(blocks, np.int64),
+            "listed": np.zeros(1, np.int32),
+            "stencil": own.of,
+            "home": own.home + np.int32(first),
+            "begin": np.concatenate([[0], np.cumsum(sizes)]),
+            "code": own.partner[order],
+        }
+        self._add_weights(gather, order, units, mine)
+        gather.limits |= {"blocks": len(blocks), "sources": len(source)}
+        degree = np.zeros(len(units.unit), np.int64)
+        degree[mine] = np.diff(self.targets.begin)[self.targets.of]
+        gather.cost = per_slice(degree)
+        return gather
+
+    def _add_weights(self, gather: StencilPlan, order: Integers, units: Units, mine: slice) -> None:
+        """Add multiples of the unit of most targets to a plan, and what the others need."""
+        values, which, count = np.unique(units.unit[mine], return_inverse=True, return_counts=True)
+        usual = int(count.argmax())
+        most = float(MOST_32)  # more is for other units alone
+        multiple = np.clip(np.rint(self.weight / values[usual]), -most, most)
+        if (multiple == multiple[0]).all():
+            gather.uniform["weight"] = float(multiple[0])
+        else:
+            kind = smallest(float(np.abs(multiple).max()))
+            gather.arrays["multiple"] = multiple[order].astype(kind)
+        if len(values) == 1:
+            return
+        odd = np.flatnonzero(which != usual)
+        stencil = gather.arrays["stencil"].astype(np.int32)
+        few = odd if 4 * len(odd) < len(which) else None
+        sources = slice(None) if few is None else np.unique(self.targets.partners(few))
+        stencil[sources] = -1 - stencil[sources]
+        gather.arrays["stencil"] = stencil
+        gather.arrays["exact"] = self.weight[order]
+        gather.arrays["per_unit"] = 1.0 / units.unit
+
+
+class StencilSet:
+    """The projections of a circuit that are stencils.
+
+    Parameters
+    ----------
+    circuit : Circuit
+    spread : frozenset of (group number, access)
+        Accesses whose spikes are delivered by source.
+    dt : float
+    target : Target
+
+    Attributes
+    ----------
+    accesses : mapping of (group number, access) to list of StencilSpikes
+    others : Circuit
+        Without these projections.
+    looked_back : dict of Connections to int
+        Past rows of spikes that each of them reads.
+    shortest : int
+        Least latency of all of them in steps.
+
+    Raises
+    ------
+    CircuitError
+        For a delay of too many steps.
+    """
+
+    def __init__(self, circuit: Circuit, spread: Spread, dt: float, target: Target) -> None:
+        self.accesses: dict[tuple[int, str], list[StencilSpikes]] = {}
+        conductances = {*circuit.kinds.updated(VariableKind.CONDUCTANCE)}
+        for links in () if target.threads else circuit.connections:
+            if not isinstance(links, Drawn) or links.located is None:
+                continue
+            number = _group_of(circuit, links.ends.target)
+            if number is None or (number, links.access) not in spread:
+                continue
+            if conductances & {*circuit.groups[number].model.updates}:
+                continue  # such components may be stored in another order
+            one = _shared(circuit, links, dt)
+            if one is not None and not plastic_of(circuit, number, links.access):
+                self.accesses.setdefault((number, links.access), []).append(one)
+        every = [one for some in self.accesses.values() for one in some]
+        self.looked_back: dict[Connections, int] = {one.links: one.longest for one in every}
+        self.shortest = min([LONGEST, *(int(one.steps.min()) for one in every)])
+        self.others = circuit
+        if every:
+            rest = [one for one in circuit.connections if one not in self.looked_back]
+            self.others = circuit.with_parts(circuit.groups, rest)
+
+
+def _group_of(circuit: Circuit, numbers: range) -> int | None:
+    """Return the group that has some components; None where several have, or a port."""
+    group = int(np.searchsorted(circuit.starts, numbers.start, side="right") - 1)
+    inside = len(numbers) and numbers.stop <= circuit.starts[group + 1]
+    return group if inside and not circuit.groups[group].is_port else None
+
+
+def _shared(circuit: Circuit, links: Drawn, dt: float) -> StencilSpikes | None:
+    """Return a projection as stencils; None where its connections are to be stored."""
+    group = _group_of(circuit, links.ends.source)
+    if group is None or links.projection.stored is True or links.plasticity is not None:
+        return None
+    sources, targets = links.stencils("source"), links.stencils("target")
+    if sources is None or targets is None or not len(sources.partner):
+        return None
+    if links.projection.stored is not False and sources.edges < FEW:
+        return None
+    weight, delay = links.numbers(sources)
+    steps = _latencies(delay, dt)
+    check_longest(links, int(steps.max()), dt, circuit.name)
+    return StencilSpikes(links, group, sources, targets, weight, steps)
+
+
+def _latencies(delay: Reals, dt: float) -> Integers:
+    steps: Integers = np.maximum(np.rint(np.minimum(delay / dt, 2.0**53)), 1).astype(np.int64)
+    return steps
+
+
+def together(parts: Sequence[WeightStatistics]) -> WeightStatistics:
+    """Return the statistics of several sets of connections."""
+    out = parts[0]
+    for one in parts[1:]:
+        out = out.together(one)
+    return out
+
+
+def _remainders(into: Stencils, weight: Reals, unit: Reals) -> tuple[Reals, Reals]:
+    """Return of each target what `units_of` asks for; targets of one stencil and unit at once."""
+    count = len(unit)
+    rest, most = np.full(count, np.inf), np.zeros(count)
+    asked = np.flatnonzero(~np.isnan(unit))
+    values, which = np.unique(unit[asked], return_inverse=True)
+    pairs, pair = np.unique(into.of[asked] * np.int64(len(values)) + which, return_inverse=True)
+    stencil, value = np.divmod(pairs, max(len(values), 1))
+    size = np.diff(into.begin)[stencil]
+    first = np.concatenate([[0], np.cumsum(size)])
+    number = np.repeat(np.arange(len(pairs)), size)
+    at = np.arange(first[-1]) + np.repeat(into.begin[stencil] - first[:-1], size)
+    with np.errstate(over="ignore"):
+        ratio = np.minimum(weight[at] / values[value][number], 2.0**60)
+    whole = np.rint(ratio)
+    apart = np.abs(ratio - whole)
+    apart[apart <= ALIKE * whole] = np.inf
+    of_pair = np.full(len(pairs), np.inf), np.zeros(len(pairs))
+    np.minimum.at(of_pair[0], number, apart)
+    np.maximum.at(of_pair[1], number, whole)
+    rest[asked], most[asked] = of_pair[0][pair], of_pair[1][pair]
+    return rest, most

@@ -1,0 +1,138 @@
+"""Spikes along stencils: the bits of connections that are stored one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neurodriver as nd
+from neurodriver.circuit.drawn import Drawn
+from neurodriver.circuit.stencils import Stencils
+from neurodriver.errors import CircuitError
+
+DT = 1e-4
+CELL = {"resting_potential": -65.0, "reset_potential": -65.0, "threshold": -50.0,
+        "time_constant": 10.0, "capacitance": 250.0, "refractory_period": 2.0}  # fmt: skip
+DOG = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50) + 0.01 * dx")
+
+
+def sheet(name: str, period: bool, coarse: int = 1, **more: Any) -> nd.Population:
+    """Return cells on even axes that fill 10 x 30, with steps of a half and of one, or coarser."""
+    given = {"drive_rate": 3000.0, "drive_weight": 1.3, **CELL, **more}
+    y, x = (
+        nd.Axis.span(n // coarse, 0, size, period=size if period else None)
+        for n, size in ((20, 10.0), (30, 30.0))
+    )
+    return nd.Population("LeakyIAFDeltaDriven", name=name, axes={"y": y, "x": x}, **given)
+
+
+def networks(stored: Any, period: bool = True) -> nd.Circuit:
+    """Return two sheets of one model and a coarser one; one of the projections is stored anyway."""
+    a, b, c = sheet("a", period), sheet("b", period), sheet("c", period, 2)
+    more: dict[str, Any] = {"stored": stored}
+    delay = nd.Formula("5e-4 + 1e-4 * d")
+    offsets = {"y": [0.25, 0.75, -0.25, 1.25], "x": [0.5, 0.5, -0.5, 2.5]}
+    filters = nd.Offsets(offsets, [1.2, -0.4, -0.4, 0.31])
+    links = [
+        nd.Projection(a, a, nd.Within(3.5, autapses=False), weight=DOG, delay=delay, **more),
+        nd.Projection(a, b, nd.Near(y=3, x=4), weight=0.7, delay=6e-4, **more),
+        nd.Projection(b, c, filters, delay=1e-3, **more),
+        nd.Projection(c, c, nd.Within(y=1.0, x=4.0), weight=-0.3, delay=7e-4, **more),
+        nd.Projection(c, b, nd.FixedProbability(0.05), weight=0.2, delay=nd.Uniform(5e-4, 2e-3)),
+    ]
+    return nd.Circuit([a, b, c], links, seed=3)
+
+
+def run(one: nd.Circuit, steps: int = 400, **more: Any) -> tuple[int, list[bytes], list[str]]:
+    recorder = nd.MemoryRecorder([("spike_state", None)])
+    kick = nd.ArrayInput({"spike_state": (["a/7", "b/9", "c/3"], np.ones((steps, 3)))})
+    more = {"dt": DT, "seed": 1, "inputs": [kick], "recorders": [recorder], **more}
+    with nd.LPU(one, **more) as lpu:
+        lpu.run(steps=steps)
+        gathers = lpu.program.gathers.values()
+        forms = [g.form + " exact" * ("exact" in g.arrays) for g in gathers]
+        V = [np.asarray(lpu[name].get("V")).tobytes() for name in one.populations]
+    spikes = recorder.recording["spike_state"]
+    times = np.asarray(spikes.time).tobytes()
+    return len(spikes.time), [times, *V], forms
+
+
+def drawn(one: nd.Circuit) -> list[Drawn]:
+    return [links for links in one.connections if isinstance(links, Drawn) and links.located]
+
+
+@pytest.mark.parametrize(("period", "dtype"), [(True, "float32"), (False, "float64")])
+def test_bits_of_stored_connections(period: bool, dtype: str) -> None:
+    """At the borders units differ: a cell that few offsets reach has another one."""
+    one, all_stored = networks(False, period), networks(True, period)
+    spikes, bits, forms = run(one, dtype=dtype, threads=3)
+    assert spikes > 2000
+    assert forms.count("stencil") + forms.count("stencil exact") == 4 and "stencil exact" in forms
+    assert not any("_columns" in vars(links) for links in drawn(one))
+    for more in ({"threads": 1}, {"plans": False, "threads": 2}):
+        found = run(all_stored, dtype=dtype, **more)
+        assert found[:2] == (spikes, bits) and "stencil" not in found[2]
+    assert one.edges == all_stored.edges
+
+
+def rows_of(stencils: Stencils, cell: int) -> slice:
+    return slice(*stencils.begin[stencils.of[cell] + np.arange(2)])
+
+
+@pytest.mark.parametrize("period", [True, False])
+def test_stencils_list_the_connections(period: bool) -> None:
+    """Partners, weights and delays of each cell of both ends, in the order of the columns."""
+    for links in drawn(networks(False, period)):
+        columns = links.expanded()
+        first = {name: getattr(links.ends, name).start for name in ("source", "target")}
+        weight, delay = (
+            np.broadcast_to(c, (len(columns),)) for c in (columns.data["weight"], columns.delay)
+        )
+        for end, other in (("source", "target"), ("target", "source")):
+            stencils = links.stencils(end)
+            assert stencils is not None and stencils.edges == len(columns)
+            numbers = links.numbers(stencils)
+            cells, partners = (getattr(columns, name) - first[name] for name in (end, other))
+            order = np.lexsort((partners, cells))
+            begin = np.searchsorted(cells[order], np.arange(len(stencils.of) + 1))
+            for cell in range(0, len(stencils.of), 7):
+                mine = order[begin[cell] : begin[cell + 1]]
+                row = rows_of(stencils, cell)
+                found = stencils.home[cell] + stencils.partner[row]
+                assert found.tolist() == partners[mine].tolist()
+                assert numbers[0][row].tobytes() == weight[mine].tobytes()
+                assert numbers[1][row].tobytes() == delay[mine].tobytes()
+            every = stencils.partners(np.arange(len(stencils.of)))
+            assert every.tolist() == partners[order].tolist()
+
+
+@pytest.mark.parametrize("ways", [(False, True), (True, False)])
+def test_a_run_goes_on_with_the_other_plan(tmp_path: Path, ways: tuple[bool, bool]) -> None:
+    """Spikes on their way go over from stencils to stored connections, and back."""
+    whole = run(networks(False), 300)
+    kick = nd.ArrayInput({"spike_state": (["a/7", "b/9", "c/3"], np.ones((300, 3)))})
+    with nd.LPU(networks(ways[0]), dt=DT, seed=1, inputs=[kick]) as lpu:
+        lpu.run(steps=157)
+        lpu.save(tmp_path / "a.h5")
+    with nd.LPU(networks(ways[1]), dt=DT, seed=1, inputs=[kick]) as lpu:
+        lpu.resume(tmp_path / "a.h5")
+        lpu.run(steps=143)
+        V = [np.asarray(lpu[name].get("V")).tobytes() for name in lpu.circuit.populations]
+    assert V == whole[1][1:]
+
+
+def test_where_connections_have_to_be_stored() -> None:
+    """Uneven axes, a mask, drawn weights: few cells have equal connections."""
+    a = sheet("a", False)
+    y = nd.Axis.at(np.sort(np.random.default_rng(0).random(30)))
+    uneven = nd.Population("LeakyIAFDelta", name="u", axes={"y": y}, **CELL)
+    mask = np.arange(600).reshape(20, 30) % 7 > 0
+    masked = nd.Population("LeakyIAFDelta", name="m", axes=a.axes, mask=mask, **CELL)
+    cases = (uneven, nd.Within(0.3), 1.0), (masked, nd.Near(y=3, x=3), 1.0)
+    for cells, rule, weight in (*cases, (a, nd.Near(y=3, x=3), nd.Uniform(0, 1))):
+        link = nd.Projection(cells, cells, rule, weight=weight, name="p", stored=False)
+        with pytest.raises(CircuitError, match="'p': stored=False is possible for weighted spikes"):
+            nd.LPU(nd.Circuit([cells], [link]), DT)
