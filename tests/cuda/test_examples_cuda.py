@@ -12,38 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-from run_examples import SMALL  # noqa: E402
-
-EXAMPLES = ROOT / "examples"
-CIRCUITS = ROOT / "data" / "circuits"
-
-OLD = ("-m", "neurodriver.compat")
-CIRCUIT = ("-m", "neurodriver", "run")
-PROGRAMS: dict[str, tuple[str, ...]] = {
-    "01_one_neuron.py": (),
-    "04_movie.py": (),
-    "05_voltage_clamp.py": (),
-    "07_equations.py": (),
-    "old_style/custom_model.py": OLD,
-    "old_style/generic.py": (*OLD, "-s", "500"),
-    "old_style/hh_alpha.py": (*OLD, "-s", "2000"),
-    "old_style/two_lpus.py": (*OLD, "-s", "500"),
-    "papers/izhikevich_2003.py": ("--neurons", "4000", "--seconds", "0.3"),
-    "papers/lappalainen_2024.py": (),
-    **{f"papers/{n}": tuple(given) for n, given in SMALL.items() if n != "morrison_2007.py"},
-    "optic_lobe/experiment.toml": CIRCUIT,
-    "optic_lobe_extent3.gexf.gz": (*CIRCUIT, "--dt", "5e-3", "--duration", "1.0"),
-}
-ELSEWHERE = {
-    "one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py",
-    "papers/morrison_2007.py", "papers/serre_2007.py",
-}  # fmt: skip
-"""What the first example runs; what writes an input and reads a recording, and runs nothing; what
-needs a file that the project does not ship; what shares memory with NumPy; two that record nothing.
-"""
+from example_programs import CIRCUIT, CIRCUITS, EXAMPLES, OLD, PROGRAMS, ROOT
 
 
 def command(name: str) -> list[str]:
@@ -82,13 +51,6 @@ def recorded(name: str, folder: Path, backend: str, executor: str) -> list[dict[
 def on_cpu(name: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         return recorded(name, Path(folder), "cpu", "resident")
-
-
-def test_no_example_is_forgotten() -> None:
-    """Each script, experiment and circuit runs here."""
-    shipped = [*EXAMPLES.rglob("*.py"), *EXAMPLES.rglob("*.toml")]
-    names = {str(path.relative_to(EXAMPLES)) for path in shipped}
-    assert names | {path.name for path in CIRCUITS.iterdir()} == PROGRAMS.keys() | ELSEWHERE
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,6 +1,6 @@
 """A network of four layers learns 25 pairs of random patterns from the error of its output.
 
-The network and the task are those of `ra25` of Axon. Run it as ``python 10_random_associator.py``.
+The network and the task are those of `ra25` of Axon. Run it as ``python 11_random_associator.py``.
 """
 
 import numpy as np
