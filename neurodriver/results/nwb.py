@@ -149,8 +149,14 @@ class _Writer:
         return self.file.processing[MODULE]
 
     def add_events(self, name: str, part: Events) -> None:
-        """Add the times of events by component: as units, or as a table of the module."""
+        """Add the times of events by component: as units, or as a table of the module.
+
+        Without any event there is a table of components alone: readers fail on empty times.
+        """
         time, index = part.read()
+        if not len(time):
+            self._table(part)
+            return
         order = np.argsort(index, kind="stable")
         ends = np.cumsum(np.bincount(index, minlength=len(part.uids)))
         columns = self._labels(part)
@@ -168,7 +174,7 @@ class _Writer:
             resolution=self.recording.dt,
             id=np.arange(len(part.uids)),
             columns=[*columns, times, pointer],
-            colnames=[*(column.name for column in columns), "spike_times"],
+            colnames=[column.name for column in (*columns, times)],
         )
         if taken:
             self.file.units = units
@@ -191,7 +197,7 @@ class _Writer:
         )
         self.module.add(series)
 
-    def _table(self, part: Variable) -> str:
+    def _table(self, part: Variable | Events) -> str:
         """Return the name of the table with the components of a variable."""
         key = tuple(part.uids)
         if key not in self.tables:

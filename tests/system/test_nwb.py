@@ -74,6 +74,20 @@ def test_nwb(run: tuple[nd.Circuit, nd.Recording], tmp_path: Path) -> None:
     assert not worst, worst
 
 
+def test_nwb_without_spikes(tmp_path: Path) -> None:
+    """Where nobody fires there are no units, and the components are listed."""
+    pynwb, nwbinspector = pytest.importorskip("pynwb"), pytest.importorskip("nwbinspector")
+    with nd.LPU(nd.Circuit([nd.Population("LeakyIAFShiu", 2, name="p")]), DT) as lpu:
+        lpu.run(steps=5, record=["spike_state", "V"])
+        path = lpu.recording.to_nwb(tmp_path / "run.nwb")
+    with pynwb.NWBHDF5IO(str(path), "r") as io:
+        file = io.read()
+        components = file.processing["misc"]["components"].to_dataframe()
+        assert file.units is None and components.uid.tolist() == ["p/0", "p/1"]
+    found = nwbinspector.inspect_nwbfile(nwbfile_path=path)
+    assert max(m.importance.value for m in found) < nwbinspector.Importance.CRITICAL.value
+
+
 def test_nwb_files_are_not_lost(run: tuple[nd.Circuit, nd.Recording], tmp_path: Path) -> None:
     """A file is replaced on demand only, and a refused one leaves nothing."""
     pytest.importorskip("pynwb")

@@ -171,7 +171,7 @@ def test_a_run_of_the_bench_becomes_a_table(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 RUN = {
-    "README.md": r"1200 spikes\n",
+    "README.md": r"type +cells .*\n(\w+ +\d+ .*\n){5}1200 spikes\n",
     "docs/batches.md": r"\[(\d{4}(, )?){8}\]\n",
     "docs/error-driven.md": r"\[1\.[^\]]* 0\. *\]\n\(10, 10\) \(100, 25\)\n",
     "docs/inputs.md": r"-\d+\.\d+\n\d+ spikes\n\[-\d+\.\d+\]\n",
@@ -182,6 +182,7 @@ RUN = {
     "docs/profiling.md": r"phase +time +share +times\n(.*\n)+.*together.*\n(.*\n)*",
     "docs/results.md": r"Recording (.*\n)+population .*\nE .*\nI .*\n(\d\.\d{3} s: -\d+\.\d mV\n)+",
     "docs/sweeps.md": r"\('current',\) \[.*\]\n\[\[\d+\]\n \[\d+\]\]\n\('point',\)\n",
+    "docs/coming-from.md": r"True\nTrue\n",
     "docs/design/array-table.md": "",
     "docs/design/frozen-program.md": "",
 }
