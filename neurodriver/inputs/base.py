@@ -59,12 +59,16 @@ class EventChunk:
         Ascending within a step.
     value : (events,) array of the working type
         What enters, for instance the number of spikes.
+    sound : bool
+        Whether compiled code has drawn numbers of spikes, so that nobody has to look at them:
+        columns ascend, and values are whole numbers that kernels can count.
     """
 
     count: int
     begin: NDArray[np.int64]
     column: NDArray[np.int32]
     value: NDArray[np.floating]
+    sound: bool = False
 
     version: ClassVar[int] = 0
 
@@ -220,6 +224,9 @@ class Input(ABC):
     def draw_ahead(self) -> None:  # noqa: B027  (most inputs have no random numbers)
         """Draw random numbers in threads, before they are asked for: cores are idle."""
 
+    def draw_in_threads(self, threads: int) -> None:  # noqa: B027
+        """Draw random numbers in so many threads, when they are asked for."""
+
     def begin_run(self, steps: int | None) -> None:  # noqa: B027  (most inputs have nothing to do)
         """Begin a run of ``steps`` steps, or of unknown length; the LPU is built by now."""
 
@@ -283,6 +290,8 @@ def active_steps(first: int, steps: int, dt: float, start: float, stop: float) -
 
     Compared as float64 with ``k * dt``.
     """
+    if start <= first * dt and (first + steps - 1) * dt < stop:
+        return 0, steps
     time = np.arange(first, first + steps) * dt
     begin, end = np.searchsorted(time, [start, stop], side="left")
     return int(begin), int(max(begin, end))

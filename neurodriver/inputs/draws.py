@@ -20,7 +20,7 @@ from ..native.headers import INLINE, header
 class _DrawStruct(ct.Structure):
     _fields_ = [("key", ct.c_void_p), ("seed", ct.c_ulonglong)]
     _fields_ += [(name, ct.c_longlong) for name in ("count", "first", "steps")]
-    _fields_ += [("out", ct.c_void_p)]
+    _fields_ += [("out", ct.c_void_p), ("threads", ct.c_longlong)]
 
 
 @cache
@@ -32,15 +32,19 @@ def _library(dtype: str) -> ct.CDLL:
     return build([(head + "\n".join(map(header, names)), (f"-DREAL={real}",))])[0]
 
 
+_SHARE = 1 << 14
+"""Numbers that are worth a thread of their own."""
+
+
 class Draws:
     """Random rows of one target.
 
     Inputs of different ``purpose``, their kind and variable, draw independent numbers; so do equal
-    uids of different namespaces.
+    uids of different namespaces. So many ``threads`` draw them; the numbers do not depend on it.
     """
 
     def __init__(self, uids: Sequence[str], seed: int, purpose: str, namespace: str = "") -> None:
-        self.namespace = namespace
+        self.namespace, self.threads = namespace, 1
         self._key = uid_keys(uids, namespace)
         text = f"{purpose} {seed}".encode()
         self._seed = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
@@ -64,8 +68,9 @@ class Draws:
         ``steps`` are drawn where ``out`` has no row for them; ``arguments`` follow the rows.
         """
         count = len(out) if steps is None else steps
+        threads = min(self.threads, 1 + max(count * len(self._key), out.size) // _SHARE)
         rows = _DrawStruct(self._key.ctypes.data, self._seed, len(self._key), first, count,
-                     out.ctypes.data)  # fmt: skip
+                           out.ctypes.data, threads)  # fmt: skip
         numbers = {float: ct.c_double, int: ct.c_longlong}
         converted = [
             ct.c_void_p(value.ctypes.data)

@@ -71,6 +71,9 @@ class _RandomInput(Input):
     def random_keys(self) -> NDArray[np.uint64]:
         return self._draws.keys
 
+    def draw_in_threads(self, threads: int) -> None:
+        self._draws.threads = threads
+
     def chunk(self, number: int, first: int, steps: int) -> Chunk | EventChunk:
         a, b = active_steps(first, steps, self.dt, self.start, self.stop)
         table = np.empty((b - a, len(self.targets[0][1])), dtype=self.dtype)
@@ -112,7 +115,7 @@ class _TrainInput(_RandomInput):
         begin = events.begin
         if b - a < steps:
             begin = np.pad(begin[: b - a + 1], (a, steps - b), mode="edge")
-        return EventChunk(events.count, begin, events.column, events.value)
+        return EventChunk(events.count, begin, events.column, events.value, events.sound)
 
     @property
     def _as_events(self) -> bool:
@@ -122,6 +125,9 @@ class _TrainInput(_RandomInput):
         if not self._as_events:
             return super().row_bytes()
         return 8 + math.ceil(self._mean_events * (4 + self.dtype.itemsize))
+
+    def draw_in_threads(self, threads: int) -> None:
+        self._each.threads = self._trains.draws.threads = threads
 
     def draw_ahead(self) -> None:
         if self._as_events and self._mean_events > _MANY_EVENTS:

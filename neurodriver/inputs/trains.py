@@ -59,6 +59,11 @@ class Trains:
         One event wherever there are several at once.
     dtype : dtype
         Working type.
+
+    Attributes
+    ----------
+    draws : Draws
+        Of these columns alone.
     """
 
     def __init__(
@@ -69,7 +74,7 @@ class Trains:
         single: bool,
         dtype: np.dtype,
     ) -> None:
-        self._draws, self._single, self._dtype = draws.of(columns), int(single), dtype
+        self.draws, self._single, self._dtype = draws.of(columns), int(single), dtype
         self._columns = columns.astype(np.int32)
         self._mean = mean * BLOCK
         self._none = np.exp(-self._mean)
@@ -92,7 +97,8 @@ class Trains:
             self._known = _joined([self._known.part(low), *late])
         known = self._known
         at = first - known.first * BLOCK
-        return EventChunk(count, known.begin[at : at + steps + 1], known.column, known.value)
+        begin = known.begin[at : at + steps + 1]
+        return EventChunk(count, begin, known.column, known.value, sound=True)
 
     def _blocks(self, low: int, high: int) -> list[_Window]:
         """Return the events of the blocks from ``low`` to ``high - 1``, in one piece or more."""
@@ -107,7 +113,7 @@ class Trains:
         while True:
             column, value = np.empty(room, dtype=np.int32), np.empty(room, dtype=self._dtype)
             given = self._columns, self._mean, self._none, self._most, self._single
-            self._draws.call("nd_trains", low, value, *given, room, begin, column, steps=blocks)
+            self.draws.call("nd_trains", low, value, *given, room, begin, column, steps=blocks)
             if begin[-1] >= 0:
                 return _Window(low, begin, column, value)
             room *= 2

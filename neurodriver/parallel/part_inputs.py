@@ -50,7 +50,8 @@ class PartInput(Input):
             mine = column >= 0
             counts = np.bincount(found.steps_of()[mine], minlength=steps)
             begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-            return EventChunk(len(columns), begin, column[mine], found.value[found.span][mine])
+            value = found.value[found.span][mine]
+            return EventChunk(len(columns), begin, column[mine], value, found.sound)
 
     def row_bytes(self) -> int:
         return self._whole.row_bytes()

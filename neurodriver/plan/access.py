@@ -77,9 +77,10 @@ class AccessPlanner:
         if plastic := plastic_of(layout.circuit, number, access.name):
             return self._learning(number, access, plastic, drawn, capacity)
         if drawn is not None:
-            made = narrow(drawn.gather(layout, access.variable))
-            add_units(made, drawn.units)
-            return made
+            beside = edges_of(layout, number, access.name, access.variable, without=drawn.drawn)
+            weights = drawn.weights(beside)
+            known = units_of(weights.bounds, weights.remainders, layout.dtype.name)
+            return self._drawn(access.variable, drawn, beside, known)
         edges = edges_of(layout, number, access.name, access.variable)
         threads = self.plans and layout.target.threads and not looped
         events = self.plans and not threads and layout.circuit.kinds.is_event(access.variable)
@@ -108,26 +109,20 @@ class AccessPlanner:
         layout, variable = self.layout, access.variable
         drawn = self.drawn_accesses.get((number, access.name))
         parts = [one.statistics(int(layout.circuit.starts[number]), count) for one in shared]
-        edges = None
+        known = [*(one.links for one in shared), *(() if drawn is None else drawn.drawn)]
+        edges = edges_of(layout, number, access.name, variable, without=known)
         if drawn is not None:
-            parts.append(drawn.statistics)
-        else:
-            known = {one.links for one in shared}
-            edges = edges_of(layout, number, access.name, variable, without=known)
-            if len(edges.target):
-                parts.append(WeightStatistics.of(edges, count))
+            parts.append(drawn.weights(edges))
+        elif len(edges.target):
+            parts.append(WeightStatistics.of(edges, count))
         of_all = together(parts)
         units = units_of(of_all.bounds, of_all.remainders, layout.dtype.name)
         found = tuple(one.gather(layout, number, variable, units) for one in shared)
         if drawn is not None:
-            drawn.units = units
-            made = narrow(drawn.gather(layout, variable))
+            made = self._drawn(variable, drawn, edges, units)
         else:
-            assert edges is not None
-            if len(edges.target):
-                edges = replace(edges, data={"weight": multiples(edges, units).astype(np.float64)})
-            made = self._delivered(variable, edges, count, units, 0)
-        add_units(made, units)
+            made = self._delivered(variable, in_units(edges, units), count, units, 0)
+            add_units(made, units)
         made.stencils = found
         made.cost = made.cost + sum(one.cost for one in found)
         return made
@@ -148,18 +143,16 @@ class AccessPlanner:
             _check_for_gpu(layout.circuit.name, plastic)
         learns = [learn_by_source(layout, number, variable, links, count) for links in plastic]
         ahead = max(int(one.arrays["block"][:, 5].max()) for one in learns)
+        without = () if drawn is None else drawn.drawn
+        edges = edges_of(layout, number, access.name, variable, without=without)
         if drawn is not None:
-            units = drawn.units = common_units(drawn.bounds, learns, layout.dtype.name)
-            made = narrow(drawn.gather(layout, variable, ahead))
+            units = common_units(drawn.weights(edges).bounds, learns, layout.dtype.name)
+            made = self._drawn(variable, drawn, edges, units, ahead)
         else:
-            edges = edges_of(layout, number, access.name, variable)
             bounds = WeightStatistics.of(edges, count).bounds if len(edges.target) else None
             units = common_units(bounds, learns, layout.dtype.name)
-            if len(edges.target):
-                weight = multiples(edges, units).astype(np.float64)
-                edges = replace(edges, data={"weight": weight})
-            made = self._delivered(variable, edges, count, units, ahead)
-        add_units(made, units)
+            made = self._delivered(variable, in_units(edges, units), count, units, ahead)
+            add_units(made, units)
         for one in learns:
             one.in_units(units, layout.dt)
         made.learning = tuple(learns)
@@ -178,6 +171,31 @@ class AccessPlanner:
         made.cost = made.cost + sum(one.cost for one in made.learning)
         return made
 
+    def _drawn(
+        self, variable: str, drawn: DrawnBySource, others: Edges, units: Units, ahead: int = 0
+    ) -> Gather:
+        """Plan an access that projections reach that are drawn by source, and other connections.
+
+        A CPU delivers all by their sources; a GPU sums the others by their targets.
+        """
+        beside = in_units(others, units)
+        threads = self.layout.target.threads
+        own = beside.where(np.full(len(beside.target), not threads))
+        made = narrow(drawn.gather(self.layout, variable, units, own, ahead))
+        add_units(made, units)
+        if threads:
+            self._add_outside(made, variable, beside, drawn.count, units)
+        return made
+
+    def _add_outside(
+        self, made: Gather, variable: str, edges: Edges, capacity: int, units: Units
+    ) -> None:
+        """Add connections to a plan of a GPU that are summed by their targets."""
+        if len(edges.target):
+            zero = self.layout.rings[variable].zero
+            made.outside = plan(edges, capacity, zero, lattice=False, threads=True)
+            add_units(made.outside, units)
+
     def _delivered(
         self, variable: str, edges: Edges, capacity: int, units: Units, ahead: int | None = None
     ) -> Gather:
@@ -189,14 +207,18 @@ class AccessPlanner:
         if not layout.target.threads:
             return narrow(fan_out(layout, edges, capacity, variable, units, ahead))
         own = delivering(layout, variable, edges)
-        zero = layout.rings[variable].zero
         if not own.any() and ahead is None:
-            return plan(edges, capacity, zero, threads=True)
+            return plan(edges, capacity, layout.rings[variable].zero, threads=True)
         made = narrow(fan_out(layout, edges.where(own), capacity, variable, units, ahead))
-        if not own.all():
-            made.outside = plan(edges.where(~own), capacity, zero, lattice=False, threads=True)
-            add_units(made.outside, units)
+        self._add_outside(made, variable, edges.where(~own), capacity, units)
         return made
+
+
+def in_units(edges: Edges, units: Units) -> Edges:
+    """Return connections whose weights are multiples of units."""
+    if not len(edges.target):
+        return edges
+    return replace(edges, data={"weight": multiples(edges, units).astype(np.float64)})
 
 
 def _check_for_gpu(name: str, plastic: list[Connections]) -> None:

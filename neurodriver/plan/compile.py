@@ -79,7 +79,7 @@ def compile_circuit(
     full, slots, merged = draft.circuit, draft.slots, draft.merged or Merged(circuit, draft.slots)
     spread = spread_accesses(full, target) if plans else frozenset()
     stencils = StencilSet(full, spread, dt, target)
-    drawn_accesses = draw_by_source(stencils.others, spread, slots, dt, dtype, target.threads)
+    drawn_accesses = draw_by_source(stencils.others, spread, slots, dt, target.threads)
     uses = Uses.of(full, dt, recorded, slots.count, depth)
     most = min(longest_window, stencils.shortest)
     known = stencils.looked_back

@@ -85,6 +85,14 @@ class InputFeed:
         row = sum(one.row_bytes() for one in self.inputs)
         return max(1, (32 << 20) // row) if row else 1 << 30
 
+    def draw_in_threads(self, backend: Backend, ahead: bool) -> None:
+        """Let inputs draw in threads: ``ahead`` of a device, or while those of a CPU wait."""
+        for one in self.inputs:
+            if ahead:
+                one.draw_ahead()
+            elif not backend.program.target.threads:
+                one.draw_in_threads(backend.threads)
+
     def stage(self, backend: Backend, first: int, steps: int) -> None:
         """Point the backend's tables at the values of the coming steps."""
         if not self._places:
@@ -96,12 +104,13 @@ class InputFeed:
             self.asking = scope
             chunk = one.chunk(number, first, steps)
             count = self.tables[place.tables[0]].count
-            if isinstance(chunk, EventChunk):
-                _check_events(chunk, count, steps, one)
-            else:
-                _check_chunk(chunk, count, steps, one)
             copy, slot = divmod(place.tables[0], self._slots)
-            self._counts[copy].check(slot, chunk, first)
+            if not isinstance(chunk, EventChunk):
+                _check_chunk(chunk, count, steps, one)
+                self._counts[copy].check(slot, chunk, first)
+            elif not chunk.sound:
+                _check_events(chunk, count, steps, one)
+                self._counts[copy].check(slot, chunk, first)
             self._staged.append(chunk)
             for table in place.tables:
                 _point(backend.inputs[table], chunk)

@@ -175,8 +175,7 @@ class Simulation:
         self._stepwise = stepwise
         waits = self.exchange is not None or self._stepwise or self._inputs.longest == 1
         self.calls = CallsInFlight(self.backend, feeds, waits or self._findings.waits, self.profile)
-        for one in self._inputs.inputs if self.calls.ahead else []:
-            one.draw_ahead()
+        self._inputs.draw_in_threads(self.backend, self.calls.ahead is not None)
         most = min(self._inputs.longest, self._findings.longest)
         self.length = CallLength(self.backend, self.calls, feeds, most)
 

@@ -698,3 +698,39 @@ def test_no_column_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
         made = Circuit.from_arrays(groups, rules, seed=4)
         data = simulate(made, DT, 50, (), [("V", None)], threads=2)["V"]
         assert np.ptp(data) > 1
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_others_beside_what_is_drawn(
+    rule: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inputs and columns reach the same targets: projections stay drawn, with the same bits."""
+    rng = np.random.default_rng(9)
+    made, n = drawn(rule), 331
+    source = rng.integers(0, 388, 700).astype(np.int32)
+    target = rng.integers(0, n, 700).astype(np.int32)
+    data = {"weight": np.where(source % 3 == 0, -0.4, 0.1)}
+    delay = rng.integers(2, 29, 700) * DT
+    beside = [Connections("spike_state", "spike_state", source, target, delay, data)]
+    plain = made.with_parts(made.groups, [*beside, *drawn(rule, True).connections])
+    whole = made.with_parts(made.groups, [*made.connections, *beside])
+    uids = made.uids[:n]
+
+    def inputs() -> list[Input]:
+        few = np.random.default_rng(2)
+        counts = few.integers(-3, 9, (150, 48)) * (few.random((150, 48)) < 0.1)
+        return [PoissonInput("spike_state", uids[5:90], 300.0, seed=3),
+                ArrayInput({"spike_state": (uids[::7], counts)})]  # fmt: skip
+
+    record = [("V", None), ("spike_state", None)]
+    bits = simulate(plain, DT, 150, inputs(), record, dtype=dtype, plans=False)
+    of_rules = {id(links) for links in made.connections}
+    columns = Drawn._columns
+
+    def refuse(links: Drawn) -> Connections:
+        assert id(links) not in of_rules, "the columns of a projection were drawn"
+        return columns.func(links)
+
+    monkeypatch.setattr(Drawn, "_columns", property(refuse))
+    for how in ({"threads": 1}, {"threads": 2, "chunk": 7}, {"threads": 3}):
+        assert_same_bits(bits, simulate(whole, DT, 150, inputs(), record, dtype=dtype, **how))

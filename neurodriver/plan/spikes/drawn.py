@@ -8,7 +8,6 @@ weights.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +18,13 @@ from ...circuit.distributions import Law
 from ...circuit.drawing import near_first
 from ...circuit.drawn import Drawn
 from ...native.buffers import aligned, padded
-from ..delays import check_longest, steps_of
+from ..delays import check_longest
 from ..injection import Slots
 from ..layout import Layout
-from ..sorting import stable_order
-from ..sums.choice import plan
 from ..sums.gather import Edges, Gather
-from .fanout import add_near, add_slots, per_slice, sends, shared_by, smallest
-from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics, add_units, multiples, units_of
+from .fanout import add_near, add_slots, per_slice, sends, shared_by, smallest, store_once
+from .source_rows import SourceRows, source_rows
+from .weights import ALIKE, Bounds, Reals, Units, WeightStatistics
 
 if TYPE_CHECKING:
     from ..delays import Spread
@@ -43,22 +41,17 @@ class DrawnBySource:
     drawn : sequence of Drawn
         By the first of their targets; those of one source lie one after the other.
     dt : float
-    dtype : str
     threads : bool
         Whether this is for a GPU, where all lags are zero.
-    injected : Edges, optional
-        Connections from input slots; elements are numbers of slots.
+    others : int
+        Number of other connections for which there is room.
 
     Attributes
     ----------
     drawn : list of Drawn
         What is drawn here; a projection may reach other groups, too.
-    units : Units
-        They may be replaced before the plan is made.
     bounds : Bounds
         Of the weights.
-    statistics : WeightStatistics
-        Of the weights, with those of inputs.
     lags : dict of group number to int
         Least latency of its connections in steps, less one.
     """
@@ -69,11 +62,9 @@ class DrawnBySource:
         number: int,
         drawn: list[Drawn],
         dt: float,
-        dtype: str,
         threads: bool = False,
-        injected: Edges | None = None,
+        others: int = 0,
     ) -> None:
-        self.injected = injected
         self.drawn, self.dt, self.threads = drawn, dt, threads
         start, self.count = int(circuit.starts[number]), circuit.groups[number].count
         wanted = range(start, start + self.count)
@@ -99,10 +90,13 @@ class DrawnBySource:
             self.first[source + 1] += rows.count
         np.cumsum(self.first, out=self.first)
         self.edges = int(self.first[-1])
-        self._code = aligned(self.edges, np.int32)
+        self._code = aligned(self.edges + others, np.int32)
         self._place(start)
         self._delays(circuit.name)
-        self.units = self._units(dtype)
+        none = np.full(self.count, np.inf), np.zeros(self.count), np.zeros(self.count)
+        self.bounds = Bounds(np.zeros(self.count, np.int64), *none)
+        for rows in self._rows:
+            rows.bounds(self._code, *vars(self.bounds).values())
 
     def _place(self, start: int) -> None:
         """Write the targets of all rows."""
@@ -137,12 +131,8 @@ class DrawnBySource:
         mine: NDArray[np.bool_] = (source >= self._begin[i]) & (source < self._begin[i + 1])
         return mine
 
-    def _units(self, dtype: str) -> Units:
-        none = np.full(self.count, np.inf), np.zeros(self.count), np.zeros(self.count)
-        bounds = Bounds(np.zeros(self.count, np.int64), *none)
-        for rows in self._rows:
-            columns = bounds.degree, bounds.least, bounds.greatest, bounds.total
-            rows.bounds(self._code, *columns)
+    def weights(self, beside: Edges) -> WeightStatistics:
+        """Return the statistics of the weights, together with those of other connections."""
 
         def remainders(unit: Reals) -> tuple[Reals, Reals]:
             rest, most = np.full(self.count, np.inf), np.zeros(self.count)
@@ -150,80 +140,74 @@ class DrawnBySource:
                 rows.remainders(self._code, unit, ALIKE, rest, most)
             return rest, most
 
-        summary = WeightStatistics(bounds, remainders)
-        if self.injected is not None:
-            summary = summary.together(WeightStatistics.of(self.injected, self.count))
-        units = units_of(summary.bounds, summary.remainders, dtype)
-        self.bounds, self.statistics = bounds, summary
-        return units
+        drawn = WeightStatistics(self.bounds, remainders)
+        if not len(beside.target):
+            return drawn
+        return drawn.together(WeightStatistics.of(beside, self.count))
 
-    @property
-    def _largest(self) -> float:
-        """The largest multiple."""
-        return float(np.rint(self.bounds.greatest / self.units.unit).max())
-
-    def gather(self, layout: Layout, variable: str, ahead: int = 0) -> Gather:
+    def gather(
+        self, layout: Layout, variable: str, units: Units, beside: Edges, ahead: int = 0
+    ) -> Gather:
         """Return the plan; it takes over the arrays of this object.
 
-        ``ahead``: steps that others reach ahead who deliver into the same slots.
+        Parameters
+        ----------
+        layout : Layout
+        variable : str
+        units : Units
+        beside : Edges
+            Other connections that are delivered by their sources, for which there is room. Their
+            weights are multiples, and their sources follow those that are drawn.
+        ahead : int
+            Steps that others reach ahead who deliver into the same slots.
         """
-        ring, width = layout.rings[variable], padded(self.count)
+        width, more = padded(self.count), len(self.first) - 1
+        rows = source_rows(layout, beside, variable, width)
+        rows.blocks[:, 3] += more
+        first = np.concatenate([self.first, self.edges + rows.first[1:]])
+        gather = Gather("fanout", int(first[-1]), {}, None)
+        blocks = np.concatenate([self._blocks(layout, variable), rows.blocks])
+        gather.arrays |= {"block": blocks, "listed": rows.listed}
+        gather.arrays["code"] = code = self._code[: gather.edges]
+        add_slots(gather, layout, first, max(self.ahead, rows.ahead, ahead), width, units)
+        multiple = self._multiples(gather, units, rows)
+        for one, source in zip(self._rows, self._sources, strict=True):
+            lag = np.ascontiguousarray(self._lag[source])
+            one.encode(code, multiple, self.dt, width, lag, units.unit)
+        code[self.edges :] = rows.code
+        if multiple is not None:
+            multiple[self.edges :] = rows.multiple
+        if self.threads:
+            near = np.zeros(more, dtype=np.int64)
+            near_first(self.first, width, code, multiple, near)
+            add_near(gather, near)
+        degree = np.bincount(beside.target, minlength=self.count)
+        gather.cost = per_slice(self.bounds.degree + degree)
+        return gather
+
+    def _blocks(self, layout: Layout, variable: str) -> NDArray[np.int64]:
+        ring = layout.rings[variable]
         blocks = [
             (self.lags[g], segment.start, segment.start + padded(segment.count), begin, 0)
             for g, begin in zip(self._groups, self._begin, strict=False)
             if g in self.lags and (segment := ring.segments[str(g)])
         ]
-        gather = Gather("fanout", self.edges, {}, None)
-        gather.arrays |= {"block": np.array(blocks, np.int64), "listed": np.zeros(1, np.int32)}
-        gather.arrays["code"] = self._code
-        add_slots(gather, layout, self.first, max(self.ahead, ahead), width, self.units)
-        multiple = self._multiples(gather)
-        for rows, source in zip(self._rows, self._sources, strict=True):
-            lag = np.ascontiguousarray(self._lag[source])
-            rows.encode(self._code, multiple, self.dt, width, lag, self.units.unit)
-        if self.threads:
-            near = np.zeros(len(self.first) - 1, dtype=np.int64)
-            near_first(self.first, width, self._code, multiple, near)
-            add_near(gather, near)
-        gather.cost = per_slice(self.bounds.degree)
-        if self.injected is not None:
-            gather.outside = self._outside(layout, variable)
-        return gather
+        return np.array(blocks, np.int64).reshape(-1, 5)
 
-    def _outside(self, layout: Layout, variable: str) -> Gather:
-        """Plan the connections from input slots, in the units of all."""
-        assert self.injected is not None
-        ring = layout.rings[variable]
-        element = ring.segments["inputs"].start + self.injected.element
-        multiple = multiples(self.injected, self.units).astype(np.float64)
-        edges = replace(self.injected, element=element, data={"weight": multiple})
-        gather = plan(edges, self.count, ring.zero, lattice=False, threads=True)
-        add_units(gather, self.units)
-        return gather
-
-    def _multiples(self, gather: Gather) -> NDArray[Any] | None:
+    def _multiples(self, gather: Gather, units: Units, beside: SourceRows) -> NDArray[Any] | None:
         """Store the weights where all connections, or all of a source, have one; or make room."""
-        kind = smallest(self._largest)
-        unit = self.units.unit[0]
-        values = [law and constant(law) for law in self._laws]
-        once = shared_by(self._largest, self.threads)
-        if once and None not in values and (self.units.unit == unit).all():
-            each = [round(float(v or 0.0) / unit) for v in values]
-            if len(set(each)) == 1:
-                gather.uniform["weight"] = float(each[0])
+        most = float(np.rint(self.bounds.greatest / units.unit).max())
+        most = max(most, float(np.abs(beside.multiple).max(initial=0.0)))
+        unit, values = units.unit[0], [law and constant(law) for law in self._laws]
+        known = None not in values and (units.unit == unit).all()
+        if known and shared_by(most, self.threads):
+            reached = [s[r.count > 0] for r, s in zip(self._rows, self._sources, strict=True)]
+            each: list[Any] = [round(float(value or 0.0) / unit) for value in values]
+            sources = [*reached, len(self.first) - 1 + beside.source]
+            sets = list(zip([*each, beside.multiple], sources, strict=True))
+            if store_once(gather, sets, len(self.first) + len(beside.first) - 2, smallest(most)):
                 return None
-            of_source = np.zeros(len(self.first) - 1, dtype=kind)
-            held = np.zeros(len(of_source), dtype=bool)
-            same = True
-            for number, rows, source in zip(each, self._rows, self._sources, strict=True):
-                mine = source[rows.count > 0]
-                same &= not (held[mine] & (of_source[mine] != number)).any()
-                of_source[mine], held[mine] = number, True
-            if same:
-                gather.arrays["of_source"] = of_source
-                return None
-        multiple = aligned(self.edges, kind)
-        gather.arrays["multiple"] = multiple
+        gather.arrays["multiple"] = multiple = aligned(gather.edges, smallest(most))
         return multiple
 
 
@@ -233,44 +217,21 @@ def constant(law: Law) -> float | None:
 
 
 def draw_by_source(
-    circuit: Circuit, spread: Spread, slots: Slots, dt: float, dtype: str, threads: bool = False
+    circuit: Circuit, spread: Spread, slots: Slots, dt: float, threads: bool = False
 ) -> dict[tuple[int, str], DrawnBySource]:
-    """Draw the connections of the accesses that nothing but projections reaches.
+    """Draw the connections of projections into accesses, where their kernels can deliver them.
 
-    Sources have to be computed here, and the targets of one source have to ascend.
+    The targets of one source have to ascend. On a GPU, connections of the circuit are drawn all or
+    none.
     """
     out = {}
     for number, access in sorted(spread):
-        injected = _injected(circuit, slots, number, access, dt) if threads else None
-        drawn = reaching(circuit, Slots() if threads else slots, number, access)
-        if drawn and _ascend(drawn) and not _from_outside(circuit, drawn, threads):
-            out[number, access] = DrawnBySource(
-                circuit, number, drawn, dt, dtype, threads, injected
-            )
-            if not out[number, access].edges:
-                del out[number, access]
+        drawn, others = reaching(circuit, slots, number, access, threads)
+        if drawn and _ascend(drawn):
+            made = DrawnBySource(circuit, number, drawn, dt, threads, others)
+            if made.edges:
+                out[number, access] = made
     return out
-
-
-def _injected(circuit: Circuit, slots: Slots, number: int, access: str, dt: float) -> Edges | None:
-    """Return the connections from input slots to an access of a group, if there are any."""
-    start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
-    default = circuit.groups[number].model.access(access).connection["weight"].default
-    parts = []
-    for links in slots.connections:
-        mine = (links.target >= start) & (links.target < stop) & (links.access == access)
-        if mine.any():
-            size = (len(links),)
-            weight = np.broadcast_to(np.asarray(links.data.get("weight", default), float), size)
-            weight = np.nan_to_num(weight[mine], nan=1.0 if default is None else default)
-            back = np.broadcast_to(steps_of(links, dt) - 1, size)[mine]
-            parts.append((links.target[mine] - start, links.source[mine], back, weight))
-    if not parts:
-        return None
-    target, source, back, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = stable_order(target.astype(np.int64))
-    ends = target[order].astype(np.int64), source[order].astype(np.int64)
-    return Edges(*ends, back[order].astype(np.int64), {"weight": weight[order]})
 
 
 def looked_back(
@@ -294,21 +255,44 @@ def looked_back(
     return out
 
 
-def reaching(circuit: Circuit, slots: Slots, number: int, access: str) -> list[Drawn]:
-    """Return the projections that reach an access, by target; none where columns reach it, too."""
+def reaching(
+    circuit: Circuit, slots: Slots, number: int, access: str, threads: bool
+) -> tuple[list[Drawn], int]:
+    """Return the projections that are drawn into an access, by target, and the number of others.
+
+    The others are connections given as columns, those from ports, and what inputs inject. On a GPU
+    projections are drawn only where no others than these last ones reach the access.
+    """
     start, stop = int(circuit.starts[number]), int(circuit.starts[number + 1])
-    found = []
-    for links in (*circuit.connections, *slots.connections):
-        if links.access != access:
-            continue
-        if links.plasticity is not None:
+
+    def into(links: Connections) -> int:
+        return int(np.count_nonzero((links.target >= start) & (links.target < stop)))
+
+    found, others = [], 0
+    for links in circuit.connections:
+        if links.access != access or links.plasticity is not None:
             continue
         if isinstance(links, Drawn):
-            if links.ends.target.start < stop and links.ends.target.stop > start:
+            if links.ends.target.start >= stop or links.ends.target.stop <= start:
+                continue
+            if all(_senders(circuit, links, threads)):
                 found.append(links)
-        elif ((links.target >= start) & (links.target < stop)).any():
-            return []
-    return sorted(found, key=lambda links: links.ends.target.start)
+                continue
+        others += into(links)
+        if threads and others:
+            return [], 0
+    others += sum(into(links) for links in slots.connections if links.access == access)
+    return sorted(found, key=lambda links: links.ends.target.start), others
+
+
+def _senders(circuit: Circuit, links: Drawn, threads: bool) -> list[bool]:
+    """Return of each group of sources whether its kernel delivers spikes to others."""
+    source, starts = links.ends.source, circuit.starts
+    return [
+        not group.is_port and (not threads or sends(group))
+        for g, group in enumerate(circuit.groups)
+        if source.start < starts[g + 1] and source.stop > starts[g]
+    ]
 
 
 def _ascend(drawn: list[Drawn]) -> bool:
@@ -325,13 +309,3 @@ def _ascend(drawn: list[Drawn]) -> bool:
         if ((others[:, 0] < stop) & (start < others[:, 1])).any():
             return False
     return True
-
-
-def _from_outside(circuit: Circuit, drawn: list[Drawn], threads: bool) -> bool:
-    """Whether some sources are ports, or on a GPU groups that do not deliver their spikes."""
-    for g, group in enumerate(circuit.groups):
-        start, stop = circuit.starts[g], circuit.starts[g + 1]
-        inside = any(d.ends.source.start < stop and d.ends.source.stop > start for d in drawn)
-        if inside and (group.is_port or (threads and not sends(group))):
-            return True
-    return False

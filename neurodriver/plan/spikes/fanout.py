@@ -10,7 +10,7 @@ same integers, so all plans give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,9 @@ from ...native.buffers import LANES, ZeroArray, as_aligned, padded
 from ..delays import Spread, forward_of, steps_of
 from ..instances import needs_instance
 from ..layout import Layout
-from ..sorting import stable_order
 from ..sums.gather import Edges, Gather
 from ..target import Target
+from .source_rows import SourceRows, source_rows
 from .weights import MOST_MULTIPLE, Units, has_integer_weights
 
 if TYPE_CHECKING:
@@ -209,37 +209,21 @@ def fan_out(
     ahead : int, optional
         Steps that others reach ahead who deliver into the same slots.
 
-    Notes
-    -----
-    The sources of one group form one block: a range of elements. So do the slots of inputs, whose
-    events the step loop marks as dirty. Other sources form a block for each least latency, with a
-    list of elements. The lag of a block is its least latency, less one: step k delivers the spikes
-    of row k - lag, to slots that lie ``latency - 1 - lag`` steps ahead. On a GPU all lags are zero:
-    spikes are delivered as soon as they are computed.
     """
     if not len(edges.target):
         if ahead is None:
             return Gather("none", 0, cost=np.zeros(-(-count // LANES)))
         return _slots_alone(layout, count, units, ahead)
-    back = np.broadcast_to(edges.back, edges.element.shape)
-    threads = layout.target.threads
-    blocks, listed, source, lag = blocks_of(layout, edges.element, back, variable)
-    later = back if threads else back - lag[source]
-    width = padded(count)
-    # targets ascend already; on a GPU, first those whose spikes are due at once
-    order = stable_order(2 * source + (back > 0) if threads else source)
-    source, place = source[order], edges.target[order].astype(np.int32)
-    first = np.zeros(len(lag) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=len(lag)), out=first[1:])
-    gather = Gather("fanout", len(order), {"block": blocks, "listed": listed}, None)
-    gather.arrays["code"] = as_aligned((later[order] * width + place).astype(np.int32))
-    add_slots(gather, layout, first, max(int(later.max()), ahead or 0), width, units)
+    width, threads = padded(count), layout.target.threads
+    rows = source_rows(layout, edges, variable, width)
+    gather = Gather("fanout", len(rows.code), {"block": rows.blocks, "listed": rows.listed}, None)
+    gather.arrays["code"] = as_aligned(rows.code)
+    add_slots(gather, layout, rows.first, max(rows.ahead, ahead or 0), width, units)
     if threads:
-        add_near(gather, np.bincount(source[back[order] == 0], minlength=len(lag)))
+        add_near(gather, rows.near)
     if threads and ahead is None:
         add_reached(gather, edges.target, width)
-    multiple = np.broadcast_to(edges.data["weight"], edges.target.shape)[order]
-    _store_multiples(gather, multiple, source, first, threads)
+    _store_multiples(gather, rows, threads)
     gather.cost = per_slice(np.bincount(edges.target, minlength=count))
     return gather
 
@@ -373,63 +357,34 @@ def shared_by(most: float, threads: bool) -> bool:
     return not threads or most <= MOST_MULTIPLE
 
 
-def _store_multiples(
-    gather: Gather,
-    multiple: NDArray[Any],
-    source: NDArray[np.int64],
-    first: NDArray[np.int64],
-    threads: bool,
-) -> None:
+def _store_multiples(gather: Gather, rows: SourceRows, threads: bool) -> None:
     """Store one weight for all, one for each source, or one for each connection."""
-    most = float(np.abs(multiple).max())
-    kind, once = smallest(most), shared_by(most, threads)
-    if once and (multiple == multiple[0]).all():
-        gather.uniform["weight"] = float(multiple[0])
-        return
-    of_source = np.zeros(len(first) - 1, dtype=kind)
-    of_source[source] = multiple
-    if once and (of_source[source] == multiple).all():
-        gather.arrays["of_source"] = of_source
-    else:
-        gather.arrays["multiple"] = as_aligned(multiple.astype(kind))
+    most = float(np.abs(rows.multiple).max())
+    if shared_by(most, threads):
+        sets = [(rows.multiple, rows.source)]
+        if store_once(gather, sets, len(rows.first) - 1, smallest(most)):
+            return
+    gather.arrays["multiple"] = as_aligned(rows.multiple.astype(smallest(most)))
 
 
-def blocks_of(
-    layout: Layout, element: NDArray[np.int64], back: NDArray[np.int64], variable: str
-) -> tuple[Any, NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return blocks, listed elements, each connection's source, and each source's lag.
+def store_once(
+    gather: Gather,
+    sets: Sequence[tuple[float | NDArray[Any], NDArray[np.int64]]],
+    sources: int,
+    kind: type[np.signedinteger[Any]],
+) -> bool:
+    """Store one weight for all, or one for each source; return whether these are all.
 
-    A block is (lag, first element or offset into the listed ones, end, first source, listed).
+    ``sets`` hold weights and sources of connections, each source once at least.
     """
-    ring = layout.rings[variable]
-    blocks, lists, lags = [], [], []
-    source = np.full(len(element), -1, dtype=np.int64)
-    sources, listed_before = 0, 0
-    known = {str(n) for n, g in enumerate(layout.circuit.groups) if not g.is_port} | {"inputs"}
-    for owner, segment in ring.segments.items():
-        inside = (element >= segment.start) & (element < segment.start + segment.count)
-        mine = np.flatnonzero(inside)
-        if not len(mine):
-            continue
-        if owner in known:
-            lag = int(back[mine].min())
-            size = padded(segment.count)
-            blocks.append((lag, segment.start, segment.start + size, sources, 0))
-            source[mine] = sources + element[mine] - segment.start
-            lags.append(np.full(size, lag))
-            sources += size
-            continue
-        least = np.full(segment.count, np.iinfo(np.int64).max)
-        np.minimum.at(least, element[mine] - segment.start, back[mine])
-        for lag in np.unique(least[least < np.iinfo(np.int64).max]).tolist():
-            ones = np.flatnonzero(least == lag)
-            number = np.full(segment.count, -1)
-            number[ones] = sources + np.arange(len(ones))
-            here = mine[number[element[mine] - segment.start] >= 0]
-            source[here] = number[element[here] - segment.start]
-            blocks.append((lag, listed_before, listed_before + len(ones), sources, 1))
-            lists.append(segment.start + ones)
-            lags.append(np.full(len(ones), lag))
-            sources, listed_before = sources + len(ones), listed_before + len(ones)
-    listed = np.concatenate(lists) if lists else np.zeros(1, np.int64)
-    return np.array(blocks, np.int64), listed.astype(np.int32), source, np.concatenate(lags)
+    number = np.concatenate([np.broadcast_to(one, source.shape) for one, source in sets])
+    source = np.concatenate([source for _, source in sets])
+    if (number == number[0]).all():
+        gather.uniform["weight"] = float(number[0])
+        return True
+    of_source = np.zeros(sources, dtype=kind)
+    of_source[source] = number
+    if (of_source[source] == number).all():
+        gather.arrays["of_source"] = of_source
+        return True
+    return False

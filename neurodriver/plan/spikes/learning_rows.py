@@ -16,7 +16,7 @@ from ..edges import element_of
 from ..layout import Layout
 from ..sorting import stable_order
 from .drawn import constant
-from .fanout import blocks_of
+from .source_rows import blocks_of
 
 Place = tuple[int, int, int]
 """Where on their way some synapses stand, in steps: a, f and b of `plan.spikes.learning`."""
