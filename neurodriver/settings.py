@@ -19,7 +19,10 @@ TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_EXECUTOR": ("resident", "on a GPU: resident or stepwise"),
     "NEURODRIVER_FUZZ": ("0", "not 0: a GPU takes its work in orders drawn from it, for tests"),
     "NEURODRIVER_VALIDATE": ("0", "1 runs every step on the CPU, too, and compares all values"),
-    "NEURODRIVER_TIMEOUT": ("0", "seconds to wait for another rank; 0: as long as it takes"),
+    "NEURODRIVER_TIMEOUT": (
+        "25",
+        "seconds without progress of a rank until the job ends; 0: never",
+    ),
     "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),
 }
 """Name -> (default, meaning)."""
@@ -75,7 +78,7 @@ def fuzz() -> int:
 
 
 def timeout() -> float:
-    """Return how many seconds a rank waits for another, 0 for ever."""
+    """Return after how many seconds without progress of a rank the job ends; 0: never."""
     text = get("NEURODRIVER_TIMEOUT")
     try:
         seconds = float(text)

@@ -24,7 +24,6 @@ class RankBorder:
     joined: Joined
     timing: Timing
     gates: bool
-    seconds: float
     modules: Mapping[str, Module] = field(default_factory=dict)
     exported: set[str] = field(init=False)
     depth: Mapping[str, Callable[[int], int]] = field(init=False)
@@ -44,4 +43,4 @@ class RankBorder:
             takes = [b for b in routes.incoming if b.to_modules]
             host = Host(self.modules, sends, takes, routes.feeds)
         parts = self.world, routes, self.joined
-        return Exchange(*parts, backend, self.timing, self.seconds, host)
+        return Exchange(*parts, backend, self.timing, host)

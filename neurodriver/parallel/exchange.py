@@ -36,7 +36,7 @@ class Left(NeurodriverError):
 
 
 class Exchange:
-    """Buffers and requests of one rank, which waits ``seconds`` for another one.
+    """Buffers and requests of one rank.
 
     Attributes
     ----------
@@ -59,10 +59,10 @@ class Exchange:
         joined: Joined,
         backend: Backend,
         timing: Timing,
-        seconds: float,
         host: Host | None = None,
     ) -> None:
-        self.timing, self.window, self.seconds = timing, timing.window, seconds
+        self.timing, self.window = timing, timing.window
+        self.seconds = 0.0  # to wait for another rank; 0 for as long as it is there
         self.gated, self.first = False, 0
         self.spent, self.received = 0.0, 0
         self._world, self._host = world, host
@@ -190,6 +190,8 @@ class Exchange:
 
     def leave(self) -> None:
         """Tell every peer that is still there; never raise."""
+        if self._world.verdict:  # all ranks know
+            return
         self.seconds = LEAVE_SECONDS
         self._leaving = True
         for status in (None, LEAVING):
@@ -267,4 +269,4 @@ class Exchange:
     def _listen(self) -> None:
         """While a peer takes long: maybe it waits for a third one that has failed."""
         if not self._leaving and self._world.alarm():
-            raise Left("another rank has failed")
+            raise Left(self._world.verdict or "another rank has failed")

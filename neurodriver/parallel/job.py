@@ -114,7 +114,7 @@ class Job:
         except (Exception, SystemExit) as error:
             failed = error
             self.errors.append((self._working, 0, lines_of(error)))
-        seconds = FAILED_SECONDS if failed else self.plan.timeout
+        seconds = FAILED_SECONDS if failed else 0.0
         try:
             everything = self.world.gather((given, self.errors), seconds)
         except NeurodriverError:
@@ -168,7 +168,6 @@ class Job:
     ) -> dict[str, float]:
         """Join this rank's circuits and make them ready to run; ``gpus``: of each rank."""
         self._working = next(iter({**self.lpus, **self.modules}), "")
-        seconds = self.plan.timeout
         joined = None
         least = 0
         if self.lpus or self.modules:
@@ -179,7 +178,7 @@ class Job:
             least = least_latency(joined, self.dt)
             if least and any(len(ports) for _, _, ports in held):
                 least = 1  # what is recorded must be there in time
-        shortest = [n for n in self.world.gather(least, seconds) if n]
+        shortest = [n for n in self.world.gather(least) if n]
         if joined is None:
             return {}
         least = 0 if lockstep else min(shortest, default=0)
@@ -190,7 +189,7 @@ class Job:
             timing = Timing.of(least, gates)
             choice = self._choice() or Choice.of()
             waits = gates or (least > 0 and not timing.lag and not choice.target.threads)
-            border = RankBorder(self.world, routes, joined, timing, waits, seconds, self.modules)
+            border = RankBorder(self.world, routes, joined, timing, waits, self.modules)
         members = [
             Member(name, lpu.inputs, lpu.recorders, lpu.attributes, lpu.settings.merge)
             for name, lpu in self.lpus.items()

@@ -77,7 +77,7 @@ class JobPlan:
     threads : int or None
         Worker threads of each rank.
     timeout : float
-        Seconds to wait for another rank, 0 for ever.
+        Seconds without progress of a rank after which the job ends; 0: never.
     strict : bool
         Turn warnings into errors.
     last_wins : bool

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from .. import settings
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError
-from ..mpi import World, world
+from ..mpi import TASKS, World, world
 from ..profiling.phases import phased
 from ..quantities import seconds
 from ..run.lpu import LPU
 from ..run.progress import Progress, check_progress
 from . import leader
+from .agreement import of_plan
 from .checkpoints import resume
 from .job import FAILED_SECONDS, ConstructionError, Error, Job
 from .job_plan import JobPlan, Order
@@ -38,7 +40,8 @@ class Manager:
     threads : int, optional
         Worker threads of each rank.
     timeout : float, optional
-        Seconds to wait for another rank's values; by default as long as it takes.
+        Seconds without progress of a rank after which the job ends, 0 for never; by default
+        those of ``NEURODRIVER_TIMEOUT``.
     strict : bool
         Turn warnings about ports, patterns and shared random numbers into errors.
     quiet : bool
@@ -182,6 +185,12 @@ class Manager:
         if self._job is not None:
             raise NeurodriverError("Manager.spawn: spawned already; make a new Manager")
         leader.send_plan(self._world, self.plan)
+        self._world.limit(self.plan.timeout)
+        with TASKS.task("Manager.spawn"):
+            self._world.agree("Manager.spawn", of_plan(self.plan) if self.size > 1 else {})
+            self._spawn()
+
+    def _spawn(self) -> None:
         self._world.engaged = True
         try:
             self._job = Job(self._world, self.plan)
@@ -216,7 +225,8 @@ class Manager:
         if self._run is not None:
             raise NeurodriverError("Manager.resume: started already; make a new Manager")
         leader.send_resume(self._world, Path(path))
-        self.first_step = resume(self._job, Path(path))
+        with TASKS.task("Manager.resume"):
+            self.first_step = resume(self._job, Path(path))
         return self.first_step
 
     def start(
@@ -250,6 +260,7 @@ class Manager:
         check_progress(progress)
         path = None if checkpoint is None else Path(checkpoint)
         leader.send_start(self._world, steps, path, every)
+        self._world.agree("Manager.start", {"steps": steps, "checkpoint": path, "every": every})
         saving = None if path is None else Saving(self._job, path, every)
         count = None if steps == float("inf") else int(steps)
         shown = None if progress is True and self._world.rank else progress
@@ -287,7 +298,9 @@ class Manager:
         assert self._job is not None
         told = run.errors, Exchanged.of(self._job.simulation)
         try:
-            gathered = self._world.gather(told, FAILED_SECONDS if run.errors else 0.0)
+            seconds = FAILED_SECONDS if run.errors else 0.0
+            with TASKS.task("Manager.wait"):
+                gathered = self._world.gather(told, seconds, "Manager.wait")
         except NeurodriverError:  # others are busy with something; the script's end is theirs
             self._errors = run.errors
             if not run.errors:
@@ -302,16 +315,18 @@ class Manager:
 
     def _failure(self, told: bool = True) -> LPUExecutionError:
         """Print and return what went wrong; ``told``: all ranks know."""
-        lpu, step, lines = self._errors[0]
-        if not self._quiet:
-            print(
-                f"An error occurred during execution of LPU {lpu} at step {step}:\n"
-                f"{''.join(lines)}",
-                file=sys.stderr,
-            )
-        error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
-        error.known_to_all_ranks = told  # type: ignore[attr-defined]
-        return error
+        return _failure_of(self._errors, told, not self._quiet, self.rank)
+
+
+def _failure_of(errors: Sequence[Error], told: bool, aloud: bool, rank: int) -> LPUExecutionError:
+    """Return the first error; one rank prints its cause, and then its traceback if it has one."""
+    lpu, step, lines = errors[0]
+    error = LPUExecutionError(lpu=lpu, step=step, traceback=lines)
+    error.known_to_all_ranks, error.printed = told, aloud  # type: ignore[attr-defined]
+    if aloud and (rank == 0 or not told):
+        more = "".join(lines) if len(lines) > 1 else ""
+        print(f"error: {error}\n{more}", end="", file=sys.stderr, flush=True)
+    return error
 
 
 def _check_start(steps: float, every: float) -> None:

@@ -21,12 +21,10 @@ class Meetings:
     world : World
     dtype : structured dtype
         What each rank tells.
-    seconds : float
-        How long to wait for the others; 0 for ever.
     """
 
-    def __init__(self, world: World, dtype: DTypeLike, seconds: float) -> None:
-        self._world, self._seconds = world, seconds
+    def __init__(self, world: World, dtype: DTypeLike) -> None:
+        self._world = world
         self._table = np.zeros(world.size, dtype)
         self._own = self._table[world.rank :][:1]
         every = self._table.view(np.uint8)
@@ -55,12 +53,12 @@ class Meetings:
         for way in self._ways:
             way.start()
             whom = "the other ranks"
-            wait_until(way.done, self._seconds, whom, self._listen, self._world.crowded)
+            wait_until(way.done, 0.0, whom, self._listen, self._world.crowded)
         return self._table.copy()
 
     def _listen(self) -> None:
         if self._world.alarm():
-            raise Left("another rank has failed")
+            raise Left(self._world.verdict or "another rank has failed")
 
     def close(self) -> None:
         """Let go of the requests."""

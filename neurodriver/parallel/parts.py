@@ -13,6 +13,7 @@ memory. Only rank 0 writes files.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,11 +30,12 @@ from ..circuit.partition import given_parts, partition
 from ..circuit.share import Share, shares
 from ..errors import CircuitError, LPUExecutionError, NeurodriverError, lines_of
 from ..inputs.base import Input
-from ..mpi import World
+from ..mpi import TASKS, World
 from ..plan.delays import steps_of
 from ..plan.passes.join import Joined
 from ..recorders.base import Recorder, RecordingPlan
 from ..run.simulation import Attributes, Member, Progress, Simulation
+from .agreement import of_circuit
 from .border import RankBorder
 from .exchange import Exchange, Left
 from .part_inputs import inputs_of_parts
@@ -111,7 +113,13 @@ class PartedSimulation:
         self._parts: list[_Part] = []
         self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
         self.recordings = [WholeRecording(one, circuit, self.of) for one in recorders]
-        self._together(lambda: self._make(circuit, given, alone))
+        if not alone:
+            self._world.limit(settings.timeout())
+            names = ("dtype", "seed", "plans", "merge")
+            asked = {"the parts": _digest(self.of), "dt": dt, **{n: given[n] for n in names}}
+            self._world.agree("LPU", of_circuit(circuit, inputs, recorders) | asked)
+        with TASKS.task("LPU"):
+            self._together(lambda: self._make(circuit, given, alone))
         self._pool = ThreadPoolExecutor(len(self._parts), "neurodriver-part")
 
     def _check(self, choice: Any, alone: bool) -> None:
@@ -149,12 +157,15 @@ class PartedSimulation:
         except Exception as error:
             failed = error
         told = lines_of(failed) if failed else []
-        others = self._world.gather(told, settings.timeout())
+        others = self._world.gather(told, at="LPU")
         if failed is not None:
+            failed.known_to_all_ranks = True  # type: ignore[attr-defined]
             raise failed
         for rank, lines in enumerate(others):
             if lines:
-                raise LPUExecutionError(lpu=f"part {rank}", step=self.step, traceback=lines)
+                other = LPUExecutionError(lpu=f"part {rank}", step=self.step, traceback=lines)
+                other.known_to_all_ranks = other.of_another_rank = True  # type: ignore[attr-defined]
+                raise other
 
     # -- what an LPU asks for -------------------------------------------------------------------
 
@@ -162,6 +173,7 @@ class PartedSimulation:
         """Open the recorders for a run of ``steps`` steps."""
         if self.started:
             raise NeurodriverError("LPU: started already; finish() ends a run")
+        self._world.agree("LPU.start", {"steps": steps, "the step": self.step})
         for recording in self._own_recordings():
             recording.recorder.check()
         for one in self._inputs:
@@ -190,6 +202,8 @@ class PartedSimulation:
         if not self.started:
             self.start()
         end = self.step + steps
+        if steps > 1:  # else the ranks find at the end of the step that they differ
+            self._world.agree("LPU.advance", {"the steps": f"{self.step} to {end}"})
         while self.step < end:
             count = min(self._slice(), end - self.step)
             begin = time.perf_counter()
@@ -249,7 +263,7 @@ class PartedSimulation:
         blocks = [
             [[] if one is None else one.take() for one in part.recorders] for part in self._parts
         ]
-        everything = self._world.gather((blocks, seconds), settings.timeout())
+        everything = self._world.gather((blocks, seconds), at="LPU.advance")
         parts = [part for found, _ in everything for part in found]
         for number, recording in enumerate(self.recordings):
             if recording in self._own_recordings():
@@ -258,7 +272,7 @@ class PartedSimulation:
 
     def _gathered(self, mine: list[Result]) -> list[Result]:
         """Return what there is of each part, on all ranks."""
-        return [part for found in self._world.gather(mine, settings.timeout()) for part in found]
+        return [part for found in self._world.gather(mine) for part in found]
 
     def _each(self, work: Callable[[_Part], None]) -> None:
         """Do something with all parts of this process, side by side."""
@@ -280,13 +294,17 @@ class PartedSimulation:
         """Do something with a part; if it fails, the others leave."""
         part.world.engaged = True
         try:
-            work(part)
+            with TASKS.task("the run") as task:
+                part.simulation.watch = lambda: task.advanced(part.simulation.step)
+                part.simulation.watch()
+                work(part)
         except BaseException as error:
             part.world.tell()
             part.simulation.leave()
             if isinstance(error, Left):
+                part.world.check()
                 left = Left(f"part {part.number} ends, as {error}")
-                left.known_to_all_ranks = True  # type: ignore[attr-defined]
+                left.known_to_all_ranks = left.of_another_rank = True  # type: ignore[attr-defined]
                 raise left from error
             raise
         finally:
@@ -337,7 +355,11 @@ def border_of(share: Share, world: World, timing: Timing, gates: bool) -> RankBo
         events = one.variable in listed
         routes.outgoing.append(replace(block, components=components, events=events))
     joined = Joined(share.circuit, {}, {}, [], share.imports)
-    return RankBorder(world, routes, joined, timing, gates, settings.timeout())
+    return RankBorder(world, routes, joined, timing, gates)
+
+
+def _digest(array: Numbers) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
 
 
 class PartsAdapter:

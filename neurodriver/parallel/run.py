@@ -7,6 +7,7 @@ import time
 from contextvars import copy_context
 
 from ..errors import lines_of
+from ..mpi import TASKS, Task
 from ..run.progress import Progress, end_progress, step_progress
 from ..run.simulation import Simulation
 from .exchange import Left
@@ -38,6 +39,7 @@ class Run:
         self._progress = progress
         self._looked = 0.0
         self._ended = threading.Event()
+        self._task = Task("the run")
         run = copy_context().run  # a thread of its own belongs to no profile
         self._thread = threading.Thread(
             target=run, args=(self._run,), name="neurodriver-run", daemon=True
@@ -56,15 +58,17 @@ class Run:
 
     def _run(self) -> None:
         try:
-            if self.job.simulation is not None:
-                self._advance(self.job.simulation)
-            elif self._saving is not None:
-                self._attend(self._saving)
+            with TASKS.task("the run") as self._task:
+                if self.job.simulation is not None:
+                    self._advance(self.job.simulation)
+                elif self._saving is not None:
+                    self._attend(self._saving)
         finally:
             self._ended.set()
 
     def _advance(self, simulation: Simulation) -> None:
         simulation.watch = self._watch
+        self._task.advanced(simulation.step)
         begin = time.perf_counter()
         shown = step_progress(self._progress, self._steps, simulation.dt)
         try:
@@ -115,6 +119,8 @@ class Run:
 
     def _watch(self) -> None:
         """Leave the run when asked to, here or by another rank."""
+        assert self.job.simulation is not None
+        self._task.advanced(self.job.simulation.step)
         if self._stopping.is_set() and self._saving is None:  # else at the next meeting
             self.job.world.tell()
             raise Left("stopped")
@@ -122,4 +128,4 @@ class Run:
         if now - self._looked > _WATCH_SECONDS:
             self._looked = now
             if self.job.world.alarm():
-                raise Left("another rank has failed")
+                raise Left(self.job.world.verdict or "another rank has failed")

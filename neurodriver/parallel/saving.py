@@ -49,7 +49,7 @@ class Saving:
     def __init__(self, job: Job, path: Path, every: float) -> None:
         check_savable(job)
         self._job, self._path, self._every = job, path, every
-        self._meetings = Meetings(job.world, _TOLD, job.plan.timeout)
+        self._meetings = Meetings(job.world, _TOLD)
 
     def advance(self, steps: int | None, stopping: Event, progress: Progress | None) -> None:
         """Advance by some steps, or until a rank shall stop, and save at the end, too."""

@@ -29,6 +29,16 @@ from neurodriver.recorders import Block, HDF5Recorder
 
 RANK = {"a": 0, "b": 1, "c": 2, "m": 1}
 KIND, FOLDER, REPEATS, SEED = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+WITHIN = (
+    "input",
+    "exit_within",
+    "two",
+    "unconnected",
+    "slow_peer",
+    "slow_steps",
+    "stopped",
+    "loop",
+)
 CULPRITS = {"two": "ab", "unconnected": "c", "slow_peer": "b"}.get(KIND, "a")
 
 
@@ -40,6 +50,12 @@ def say(**told: Any) -> None:
         file.write(line.encode())
 
 
+def segments() -> list[str]:
+    """Return the files in shared memory that this process uses."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return sorted({line.split()[5] for line in maps if "/dev/shm" in line})
+
+
 class Trouble(UserInput):
     """An input that does something at a step."""
 
@@ -49,7 +65,9 @@ class Trouble(UserInput):
 
     def update_input(self) -> None:
         step = self.lpu.step
-        if step == self.at:
+        if KIND == "slow_steps":
+            time.sleep(0.05)
+        elif step == self.at:
             trouble(KIND, step)
         self.variables["I"]["input"][:] = 1.0
 
@@ -59,10 +77,21 @@ def trouble(kind: str, step: int) -> None:
     say(what="fault", step=step)
     if kind == "exit_within":
         sys.exit(5)
+    if kind == "stopped":
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return
+    if kind in ("loop", "loop_in_module"):
+        loop()
     if kind == "slow_peer":
         time.sleep(4.0)
         return
     raise ValueError(f"broken at step {step}")
+
+
+def loop() -> None:
+    """Never end."""
+    while True:
+        time.sleep(1e-3)
 
 
 class Full(HDF5Recorder):
@@ -87,6 +116,8 @@ class Broken(LPU):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         time.sleep(0.05 * (SEED % 5))
         say(what="fault", step=0)
+        if KIND == "loop_when_made":
+            loop()
         raise ValueError("broken when made")
 
 
@@ -129,19 +160,19 @@ def make(number: int) -> Manager:
     rng = np.random.default_rng([SEED, number])
     step = int(rng.integers(1, 400))
     man = Manager()
-    within = KIND in ("input", "exit_within", "two", "unconnected", "slow_peer")
+    within = KIND in WITHIN
     for name, other in (("a", "b"), ("b", "a"), ("c", "nobody")):
         faulty = name in CULPRITS
         inputs = [Trouble("n", step)] if within and faulty else [StepInput("I", ["n"], 1.0, 0, 9)]
         full = KIND in ("full_disk", "closed_file") and faulty
         recorder = (Full if full else HDF5Recorder)(FOLDER / f"{name}{number}.h5", [("V", ["n"])])
         kind: type[LPU] = LPU
-        if KIND in ("constructor", "slow_constructor"):
+        if KIND in ("constructor", "slow_constructor", "loop_when_made"):
             kind = Broken if faulty else Slow if KIND == "slow_constructor" else LPU
         man.add(kind, name, circuit(name, other), DT, inputs, [recorder], rank=RANK[name])
     for source, target in ("ab", "ba"):
         man.connect(source, target, wire(f"/{source}/to", f"/{target}/from/{source}"))
-    if KIND == "module":
+    if KIND in ("module", "loop_in_module"):
         BrokenModule.at = step
         man.add(BrokenModule, "m", "m", rank=RANK["m"])
         man.connect("a", "m", wire("/a/to", "/m/in[0]"))
@@ -176,10 +207,12 @@ def one(number: int) -> None:
         say(what="fault")
         sys.exit(3)
     man = make(number)
+    say(what="segments", names=segments())
     error = None
     try:
         man.spawn()
-        man.start(steps=2000) if KIND == "slow_peer" else man.start()
+        steps = {"slow_peer": 2000, "slow_steps": 100}
+        man.start(steps.get(KIND, float("inf")))
         around(man, here)
         man.wait()
     except LPUExecutionError as failed:

@@ -12,45 +12,27 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import settings
-from .errors import NeurodriverError
+from .. import settings
+from ..errors import NeurodriverError
+from . import starting
+from .channels import Channel, SendsList
+from .heartbeat import Heartbeats, this_process
+from .tasks import TASKS
+from .waiting import wait_until
 
-_SPIN = 1e-4
-"""Seconds of testing without pause where every rank has a core of its own."""
-
-_YIELD = 2e-3
-"""Seconds of giving way between tests there, before naps begin."""
-
-_NAP = 5e-5
-_LONGEST_NAP = 2e-3
-_LISTEN_SECONDS = 0.1
 _TAG = 16
 _CLOSE_SECONDS = 0.5  # what the others may need to close their files after Ctrl-C
-
-
-def library() -> Any:
-    """Return the module ``MPI`` of mpi4py.
-
-    Raises
-    ------
-    NeurodriverError
-        Where it cannot be imported.
-    """
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        message = f'mpi4py cannot be imported ({error}); pip install "neurodriver[mpi]"'
-        raise NeurodriverError(message) from error
-    return MPI
+_PRINT_SECONDS = 0.25  # until another rank has told that it prints an error
 
 
 class World:
@@ -65,9 +47,46 @@ class World:
     leading = False  # whether only rank 0 runs the script, and the others serve it
     number = 0  # jobs begun; messages of an earlier one mean nothing to a later one
 
-    def gather(self, value: Any, seconds: float = 0.0) -> list[Any]:
-        """Return the values of all ranks, in their order, on every rank."""
+    @property
+    def verdict(self) -> str:
+        """Why the job ends, though this rank could go on; empty as long as it goes on."""
+        return ""
+
+    def check(self) -> None:
+        """Raise NeurodriverError where the job ends, though this rank could go on."""
+
+    def gather(self, value: Any, seconds: float = 0.0, at: str = "") -> list[Any]:
+        """Return the values of all ranks, in their order, on every rank.
+
+        Raises
+        ------
+        NeurodriverError
+            Where another rank does so ``at`` another place of the script.
+        """
         return [value]
+
+    def agree(self, at: str, told: Mapping[str, object]) -> None:
+        """Compare what ranks are asked for, by name; texts or digests.
+
+        Raises
+        ------
+        NeurodriverError
+            On every rank, where a value differs.
+        """
+        with TASKS.task(at):
+            every = self.gather(dict(told), at=at)
+        for name in dict.fromkeys(name for one in every for name in one):
+            values = [one.get(name, "nothing") for one in every]
+            for rank, value in enumerate(values):
+                if value != values[0]:
+                    differ = f"0 has {_short(values[0])}, rank {rank} has {_short(value)}"
+                    error = NeurodriverError(f"{at}: ranks differ in {name}: rank {differ}")
+                    error.known_to_all_ranks = True  # type: ignore[attr-defined]
+                    self.engaged = False
+                    raise error
+
+    def limit(self, seconds: float) -> None:
+        """Set the time without progress of a rank after which the job ends; 0 for never."""
 
     def spread(self, value: Any, seconds: float = 0.0) -> Any:
         """Return the value of rank 0."""
@@ -109,70 +128,12 @@ class World:
         os._exit(1)
 
 
-class Channel:
-    """Buffers that are exchanged again and again.
-
-    Pairs of a process that sends to itself are copied; ``requests``, persistent ones of MPI, move
-    ``buffers`` between ranks. ``within`` is what has the functions of MPI for requests of another
-    kind. ``posts`` begin a request each time.
-    """
-
-    _lost: ClassVar[list[Any]] = []  # buffers that something may still be written to
-
-    def __init__(
-        self,
-        copies: Iterable[tuple[NDArray[Any], NDArray[Any]]] = (),
-        requests: Sequence[Any] = (),
-        buffers: Any = None,
-        within: Any = None,
-        posts: Sequence[Callable[[], Any]] = (),
-    ) -> None:
-        self._copies, self._requests, self._buffers = list(copies), list(requests), buffers
-        self._within, self._posts = within, list(posts)
-        self._posted: list[Any] = []
-        self._mpi = within or library() if self._requests or self._posts else None
-
-    @classmethod
-    def together(cls, channels: Sequence[Channel]) -> Channel:
-        """Return channels as one: they begin and end with one call of MPI."""
-        copies = [pair for channel in channels for pair in channel._copies]
-        requests = [request for channel in channels for request in channel._requests]
-        within = next((channel._within for channel in channels if channel._within), None)
-        posts = [post for channel in channels for post in channel._posts]
-        return cls(copies, requests, [channel._buffers for channel in channels], within, posts)
-
-    def start(self) -> None:
-        """Begin to exchange the buffers; they must not be touched until ``done``."""
-        for out, into in self._copies:
-            into[:] = out
-        if self._mpi is not None:
-            self._mpi.Prequest.Startall(self._requests)
-            self._posted = [post() for post in self._posts]
-
-    def done(self) -> bool:
-        """Whether all buffers have arrived; so they have before the first ``start``."""
-        if self._mpi is None:
-            return True
-        return bool(self._mpi.Request.Testall([*self._requests, *self._posted]))
-
-    def free(self) -> None:
-        """Let go of the requests, cancelling those in flight."""
-        if not self.done():
-            self._lost.append(self._buffers)
-        for request in self._requests:
-            if not request.Test():
-                request.Cancel()
-            request.Free()
-
-
 class MPIWorld(World):
     """The ranks of ``MPI.COMM_WORLD``, on communicators of our own."""
 
     def __init__(self) -> None:
-        MPI = library()
+        MPI, (self._comm, self._alarms, hearts) = starting.start(settings.timeout(), 3)
         self._mpi = MPI
-        self._comm = MPI.COMM_WORLD.Dup()
-        self._alarms = MPI.COMM_WORLD.Dup()
         self.rank, self.size = self._comm.rank, self._comm.size
         here = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.local_rank, self.local_size = here.rank, here.size
@@ -180,13 +141,27 @@ class MPIWorld(World):
         self._sent: list[Any] = []
         self._alarmed: set[int] = set()  # numbers of jobs
         self._gone: set[int] = set()
+        self._printed: list[tuple[int, str]] = []  # by other ranks
         if self.size > 1:
             _abort_on_uncaught(self)
             _leave_on_sigterm()
             atexit.register(self._leave_script)
+        self._hearts: Heartbeats | None = None
+        processes = self.gather(this_process())
+        starting.remove_segments(self.rank, self.local_size)
+        if self.size > 1 and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
+            self._hearts = Heartbeats(hearts, MPI, processes, settings.timeout(), self.abort)
 
-    def gather(self, value: Any, seconds: float = 0.0) -> list[Any]:
-        data = np.frombuffer(pickle.dumps(value), dtype=np.uint8)
+    @property
+    def verdict(self) -> str:
+        return self._hearts.verdict if self._hearts else ""
+
+    def limit(self, seconds: float) -> None:
+        if self._hearts:
+            self._hearts.limit = seconds
+
+    def gather(self, value: Any, seconds: float = 0.0, at: str = "") -> list[Any]:
+        data = np.frombuffer(pickle.dumps((at, value)), dtype=np.uint8)
         sizes = np.zeros(self.size, dtype=np.int64)
         own = np.array([len(data)], dtype=np.int64)
         self._finish(self._comm.Iallgather(own, sizes), seconds)
@@ -194,14 +169,32 @@ class MPIWorld(World):
         everything = np.empty(int(starts[-1]), dtype=np.uint8)
         spec = [everything, sizes, starts[:-1], self._mpi.BYTE]
         self._finish(self._comm.Iallgatherv([data, self._mpi.BYTE], spec), seconds)
-        return [pickle.loads(everything[a:b].tobytes()) for a, b in pairwise(starts)]
+        found = [pickle.loads(everything[a:b].tobytes()) for a, b in pairwise(starts)]
+        for rank, (there, _) in enumerate(found):
+            if there != found[0][0]:
+                calls = [call or "another call" for call in (found[0][0], there)]
+                error = NeurodriverError(
+                    f"rank 0 is at {calls[0]}, rank {rank} at {calls[1]}; every rank must make the "
+                    f"same calls"
+                )
+                error.known_to_all_ranks = True  # type: ignore[attr-defined]
+                self.engaged = False
+                raise error
+        return [given for _, given in found]
 
     def _finish(self, request: Any, seconds: float) -> None:
         wait_until(request.Test, seconds, "the other ranks", self._check_gone)
 
+    def check(self) -> None:
+        if self.verdict:
+            error = NeurodriverError(self.verdict)
+            error.printed = True  # type: ignore[attr-defined]
+            raise error
+
     def _check_gone(self) -> None:
         """Raise where a rank will not come any more."""
         self._listen()
+        self.check()
         if self._gone:
             ranks = ", ".join(map(str, sorted(self._gone)))
             raise NeurodriverError(
@@ -211,16 +204,45 @@ class MPIWorld(World):
 
     def _leave_script(self) -> None:
         """Where a script ends in the middle (``sys.exit``), end the others, too."""
+        if self._hearts and self.verdict:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the launcher's, when another one ends
+            self._hearts.wait_for_end()
+            self.abort()
         if self.engaged:
             print(f"rank {self.rank} ended before the run did", file=sys.stderr)
             self.abort()
         self._send(-1)
+        if self._hearts:
+            self._hearts.close()
 
     def tell(self) -> None:
         self._send(self.number)
 
-    def _send(self, job: int) -> None:
-        """Alarm the other ranks of a job, or of having left the script (-1)."""
+    def prints(self, error: BaseException) -> bool:
+        """Whether this rank is the one that prints an error; the others hear of it.
+
+        A rank that ends because of another one lets that one print.
+        """
+        if getattr(error, "printed", False):
+            return False
+        left = getattr(error, "of_another_rank", False)
+        text = str(error)
+        end = time.monotonic() + (4 if left else bool(self.rank)) * _PRINT_SECONDS
+        while True:
+            self._listen()
+            if any(left or (rank < self.rank and said == text) for rank, said in self._printed):
+                return False
+            if time.monotonic() >= end:
+                break
+            time.sleep(0.01)
+        self._send(text)
+        return True
+
+    def _send(self, job: int | str) -> None:
+        """Alarm the other ranks of a job, or of having left the script (-1).
+
+        A text is an error that this rank prints.
+        """
         others = (rank for rank in range(self.size) if rank != self.rank)
         self._sent += [self._alarms.isend(job, rank, tag=1) for rank in others]
 
@@ -228,14 +250,16 @@ class MPIWorld(World):
         status = self._mpi.Status()
         while self._alarms.Iprobe(self._mpi.ANY_SOURCE, 1, status):
             job = self._alarms.recv(source=status.source, tag=1)
-            if job < 0:
+            if isinstance(job, str):
+                self._printed.append((status.source, job))
+            elif job < 0:
                 self._gone.add(status.source)
             else:
                 self._alarmed.add(job)
 
     def alarm(self) -> bool:
         self._listen()
-        return self.number in self._alarmed
+        return self.number in self._alarmed or bool(self.verdict)
 
     def channel(
         self,
@@ -259,7 +283,7 @@ class MPIWorld(World):
         requests = [] if into is None else [self._comm.Recv_init(into, peer, tag)]
         if write is None:
             return Channel(requests=requests, buffers=into)
-        sent = _SendsList(self._comm, peer, tag, write)
+        sent = SendsList(self._comm, peer, tag, write)
         return Channel(requests=requests, buffers=(into, sent), posts=[sent])
 
     def abort(self) -> None:
@@ -268,45 +292,9 @@ class MPIWorld(World):
         self._mpi.COMM_WORLD.Abort(1)
 
 
-class _SendsList:
-    """Sends the list that is written at each call; keeps it until the next one."""
-
-    def __init__(self, comm: Any, peer: int, tag: int, write: Callable[[], NDArray[Any]]) -> None:
-        self._comm, self._peer, self._tag, self._write = comm, peer, tag, write
-        self._kept: Any = None
-
-    def __call__(self) -> Any:
-        """Begin to send; return the request."""
-        self._kept = self._write()
-        return self._comm.Isend(self._kept, self._peer, self._tag)
-
-
-def wait_until(
-    ready: Callable[[], bool],
-    seconds: float,
-    whom: str,
-    listen: Callable[[], None] = lambda: None,
-    crowded: bool = True,
-) -> None:
-    """Test until it is so: first without pause, then giving way to other processes.
-
-    Ranks that share cores take naps soon: one that spins keeps the core from the one it waits for.
-    A deadline of 0 ``seconds`` waits for ever. ``listen`` is called now and then; it may raise.
-    """
-    begin = time.perf_counter()
-    listened = 0.0
-    while not ready():
-        waited = time.perf_counter() - begin
-        if seconds and waited > seconds:
-            raise NeurodriverError(f"no answer from {whom} within {seconds:g} s")
-        if waited < (_NAP if crowded else _YIELD):
-            if crowded or waited > _SPIN:
-                os.sched_yield()
-            continue
-        time.sleep(min(max(_NAP, waited / 50), _LONGEST_NAP))
-        if waited - listened > _LISTEN_SECONDS:
-            listened = waited
-            listen()
+def _short(value: object) -> str:
+    text = str(value)
+    return f"{text[:60]}..." if len(text) > 80 else text
 
 
 @cache
@@ -326,10 +314,15 @@ def _abort_on_uncaught(own: MPIWorld) -> None:
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        before(kind, error, trace)
-        if not getattr(error, "known_to_all_ranks", False):
-            if isinstance(error, KeyboardInterrupt):
-                time.sleep(_CLOSE_SECONDS)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the launcher's, when another one ends
+        if own.prints(error):
+            cause = "".join(traceback.format_exception_only(error)[-1:])
+            print(f"error on rank {own.rank}: {cause}", end="", file=sys.stderr, flush=True)
+            before(kind, error, trace)
+        if not getattr(error, "known_to_all_ranks", False) and not own.verdict:
+            interrupted = isinstance(error, KeyboardInterrupt)
+            time.sleep(_CLOSE_SECONDS if interrupted else 2 * _PRINT_SECONDS)
             own.abort()
 
     sys.excepthook = hook

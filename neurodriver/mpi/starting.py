@@ -1,0 +1,178 @@
+"""The start of MPI, which waits for all ranks, and what MPI leaves behind.
+
+MPI starts no rank before the last one is there. So a thread watches the start, and ends this
+process where a rank of this host has not come, or is stopped. Each process that imports the package
+leaves a file in the folder that the launcher has made for the job, and removes when the job ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import NeurodriverError
+from .processes import state_of
+
+OTHER_HOSTS = 10
+"""Times the limit that ranks of other hosts may take to start: nothing is known of them."""
+
+ADVICE = "NEURODRIVER_TIMEOUT sets this time"
+
+_STARTED, _WAITS = "started", "waits"
+
+
+def library() -> Any:
+    """Return the module ``MPI`` of mpi4py.
+
+    Raises
+    ------
+    NeurodriverError
+        Where it cannot be imported.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        message = f'mpi4py cannot be imported ({error}); pip install "neurodriver[mpi]"'
+        raise NeurodriverError(message) from error
+    return MPI
+
+
+def start(limit: float, communicators: int) -> tuple[Any, list[Any]]:
+    """Start MPI with all ranks of the job.
+
+    Parameters
+    ----------
+    limit : float
+        Seconds after which the process ends where a rank does not come; 0 for never.
+    communicators : int
+        How many to make of all ranks.
+
+    Returns
+    -------
+    module ``MPI`` of mpi4py, list of communicators
+    """
+    with _watched(limit):
+        if "mpi4py.MPI" not in sys.modules:
+            _start_without_lock()
+        MPI = library()
+        return MPI, [MPI.COMM_WORLD.Dup() for _ in range(communicators)]
+
+
+def _start_without_lock() -> None:
+    """Start MPI by a call that lets other threads of Python run; mpi4py keeps them from it."""
+    try:
+        import mpi4py
+    except ImportError:
+        return  # `library` reports it
+    mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
+    MPI = library()
+    if not MPI.Is_initialized():
+        given = ctypes.c_int()
+        functions = ctypes.CDLL(MPI.__file__)
+        functions.MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(given))
+
+
+# -- who has come ---------------------------------------------------------------------------------
+
+
+def leave_sign(text: str = _STARTED) -> None:
+    """Leave a file with the number of this process for the other ranks of this host.
+
+    It does nothing without a launcher that has a folder for the job, and in children of a rank.
+    """
+    folder, rank = os.environ.get("PMIX_SERVER_TMPDIR"), os.environ.get("PMIX_RANK", "")
+    if not folder or not rank.isdigit():
+        return
+    path = Path(folder, f"neurodriver-{rank}")
+    with contextlib.suppress(OSError):
+        if not path.exists() or _sign(path)[0] == os.getpid():
+            new = path.with_suffix(f".{os.getpid()}")
+            new.write_text(f"{os.getpid()} {text}")
+            new.replace(path)
+
+
+def _sign(path: Path) -> tuple[int, str]:
+    number, _, text = path.read_text().partition(" ")
+    return int(number), text
+
+
+@contextmanager
+def _watched(limit: float) -> Iterator[None]:
+    """Watch what waits for all ranks."""
+    leave_sign(_WAITS)
+    done = threading.Event()
+    if limit:
+        threading.Thread(target=_watch, args=(limit, done), daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+        leave_sign()
+
+
+def _watch(limit: float, done: threading.Event) -> None:
+    begin = time.monotonic()
+    while not done.wait(min(0.5, limit / 4)):
+        waited = time.monotonic() - begin
+        if waited > limit and (missing := _missing(waited > OTHER_HOSTS * limit)):
+            first, text = missing
+            if first:
+                print(f"error: {text} after {limit:g} s; {ADVICE}", file=sys.stderr, flush=True)
+            os._exit(1)
+
+
+def _missing(late: bool) -> tuple[bool, str] | None:
+    """Return which ranks do not come, and whether this rank is the one to say so."""
+    names = ("PMIX_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
+    rank, local, size = (int(os.environ.get(name, "-1")) for name in names)
+    found: dict[int, tuple[int, str]] = {}
+    for path in Path(os.environ.get("PMIX_SERVER_TMPDIR", "/nowhere")).glob("neurodriver-*"):
+        number = path.name.removeprefix("neurodriver-")
+        if number.isdigit():
+            with contextlib.suppress(OSError, ValueError):
+                found[int(number)] = _sign(path)
+    first = rank == min((r for r, (_, text) in found.items() if text == _WAITS), default=rank)
+    stopped = [r for r, (process, _) in found.items() if state_of(process) in "Tt"]
+    if stopped:
+        return first, f"{_ranks(stopped)} is stopped and has not started MPI"
+    if found and len(found) < size:
+        absent = sorted(set(range(rank - local, rank - local + size)) - set(found))
+        which = _ranks(absent) if len(absent) == size - len(found) else "a rank of this host"
+        return first, f"{which} has not started"
+    return (first, "a rank has not started MPI") if late else None
+
+
+def _ranks(numbers: list[int]) -> str:
+    return f"rank {', '.join(map(str, sorted(numbers)))}"
+
+
+# -- what stays behind ----------------------------------------------------------------------------
+
+
+def remove_segments(rank: int, every: int = 0) -> None:
+    """Remove the names of shared memory of Open MPI that this rank has made.
+
+    Ranks that use the memory keep it. It goes with the last one, however they end.
+
+    Parameters
+    ----------
+    rank : int
+    every : int
+        Do nothing unless the process uses those of so many ranks.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        maps = Path("/proc/self/maps").read_text().splitlines()
+        found = {line.split(maxsplit=5)[5] for line in maps if "_segment." in line}
+        found = {path for path in found if path.startswith("/dev/shm/")}
+        if len(found) >= every:
+            for path in found:
+                if path.endswith(f".{rank}"):
+                    os.unlink(path)

@@ -1,0 +1,69 @@
+"""Two ranks that are asked for different things: ``different_ranks.py KIND ...``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from cutting import random_parts
+from stepping import wire
+from support import DT, weighted_network
+
+import neurodriver as nd
+from neurodriver.mpi import world
+
+KINDS = sys.argv[1:]
+HERE = world().rank
+
+
+def parts(kind: str) -> None:
+    """Run a circuit in two parts."""
+    circuit = weighted_network(60, 3 if HERE and kind == "circuit" else 2)
+    uids = circuit.uids[: 30 if HERE and kind == "inputs" else 40]
+    of: Any = "auto"
+    if kind == "parts":
+        of = random_parts(circuit, 2, HERE)
+    seed = 5 if HERE and kind == "seed" else 4
+    with nd.LPU(circuit, DT, nd.StepInput("I", uids, 9.0), seed=seed, parts=of) as lpu:
+        lpu.run(steps=20 if HERE and kind == "run" else 10)
+
+
+def manager(kind: str) -> None:
+    """Run two LPUs."""
+    man = nd.Manager()
+    for name in ("a", "b", "c") if HERE and kind == "ids" else ("a", "b"):
+        man.add(nd.LPU, name, port(name), DT)
+    delay = 0.002 if HERE and kind == "delay" else 0.001
+    man.connect("a", "b", wire("/a/out", "/b/in"), delay=delay)
+    if HERE and kind == "calls":
+        world().gather(None)
+    man.spawn()
+    man.start(steps=20 if HERE and kind == "steps" else 10)
+    man.wait()
+
+
+def port(name: str) -> Any:
+    """Return a neuron between two ports."""
+    from support import IAF, build, node
+
+    kind = {"class": "Port", "port_type": "gpot"}
+    power = {"threshold": -70.0, "slope": 0.02, "power": 1.0, "saturation": 0.4, "scale": 1.0}
+    return build(
+        {
+            "in": {**kind, "selector": f"/{name}/in", "port_io": "in"},
+            "s": node("PowerGPotGPot", power, reverse=-30.0),
+            "n": node("LeakyIAF", IAF, initV=-65.0),
+            "out": {**kind, "selector": f"/{name}/out", "port_io": "out"},
+        },
+        [("in", "s"), ("s", "n"), ("n", "out", {"variable": "V"})],
+    )
+
+
+if __name__ == "__main__":
+    for each in KINDS:
+        try:
+            (parts if each in ("circuit", "inputs", "parts", "seed", "run") else manager)(each)
+        except nd.NeurodriverError as error:
+            os.write(1, f"{each}, rank {HERE}: {error}\n".encode())
+    raise nd.CircuitError("the same on both ranks")
