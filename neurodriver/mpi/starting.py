@@ -91,12 +91,17 @@ def leave_sign(text: str = _STARTED) -> None:
     folder, rank = os.environ.get("PMIX_SERVER_TMPDIR"), os.environ.get("PMIX_RANK", "")
     if not folder or not rank.isdigit():
         return
-    path = Path(folder, f"neurodriver-{rank}")
+    path = Path(folder, f"{_sign_name()}{rank}")
     with contextlib.suppress(OSError):
         if not path.exists() or _sign(path)[0] == os.getpid():
             new = path.with_suffix(f".{os.getpid()}")
             new.write_text(f"{os.getpid()} {text}")
             new.replace(path)
+
+
+def _sign_name() -> str:
+    """Return how the files of this job begin; one launcher may start several jobs."""
+    return f"neurodriver-{os.environ.get('PMIX_NAMESPACE', '').replace('/', '_')}-"
 
 
 def _sign(path: Path) -> tuple[int, str]:
@@ -135,7 +140,7 @@ def _missing(late: bool) -> tuple[bool, str] | None:
     rank, local, size = (int(os.environ.get(name, "-1")) for name in names)
     found: dict[int, tuple[int, str]] = {}
     for path in Path(os.environ.get("PMIX_SERVER_TMPDIR", "/nowhere")).glob("neurodriver-*"):
-        number = path.name.removeprefix("neurodriver-")
+        number = path.name.removeprefix(_sign_name())
         if number.isdigit():
             with contextlib.suppress(OSError, ValueError):
                 found[int(number)] = _sign(path)
