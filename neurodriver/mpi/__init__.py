@@ -8,7 +8,7 @@ from .channels import Channel as Channel
 from .starting import leave_sign
 from .starting import library as library
 from .tasks import TASKS as TASKS
-from .tasks import Task as Task
+from .tasks import RankTask as RankTask
 from .waiting import wait_until as wait_until
 from .world import MPIWorld as MPIWorld
 from .world import World as World

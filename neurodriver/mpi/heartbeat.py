@@ -138,7 +138,7 @@ class Heartbeats:
         if not self.limit or self.verdict:
             return
         if mine.state not in (SCRIPT, WAITING) and mine.seconds > self.limit:
-            self._judge([self._rank], f"it is {mine.place}", True)
+            self._judge([self._rank], f"it is {mine.place}")
             return
         self._look_for_the_dead(now)
         if self._rank == 0 and not self.verdict:
@@ -171,7 +171,11 @@ class Heartbeats:
                 peer.seen = Seen(state, seconds, place.decode(errors="replace"))
 
     def _look_for_the_dead(self, now: float) -> None:
-        """End the job where a rank sends nothing; rank 0 hears all, the others hear rank 0."""
+        """End the job where a rank sends nothing; rank 0 hears all, the others hear rank 0.
+
+        Of these, the lowest rank is the first to do so, and the others hear of it.
+        """
+        limit = self.limit + 2 * PAUSE * min(max(self._rank - 1, 0), 3)
         dead, why = [], ""
         for rank, peer in self._all.items():
             silent = now - peer.heard
@@ -181,11 +185,11 @@ class Heartbeats:
             state, used = _processor_of(peer.process)
             peer.processor = used if peer.processor is None else peer.processor
             computes = used > peer.processor + 0.1  # but its threads get no turn
-            if silent > self.limit * (LONGER if computes else 1):
+            if silent > limit * (LONGER if computes else 1):
                 dead.append(rank)
                 why = state
         if dead:
-            self._judge(dead, why, self._rank <= 1)
+            self._judge(dead, why)
 
     def _look_at_all(self, seen: Mapping[int, Seen]) -> None:
         """End the job where all wait for each other; note whom the others wait for."""
@@ -208,15 +212,14 @@ class Heartbeats:
             rank, one = next((r, s) for r, s in here.items() if s.state != WAITING)
             print(f"note: rank {rank} is {one.place}; others wait for it", file=sys.stderr)
 
-    def _judge(self, ranks: Sequence[int], why: str, aloud: bool) -> None:
+    def _judge(self, ranks: Sequence[int], why: str) -> None:
         names = ", ".join(map(str, ranks))
         said = f"rank {names} has made no progress for {self.limit:g} s"
-        self._announce(f"{said}: {why}; {ADVICE}", aloud)
+        self._announce(f"{said}: {why}; {ADVICE}")
 
-    def _announce(self, text: str, aloud: bool = True) -> None:
+    def _announce(self, text: str) -> None:
         """End the job: tell all ranks why, and print it."""
-        if aloud:
-            print(f"error: {text}", file=sys.stderr, flush=True)
+        print(f"error: {text}", file=sys.stderr, flush=True)
         self._send(_VERDICT, self._peers(), np.frombuffer(text.encode(), np.uint8).copy())
         self._take_verdict(text)
 

@@ -19,7 +19,7 @@ SCRIPT, BUSY, WAITING = range(3)
 
 
 @dataclass
-class Task:
+class RankTask:
     """A call of this package that other ranks wait for.
 
     Attributes
@@ -68,12 +68,12 @@ class Tasks:
     """The tasks of this process, the newest of a thread last."""
 
     def __init__(self) -> None:
-        self._tasks: list[Task] = []
+        self._tasks: list[RankTask] = []
 
     @contextmanager
-    def task(self, name: str) -> Iterator[Task]:
+    def task(self, name: str) -> Iterator[RankTask]:
         """Let a ``with`` block be a task."""
-        made = Task(name)
+        made = RankTask(name)
         self._tasks.append(made)
         try:
             yield made
@@ -82,20 +82,20 @@ class Tasks:
             if outer := self._here():
                 outer.advanced(outer.step)
 
-    def _here(self) -> Task | None:
+    def _here(self) -> RankTask | None:
         own = threading.get_ident()
         return next((one for one in reversed(self._tasks) if one.thread == own), None)
 
-    def begin_waiting(self) -> Task:
+    def begin_waiting(self) -> RankTask:
         """Note that this thread waits for other ranks."""
         task = self._here()
         if task is None:
-            task = Task("the script")
+            task = RankTask("the script")
             self._tasks.append(task)
         task.waits, task.since = True, time.monotonic()
         return task
 
-    def end_waiting(self, task: Task) -> None:
+    def end_waiting(self, task: RankTask) -> None:
         """Note that this thread waits no longer."""
         task.waits = False
         task.advanced(task.step)

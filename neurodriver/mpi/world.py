@@ -223,7 +223,7 @@ class MPIWorld(World):
 
         A rank that ends because of another one lets that one print.
         """
-        if getattr(error, "printed", False):
+        if self.verdict or getattr(error, "printed", False):
             return False
         left = getattr(error, "of_another_rank", False)
         text = str(error)

@@ -7,7 +7,7 @@ import time
 from contextvars import copy_context
 
 from ..errors import lines_of
-from ..mpi import TASKS, Task
+from ..mpi import TASKS, RankTask
 from ..run.progress import Progress, end_progress, step_progress
 from ..run.simulation import Simulation
 from .exchange import Left
@@ -39,7 +39,7 @@ class Run:
         self._progress = progress
         self._looked = 0.0
         self._ended = threading.Event()
-        self._task = Task("the run")
+        self._task = RankTask("the run")
         run = copy_context().run  # a thread of its own belongs to no profile
         self._thread = threading.Thread(
             target=run, args=(self._run,), name="neurodriver-run", daemon=True
