@@ -55,6 +55,7 @@ CASES = (
     "stdp_hpc",
     "stdp_izhikevich",
     "hmax",
+    "sheet",
 )
 
 TABLE = (

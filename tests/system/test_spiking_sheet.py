@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +15,7 @@ import pytest
 import neurodriver as nd
 from neurodriver.model.library import shipped
 
+ROOT = Path(__file__).parents[2]
 LIF = {"resting_potential": -65.0, "reset_potential": -65.0, "threshold": -50.0,
        "time_constant": 10.0, "capacitance": 250.0, "refractory_period": 2.0,
        "drive_rate": 5000.0, "drive_weight": 0.5}  # fmt: skip
@@ -53,3 +59,18 @@ def test_as_many_spikes_as_with_edges_by_brute_force(dtype: str, spikes: int) ->
     links = sheet(100, 100.0).connections[0].expanded()
     cells = [(shipped()["LeakyIAFDeltaDriven"], 10_000, LIF, None)]
     assert run(nd.Circuit.from_arrays(cells, [links]), 5000, dtype=dtype)[0] == spikes
+
+
+def test_the_example(tmp_path: Path) -> None:
+    """A small sheet answers the edges of a bar more than its middle, and has a figure."""
+    figure = tmp_path / "sheet.png"
+    script = str(ROOT / "examples" / "11_spiking_sheet.py")
+    done = subprocess.run(
+        [sys.executable, script, "--cells", "80", "--seconds", "0.15", "--figure", str(figure)],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "12,800 LeakyIAFDeltaDriven; 5,638,400 connections" in done.stdout
+    edges, middle, beyond = map(float, re.findall(r"\d+\.\d", done.stdout.splitlines()[1]))
+    assert edges > 1.3 * middle and edges > 1.3 * beyond > 5
+    assert figure.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,84 @@
+"""A sheet of spiking cells, connected by a difference of Gaussians, beside stored connections."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import neurodriver as nd
+
+from .measure import median, seconds_per_step
+
+DT = 1e-4
+SIZE, LARGE = 300, 1000
+CELL = {"resting_potential": -65, "reset_potential": -65, "threshold": -50, "time_constant": 10,
+        "capacitance": 250, "refractory_period": 2, "drive_rate": 5000.0,
+        "drive_weight": 0.5}  # fmt: skip
+WEIGHT = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50)")
+DELAYS = {"0.6 to 1.7 ms": nd.Formula("5e-4 + 1e-4 * d"), "1 ms": 1e-3}
+
+
+def circuit(size: int, delay: Any, stored: bool) -> nd.Circuit:
+    """Return cells on a torus, each connected with those within 12."""
+    axis = nd.Axis.span(size, 0, size, period=size)
+    sheet = nd.Population("LeakyIAFDeltaDriven", name="sheet", axes={"y": axis, "x": axis}, **CELL)
+    rule = nd.Within(12.0, autapses=False)
+    link = nd.Projection(sheet, sheet, rule, weight=WEIGHT, delay=delay, name="dog", stored=stored)
+    return nd.Circuit([sheet], [link], seed=1)
+
+
+def built(size: int, delay: Any, stored: bool) -> tuple[nd.LPU, float]:
+    """Return an LPU after its first steps, and the seconds that building it took."""
+    begin = time.perf_counter()
+    lpu = nd.LPU(circuit(size, delay, stored), DT, dtype="float32")
+    lpu.advance(1)
+    seconds = time.perf_counter() - begin
+    lpu.advance(199)
+    return lpu, seconds
+
+
+def megabytes(lpu: nd.LPU) -> float:
+    """Return the memory of all arrays and rings of a program."""
+    rows = sum(row.nbytes for row in lpu.program.arrays.values() if row.shape)
+    shares = sum(g.parts.first.nbytes for g in lpu.program.gathers.values() if g.parts is not None)
+    rings = sum(lpu.program.layout.nbytes().values())
+    return float(rows + rings + shares * (lpu.backend.threads + 1)) / 1e6
+
+
+def case(size: int, what: str, edges: int) -> str:
+    return f"sheet of {size} x {size} cells, delays of {what}, {edges:,} edges, float32"
+
+
+def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
+    """Return a row for each kind of delays, and one of a million cells."""
+    rows = []
+    for what, delay in DELAYS.items():
+        lpus = {stored: built(SIZE, delay, stored) for stored in (False, True)}
+        found: dict[bool, list[float]] = {False: [], True: []}
+        for _ in range(rounds):
+            for stored, (lpu, _) in lpus.items():
+                found[stored].append(min(seconds_per_step(lpu, 1)))
+        ours, theirs = median(found[False]), median(found[True])
+        size = {stored: megabytes(lpu) for stored, (lpu, _) in lpus.items()}
+        spread = float(np.std(lpus[False][0].get("V")))
+        rows.append({
+            "case": case(SIZE, what, lpus[False][0].circuit.edges), "us a step": ours * 1e6,
+            "build s": lpus[False][1],
+            "peer": f"stored connections {theirs * 1e6:.0f} us, built in {lpus[True][1]:.1f} s",
+            "ratio": theirs / ours, "target": ">= 1 x, a tenth of the memory",
+            "floor": f"{size[False]:.0f} MB, stored {size[True]:.0f}; V spread {spread:.2g}",
+        })  # fmt: skip
+        for lpu, _ in lpus.values():
+            lpu.close()
+    what, delay = next(iter(DELAYS.items()))
+    lpu, seconds = built(LARGE, delay, False)
+    with lpu:
+        ours = median([min(seconds_per_step(lpu, 1)) for _ in range(rounds)])
+        rows.append({
+            "case": case(LARGE, what, lpu.circuit.edges), "us a step": ours * 1e6,
+            "build s": seconds, "target": "built in 2 s, 380 MB",
+            "floor": f"{megabytes(lpu):.0f} MB; 3,520 for stored edges alone",
+        })  # fmt: skip
+    return rows
