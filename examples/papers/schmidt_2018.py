@@ -179,7 +179,7 @@ def mean_field(anatomy: Anatomy, steps: int = 400) -> Numbers:
     """Return the rates (n,) of the ground state in Hz by mean-field theory.
 
     The rate of a neuron follows from mean and variance of its input (Schuecker et al. 2017). The
-    rates are followed from silence to a fixed point. The metastable state has no such point.
+    rates are followed from silence to a fixed point. In the metastable state they do not come to rest.
     """
     tau = NEURON["time_constant"] * 1e-3
     to_mv = NEURON["tau_exc"] / NEURON["capacitance"]
