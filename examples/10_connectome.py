@@ -1,7 +1,8 @@
 """From the tables of a connectome to an answer: stimulate a type of neurons, silence another one.
 
 The tables are synthetic: they have the columns of FlyWire, and a wiring that is drawn at random.
-Give the folder of the real ones as an argument; docs/connectomes.md says where they are.
+Give the folder of the real ones as an argument, and replace the two names of types.
+docs/connectomes.md names the tables.
 
 python examples/10_connectome.py
 """

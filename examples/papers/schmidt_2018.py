@@ -9,16 +9,19 @@ the folder that holds them (``--data``). Without it the example makes a network 
 from the microcircuit of Potjans and Diesmann (2014) and random connections between areas. This
 network shows what the size costs, and nothing about the macaque.
 
-``--sizes`` and ``--indegrees`` scale the model down. Scale the sizes first: below an in-degree of
-about 0.05 the ground state has a silent neighbour into which the network falls. Weights grow by
-1 / sqrt(indegrees), and a constant current makes up for the mean input that is lost (van Albada et
-al. 2015). The metastable state has no form with smaller in-degrees. Areas that ``--areas`` leaves
-out send their mean input as a constant current.
+``--state ground``, the default, is asynchronous activity of 2.6 Hz. ``--state metastable`` has
+stronger synapses between areas, and bursts that travel from area to area.
 
-Area MDP alone at full size (124,313 neurons, 0.66 G synapses) fires in 4 s at 0.319, 3.75, 10.08,
-6.32, 1.11, 10.06, 0.092 and 8.56 Hz, from 23E to 6I. That is within 3 % of the published rates, and
-within 7 % for 6E. With the default scale one biological second of all 32 areas takes 1.2 s on two
-cores.
+``--sizes`` and ``--indegrees`` scale the model down. Scale the sizes first. With in-degrees below
+about 0.05 a silent state exists beside the ground state, and the network falls into it. Weights
+grow by 1 / sqrt(indegrees), and a constant current makes up for the mean input that is lost (van
+Albada et al. 2015). The metastable state needs ``--indegrees 1``. Areas that ``--areas`` leaves out
+send their mean input as a constant current.
+
+``--areas MDP --sizes 1 --indegrees 1 --seconds 4`` is an area at full size (124,313 neurons, 0.66 G
+synapses). It fires at 0.319, 3.75, 10.08, 6.32, 1.11, 10.06, 0.092 and 8.56 Hz, from 23E to 6I. The
+rates differ from the published ones by at most 3 %, in 6E by 7 %. With the default scale (sizes
+0.01, in-degrees 0.1) one biological second of all 32 areas takes 1.2 s on two cores.
 
 Schmidt, M. et al. A multi-scale layer-resolved spiking network model of resting-state dynamics in
 macaque visual cortical areas. PLoS Comput Biol 14, e1006359 (2018).
@@ -123,7 +126,12 @@ class Anatomy:
 
 
 def read(folder: Path) -> Anatomy:
-    """Return the numbers that ``network.npz`` and ``rates.npz`` of a folder hold."""
+    """Return the numbers that ``network.npz`` and ``rates.npz`` of a folder hold.
+
+    ``network.npz`` has the arrays of `Anatomy` as ``names``, ``area``, ``population`` (the layer),
+    ``size``, ``synapses``, ``indegree``, ``indegree_external`` and ``distance``. ``rates.npz`` has
+    ``ground_nest`` and ``metastable_nest``. See github.com/INM-6/multi-area-model.
+    """
     missing = [name for name in ("network.npz", "rates.npz") if not (folder / name).is_file()]
     if missing:
         raise SystemExit(f"{folder}: {' and '.join(missing)} not found; give the data's folder")
@@ -179,7 +187,7 @@ def mean_field(anatomy: Anatomy, steps: int = 400) -> Numbers:
     """Return the rates (n,) of the ground state in Hz by mean-field theory.
 
     The rate of a neuron follows from mean and variance of its input (Schuecker et al. 2017). The
-    rates are followed from silence to a fixed point. In the metastable state they do not come to rest.
+    rates are followed from silence to a fixed point. In the metastable state they keep changing.
     """
     tau = NEURON["time_constant"] * 1e-3
     to_mv = NEURON["tau_exc"] / NEURON["capacitance"]

@@ -54,6 +54,8 @@ def _set(
         numbers = numbers.astype(np.int64)
     else:
         numbers = numbers_of(circuit, who, faults)
+        if not len(numbers):
+            return  # it is told already
     which = np.searchsorted(circuit.starts, numbers, side="right") - 1
     lacks = sorted({models[g].__name__ for g in np.unique(which) if not has[g]})
     if lacks or not len(numbers):
