@@ -26,7 +26,11 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "old_style/two_lpus.py": (*OLD, "-s", "500"),
     "papers/izhikevich_2003.py": ("--neurons", "4000", "--seconds", "0.3"),
     "papers/lappalainen_2024.py": (),
-    **{f"papers/{n}": tuple(given) for n, given in SMALL.items() if n != "morrison_2007.py"},
+    **{
+        name if (EXAMPLES / name).exists() else f"papers/{name}": tuple(given)
+        for name, given in SMALL.items()
+        if name != "morrison_2007.py"
+    },
     "optic_lobe/experiment.toml": CIRCUIT,
     "optic_lobe_extent3.gexf.gz": (*CIRCUIT, "--dt", "5e-3", "--duration", "1.0"),
 }

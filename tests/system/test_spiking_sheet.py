@@ -64,7 +64,7 @@ def test_as_many_spikes_as_with_edges_by_brute_force(dtype: str, spikes: int) ->
 def test_the_example(tmp_path: Path) -> None:
     """A small sheet answers the edges of a bar more than its middle, and has a figure."""
     figure = tmp_path / "sheet.png"
-    script = str(ROOT / "examples" / "11_spiking_sheet.py")
+    script = str(ROOT / "examples" / "12_spiking_sheet.py")
     done = subprocess.run(
         [sys.executable, script, "--cells", "80", "--seconds", "0.15", "--figure", str(figure)],
         capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -1,7 +1,7 @@
 """A bar moves over a retina; a sheet of spiking cells with centre and surround answers its edges.
 
-    python examples/11_spiking_sheet.py
-    python examples/11_spiking_sheet.py --cells 1000 --seconds 0.05
+    python examples/12_spiking_sheet.py
+    python examples/12_spiking_sheet.py --cells 1000 --seconds 0.05
 
 The first one has two sheets of 40,000 cells each, the second one of a million. Both draw the figure
 `out/spiking_sheet.png`.
