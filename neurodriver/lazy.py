@@ -20,9 +20,10 @@ LATER = {
     "Axis": "circuit",
     "BatchRecording": "results",
     "Comparison": "results.comparison",
-    "Doses": "model.plasticity",
+    "Doses": "model.traces",
     "Field": "model.fields",
     "Formula": "circuit",
+    "Level": "model.traces",
     "Manager": "parallel.manager",
     "Movie": "plot",
     "Near": "circuit",
@@ -35,7 +36,7 @@ LATER = {
     "Selector": "ports",
     "Source": "model.fields",
     "SynapseRecorder": "recorders",
-    "Trace": "model.plasticity",
+    "Trace": "model.traces",
     "Value": "model.fields",
     "Within": "circuit",
     "compare": "results.comparison",
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
     from .model.page import describe
-    from .model.plasticity import Doses, Plasticity, Trace
+    from .model.plasticity import Plasticity
+    from .model.traces import Doses, Level, Trace
     from .parallel.manager import Manager
     from .plot import Movie
     from .ports import Pattern, Selector
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
     from .sweeps import open_sweep, sweep
 
     __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
-    __all__ += ["Pattern", "Plasticity", "Within"]
+    __all__ += ["Level", "Pattern", "Plasticity", "Within"]
     __all__ += [
         "PopulationView",
         "Profile",

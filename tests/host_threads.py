@@ -172,6 +172,9 @@ class HostThreads:
         """Return the text of a library for one unit."""
         kernel = task.kernel
         parts = arguments_text(kernel, own)
+        parts.append("#define ND_METHOD inline")
+        if "nd_values<" in kernel.text:
+            parts.append(header("codegen/event.h"))
         if "nd_find_row(" in kernel.text:
             parts.append(header("codegen/simt/by_place.cuh"))
         return "\n".join([*prelude([kernel.text], dtype, HOST), *parts, kernel.text, _RUN])

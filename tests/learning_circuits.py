@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from support import model
 
 from neurodriver import ArrayInput, Circuit, Connections, NDComponent, Parameter, State, Weighted
-from neurodriver.model.plasticity import Doses, Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Doses, Trace
 
 DT = 1e-3
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neurodriver as nd
-from neurodriver.model.plasticity import Doses, Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Doses, Trace
 
 DT = 1e-3
 SOURCES, CELLS, SYNAPSES = 7, 9, 90

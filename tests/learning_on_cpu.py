@@ -12,6 +12,7 @@ from warps_on_cpu import WARPS
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.shape import Shape
 from neurodriver.codegen.source import CPU, prelude
+from neurodriver.model.kinds import VariableKind
 from neurodriver.native.compiler import build
 from neurodriver.native.headers import header
 from neurodriver.plan.arrays import Key, Kind, ReceptorOwner, VariableOwner
@@ -184,11 +185,11 @@ class LearningOnCPU:
         for key in self.kernel.pointers:
             if key.owner != VariableOwner(variable):
                 continue
-            array = self.array(key)
-            if key.kind is not Kind.ACTIVITY and values.any():
-                array[k % len(array)] = values
-            elif values.any():
+            array, kind = self.array(key), self.program.layout.rings[variable].kind
+            if key.kind is Kind.ACTIVITY and values.any():
                 array[k % len(array)] = k
+            elif kind is not VariableKind.EVENT or values.any():
+                array[k % len(array)] = values
 
     def run(self, phase: int, lo: int, hi: int, last: int = 1 << 40) -> None:
         """Let all warps do a phase."""
@@ -217,6 +218,44 @@ class LearningOnCPU:
         self.from_sums(hi)
         for phase in (ARRIVE, AFTER):
             self.run(phase, lo, hi, last)
+
+    def begin_with(self, variable: str, values: NDArray[Any]) -> None:
+        """Fill all rows of a variable with row 0: steps before the first one have its values."""
+        for key in self.kernel.pointers:
+            if key.owner == VariableOwner(variable) and key.kind is not Kind.ACTIVITY:
+                self.array(key)[:] = values
+
+    def play(
+        self, rows: dict[str, NDArray[Any]], calls: list[int], unit: float, targets: int
+    ) -> NDArray[Any]:
+        """Return what targets read from their slots, (steps, targets), in turns of one step.
+
+        Parameters
+        ----------
+        rows : dict of str to (steps + 1, width)
+            What neurons write: row k is there before step k.
+        calls : list of int
+            Steps of each call.
+        unit : float
+            Of the slots.
+        targets : int
+        """
+        for variable, table in rows.items():
+            self.begin_with(variable, table[0])
+        read, first = np.zeros((sum(calls), targets), self.program.dtype), 0
+        for last in np.cumsum(calls).tolist():
+            for k in range(first, last):
+                if k == first:
+                    self.first(k, last)
+                slots = self.slots[k % len(self.slots)]
+                read[k] = slots[:targets].astype(read.dtype) * read.dtype.type(unit)
+                slots[:] = 0
+                for variable, table in rows.items():
+                    self.write_row(variable, k + 1, table[k + 1])
+                if k + 1 < last:
+                    self.turn(k + 1, k + 1, last)
+            first = last
+        return read
 
     def catch_up(self, k: int) -> None:
         """Bring all synapses up to date before step k."""

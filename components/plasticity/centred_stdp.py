@@ -1,7 +1,7 @@
 """Pairs of spikes, centred on arrivals."""
 
 from neurodriver.model.component import State
-from neurodriver.model.plasticity import Trace
+from neurodriver.model.traces import Trace
 
 from .weighted_stdp import WeightedSTDP
 

@@ -1,7 +1,8 @@
 """Pairs of spikes and potentials: what the target's membrane does decides."""
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Trace
 
 
 class ClopathSTDP(Plasticity):

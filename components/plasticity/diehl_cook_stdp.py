@@ -1,7 +1,8 @@
 """Unsupervised learning of digits."""
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Trace
 
 
 class DiehlCookSTDP(Plasticity):

@@ -1,7 +1,8 @@
 """Inhibition that balances excitation."""
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Trace
 
 
 class InhibitorySTDP(Plasticity):

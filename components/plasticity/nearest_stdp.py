@@ -1,6 +1,6 @@
 """Pairs of nearest spikes, symmetric scheme."""
 
-from neurodriver.model.plasticity import Trace
+from neurodriver.model.traces import Trace
 
 from .weighted_stdp import WeightedSTDP
 

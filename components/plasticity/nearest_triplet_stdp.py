@@ -1,7 +1,7 @@
 """Triplets of nearest spikes."""
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Trace
+from neurodriver.model.traces import Trace
 
 from .triplet_stdp import TripletSTDP
 

@@ -1,7 +1,8 @@
 """Pairs of spikes, additive, between hard bounds."""
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Trace
 
 
 class PairSTDP(Plasticity):

@@ -1,7 +1,8 @@
 """Pairs of spikes that a reward turns into changes."""
 
 from neurodriver.model.component import Parameter, State
-from neurodriver.model.plasticity import Doses, Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Doses, Trace
 
 
 class RewardedSTDP(Plasticity):

@@ -3,7 +3,8 @@
 from typing import Any, Self
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Trace
 
 
 class TripletSTDP(Plasticity):

@@ -1,7 +1,8 @@
 """Pairs of spikes whose effect depends on the weight."""
 
 from neurodriver.model.component import Parameter
-from neurodriver.model.plasticity import Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Trace
 
 
 class WeightedSTDP(Plasticity):

@@ -30,6 +30,9 @@ Multiples = NDArray[np.signedinteger[Any]] | None
 _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
 
 
+FURTHER = 4
+"""First stream of further numbers, after those of targets, weights, delays and shares."""
+
 BYTES = 4
 """Least that a connection takes: the number of its target."""
 
@@ -200,9 +203,13 @@ class Rows:
         self._on_rows("nd_place", self._length, *self._window, self._from, target)
 
     @phased("draw connections")
-    def values(self, of: str, out: Floats) -> None:
-        """Write the weights or the delays (s) in the places of the connections."""
-        self._on_rows("nd_values", {"weight": 1, "delay": 2}[of], out)
+    def values(self, of: str | int, out: Floats) -> None:
+        """Write the weights or the delays (s) in the places of the connections.
+
+        A number ``FURTHER`` or above: other numbers, by the law that ``delay`` was given.
+        """
+        stream = of if isinstance(of, int) else {"weight": 1, "delay": 2}[of]
+        self._on_rows("nd_values", stream, out)
 
     @phased("draw connections")
     def extremes(self, of: str, floor: float) -> tuple[float, float, tuple[int, int, float] | None]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import Faults, quoted
 from .circuit import Circuit, Column, Connections, told
 from .distributions import Distribution, Law, law_of
-from .drawing import Rows
+from .drawing import FURTHER, Rows
 from .formula import KIND, Formula
 from .located import NO_LAWS, Laws, Located
 from .rules import Ends
@@ -120,6 +120,7 @@ class Drawn(Connections):
         source = np.repeat(every, rows.count)
         if self.plasticity is not None:
             columns |= {name: np.asarray(value) for name, value in self.learning.items()}
+            columns |= {name: self.column(name) for name in self.plasticity.columns}
         learning = self.plasticity, self.name
         return Connections(self.variable, self.access, source, target, delay, columns, *learning)
 
@@ -140,6 +141,21 @@ class Drawn(Connections):
         """Numbers of connections that learn: where they are on their way (s), what they send."""
         given = {name: getattr(self.projection, name) for name in ("dendritic", "back", "largest")}
         return {name: float(value) for name, value in given.items() if value is not None}
+
+    def column(self, name: str) -> Column:
+        """Return a parameter of the rule by which they learn that each has a number of, (m,)."""
+        assert self.plasticity is not None
+        given = self.plasticity.columns[name]
+        if isinstance(given, np.ndarray):
+            return given
+        assert isinstance(given, Distribution)
+        law, number = law_of(given), [*self.plasticity.params].index(name)
+        rows = Rows(self.projection.rule, self.ends, self.key, self.weight, law,
+                    located=self.located)  # fmt: skip
+        rows.place(np.empty(rows.edges, np.int32))
+        out = np.empty(rows.edges)
+        rows.values(FURTHER + number, out)
+        return out
 
     def expanded(self) -> Connections:
         """Return the connections as columns."""

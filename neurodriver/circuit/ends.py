@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
@@ -87,7 +88,7 @@ def with_uids(rule: Plasticity, variable: str, circuit: Circuit, faults: Faults)
     """
     if not rule.released_by:
         return rule
-    found = {}
+    found, doses = {}, rule.doses()
     for name, given in rule.released_by.items():
         if isinstance(given, np.ndarray) and given.dtype.kind == "U":
             found[name] = given
@@ -98,6 +99,24 @@ def with_uids(rule: Plasticity, variable: str, circuit: Circuit, faults: Faults)
         found[name] = circuit.uids[numbers.start : numbers.stop]
         for group, first in zip(circuit.groups, circuit.starts.tolist(), strict=False):
             reached = first < numbers.stop and first + group.count > numbers.start
-            if reached and variable not in group.model.updates:
+            if reached and name in doses and variable not in group.model.updates:
                 faults.add(f"modulator '{name}': {group.name} does not update '{variable}'")
+    for name, level in rule.levels().items():
+        _check_level(name, level.variable, found[name], circuit, faults)
     return rule.released(found)
+
+
+def _check_level(
+    name: str, variable: str, uids: NDArray[np.str_], circuit: Circuit, faults: Faults
+) -> None:
+    """Note what is wrong with the component whose variable is a modulator."""
+    if len(uids) != 1:
+        got = f"got {len(uids):,} components"
+        faults.add(f"modulator '{name}': it is the value of one component ({got})")
+        return
+    number = int(circuit.find(uids)[0])
+    if number < 0:  # it is in another LPU, or nowhere
+        return
+    group = circuit.groups[int(np.searchsorted(circuit.starts, number, side="right")) - 1]
+    if variable not in group.model.updates:
+        faults.add(f"modulator '{name}': {group.name} does not update '{variable}'")

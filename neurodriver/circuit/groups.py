@@ -230,7 +230,8 @@ class Connections:
     data : mapping of str to (m,) float64
         Numbers of each connection (``weight``, ``reverse``, ...). Where they learn, ``dendritic``
         is the part of the delay from the synapse to the target, and ``back`` the time after which
-        the synapse sees a spike of its target; both in seconds.
+        the synapse sees a spike of its target; both in seconds. A column can have the name of a
+        parameter of the rule.
     plasticity : Plasticity, optional
         The rule by which the weights learn.
     name : str
@@ -250,7 +251,18 @@ class Connections:
         columns = _frozen({"source": self.source, "target": self.target, "delay": self.delay})
         for name, column in columns.items():
             object.__setattr__(self, name, column)
+        self._take_columns()
         object.__setattr__(self, "data", _frozen(self.data))
+
+    def _take_columns(self) -> None:
+        """Let numbers of each synapse that the rule has be columns like all others."""
+        rule = self.plasticity
+        if not getattr(rule, "columns", None) or rule is None:  # a wrong rule is told of later
+            return
+        given = {name: one for name, one in rule.columns.items() if isinstance(one, np.ndarray)}
+        object.__setattr__(self, "data", {**given, **self.data})
+        if all(name in self.data for name in rule.columns):
+            object.__setattr__(self, "plasticity", rule.without_columns())
 
     def __len__(self) -> int:
         return len(self.source)

@@ -84,7 +84,7 @@ def make_connections(
             meant.update(INSERTED[kind].rules())
         learns = rules.get(rule)
         if learns is not None:
-            meant.update(f"{INITIAL}{name}" for name in learns.synapse)
+            meant.update((f"{INITIAL}{name}" for name in learns.synapse), learns.params)
         data = _edge_numbers(links, names.of(rows), faults, meant, _units(groups, access))
         data = data if learns is None else complete(data, learns)
         delay = data.pop("delay", np.zeros(()))

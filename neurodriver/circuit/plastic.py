@@ -12,6 +12,7 @@ from ..errors import Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.kinds import VariableKind
 from ..model.plasticity import Plasticity
+from ..model.rule_columns import misfits, shared_numbers
 from .circuit import Circuit, Connections
 from .drawn import Drawn
 from .projections import models_of
@@ -48,6 +49,38 @@ def largest_sent(rule: Plasticity, first: Reals) -> float:
     if rule.limits is None:
         return MARGIN * largest if largest else 1.0
     return max(largest, *map(abs, rule.limits)) or 1.0
+
+
+def varied(links: Connections) -> tuple[str, ...]:
+    """Return the parameters of the rule of which each synapse has a number of its own."""
+    rule = links.plasticity
+    if rule is None:
+        return ()
+    given = rule.columns if isinstance(links, Drawn) else links.data
+    return tuple(name for name in rule.params if name in given)
+
+
+def numbers_of_synapses(links: Connections) -> tuple[str, ...]:
+    """Return the names of all numbers that a synapse has: those that texts write come first."""
+    assert links.plasticity is not None
+    return ("weight", *links.plasticity.synapse, *varied(links))
+
+
+def first_number(links: Connections, name: str) -> Reals:
+    """Return what a number of the synapses is at first, () or (m,); not their weight."""
+    rule = links.plasticity
+    assert rule is not None
+    if name in rule.synapse:
+        if not isinstance(links, Drawn) and f"{INITIAL}{name}" in links.data:
+            return np.asarray(links.data[f"{INITIAL}{name}"], np.float64)
+        start = rule.synapse[name].initial
+        if not isinstance(start, str):
+            return np.asarray(float(start))
+        if start not in varied(links):
+            return np.asarray(rule.values[start])
+        name = start
+    column = links.column(name) if isinstance(links, Drawn) else links.data[name]
+    return np.asarray(column, np.float64)
 
 
 def with_largest(links: Connections) -> Connections:
@@ -140,16 +173,18 @@ def _unfit_graded(links: Connections, model: Model) -> Iterator[str]:
     """Yield why graded connections into an access of a model cannot learn by their rule."""
     assert links.plasticity is not None
     rule = type(links.plasticity)
-    if not rule.on_step:
+    if not (rule.on_step or rule.every):
         what = f"nothing can be learned by {rule.__name__}"
-        yield f"takes no spikes, so {what}; use a rule with 'on_step'"
-    parts = ("pre", "post", "on_spike", "between", "modulators", "every")
+        yield f"takes no spikes, so {what}; use a rule with 'on_step' or 'every'"
+    parts = ("pre", "post", "on_spike", "between")
     given = [name for name in parts if getattr(rule, name)]
+    given += [f"modulators['{name}']" for name in rule.doses()]
     if rule.on_arrival != Plasticity.on_arrival:
         given.append("on_arrival")
     if given:
         has = ", ".join(map(repr, given))
-        yield f"takes no spikes, but {rule.__name__} has {has}; values learn by 'on_step' alone"
+        able = "'on_step', texts of intervals and modulators that are values"
+        yield f"takes no spikes, but {rule.__name__} has {has}; values learn by {able} alone"
     if model.runtime.kernel or model.sub_units is not None:
         yield f"cannot learn: {model.__name__} has a kernel or sub-units of its own"
     for name in _TIMES:
@@ -200,6 +235,10 @@ def _unfit_projection(links: Drawn) -> Iterator[str]:
     """Yield what is wrong with the numbers of a projection that learns."""
     rule, times = links.plasticity, links.learning
     assert rule is not None
+    for name, column in rule.columns.items():
+        if isinstance(column, np.ndarray) and len(column) != len(links):
+            want = f"one for each of the {len(links):,} connections is needed"
+            yield f"'{name}': {want} (got {len(column):,} numbers)"
     if times.get("largest", 1.0) <= 0:
         yield f"'largest' must be above 0 (got {times['largest']:g})"
     for name, value in times.items():
@@ -257,7 +296,10 @@ def _check_columns(
         bad = ~(data["largest"] > 0) | np.isinf(data["largest"])
         add("largest", bad, "must be finite and above 0", data["largest"])
     for key in data:
-        if key.startswith(INITIAL):
+        if key in rule.params:
+            want = f"must be {rule.params[key].allowed()}"
+            add(key, misfits(rule.params[key], data[key]), want, data[key])
+        elif key.startswith(INITIAL):
             add(key, ~np.isfinite(data[key]), "must be finite", data[key])
 
 
@@ -266,6 +308,10 @@ def _plain(
 ) -> dict[str, Reals]:
     """Return the columns that the rule knows; note those that name nothing it has."""
     out: dict[str, Reals] = {}
+    shared = shared_numbers(type(rule))
+    for name in rule.columns:  # numbers would be in `data` by now
+        law = "a distribution is for projections; connections have numbers"
+        faults.add(f"{said}, '{name}': {law} (got {rule.columns[name]})")
     known = {*_TIMES, "weight", "largest", *(f"{INITIAL}{name}" for name in rule.synapse)}
     for key, column in data.items():
         if key in known:
@@ -275,9 +321,10 @@ def _plain(
             hint = near(key, [f"{INITIAL}{name}" for name in rule.synapse])
             what = f"{type(rule).__name__} has no variable of synapses called so"
             faults.add(f"{said}, '{key}': {what}{hint}; first values: {among}")
+        elif key in shared:
+            faults.add(f"{said}, '{key}': must be one number of the rule, as {shared[key]}")
         elif key in rule.params:
-            what = "is a number of the rule, and not of each connection"
-            faults.add(f"{said}, '{key}': {what}; declare it in 'synapse' of the rule")
+            out[key] = np.asarray(column, np.float64)
     return out
 
 

@@ -15,7 +15,7 @@ from ..model.component import NDComponent, Parameter
 from ..model.plasticity import Plasticity
 from .bounds import check_law
 from .circuit import Circuit
-from .distributions import Value, faults_of, holds_quantity, in_unit
+from .distributions import Distribution, Value, faults_of, holds_quantity, in_unit, law_of
 from .drawn import Drawn, laws_of
 from .ends import Components, end_name, numbers_of_end, with_uids
 from .located import NO_LAWS, Laws, Located, located_of
@@ -263,10 +263,33 @@ def _bound(
     laws = laws_of(found, both, located if sound else None, circuit, faults)
     _wiring(found, both, circuit, faults, laws, sound)
     if isinstance(found.plasticity, Plasticity) and not faults.count:
-        rule = with_uids(found.plasticity, str(found.variable), circuit, faults)
+        rule = _with_laws(found.plasticity, faults)
+        rule = with_uids(rule, str(found.variable), circuit, faults)
         found = copy(found)
         vars(found)["plasticity"] = rule
     return both, found, located, laws
+
+
+def _with_laws(rule: Plasticity, faults: Faults) -> Plasticity:
+    """Return a rule whose laws draw plain numbers; note what is wrong with them."""
+    laws: dict[str, Any] = {}
+    for name, given in rule.columns.items():
+        said, declared = f"{type(rule).__name__}, '{name}'", rule.params[name]
+        if isinstance(given, Distribution):
+            try:
+                law = in_unit(given, declared.unit, said)
+            except UnitError as error:
+                faults.add(str(error))
+                continue
+            wrong = [f"{said}: {text}" for text in faults_of(law)]
+            faults.add_each(wrong, len(wrong))
+            if not wrong and isinstance(law, Distribution):
+                check_law(name, law_of(law), 1.0, declared, faults)
+                laws[name] = law
+        elif not isinstance(given, np.ndarray):
+            want = "a number, one of each synapse, or a distribution"
+            faults.add(f"{said}: {want} is expected (got {given!r:.60})")
+    return rule.changed(**laws) if laws else rule
 
 
 def _in_units(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) -> Projection:

@@ -140,8 +140,8 @@ def by_rule(edges: list[dict[str, Any]], rows: Rows64) -> Iterator[tuple[str, Ro
 def complete(data: Mapping[str, NDArray[Any]], rule: Plasticity) -> dict[str, NDArray[Any]]:
     """Return the numbers of edges that learn: what an edge does not have is that of the others.
 
-    Without ``dendritic`` that is 0, without ``back`` that is ``dendritic``; without a first value
-    of a variable it is that of the rule.
+    Without ``dendritic`` that is 0, without ``back`` that is ``dendritic``; without a parameter or
+    a first value of a variable it is that of the rule.
     """
     out = dict(data)
     if "dendritic" in out:
@@ -150,6 +150,9 @@ def complete(data: Mapping[str, NDArray[Any]], rule: Plasticity) -> dict[str, ND
         out["back"] = np.where(np.isnan(out["back"]), out.get("dendritic", 0.0), out["back"])
     if "largest" in out:
         out["largest"] = np.asarray(np.nanmax(out["largest"]))
+    for name, value in rule.values.items():
+        if name in out:
+            out[name] = np.nan_to_num(out[name], nan=value)
     for name, state in rule.synapse.items():
         key, start = f"{INITIAL}{name}", state.initial
         if key in out:

@@ -6,7 +6,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     typedef nd_arrivals<Rule, Code, Slot, depth> Each;
     using Each::rule, Each::parts, Each::stride, Each::code, Each::own, Each::level, Each::dosed;
     using Each::width, Each::source, Each::units_in, Each::OWN, Each::MODULATORS;
-    using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post;
+    using Each::PRE, Each::POST, Each::back, Each::seen, Each::spikes, Each::post, Each::shared;
 
     /* Apply the spikes that the synapses of some rows saw before step n; for a dose, go on to it. */
     template <nd_reason why> void sweep(long long first, long long past, int n)
@@ -40,7 +40,6 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     /* Run the text of each step for the synapses of some rows, which have seen the events of step n
      * and stand `axonal` steps behind their sources. `element` says where the sources of each row
      * stand in the rows of the values that are read. */
-    template <int PRE_VALUES, int POST_VALUES>
     void run_step(long long first, long long past, int n, int axonal, const nd_rows_of_values *before,
                   const int *const *element, const nd_rows_of_values *behind)
     {
@@ -48,10 +47,11 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
             const long long *part = parts + row * stride;
             const auto s = source(row, 0);
             nd_before<PRE, POST, MODULATORS> e;
-            nd_values<PRE_VALUES, POST_VALUES> values;
+            nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> values;
+            for (int v = 0; v < Rule::SHARED; ++v) values.shared[v] = shared[v].at(n, this->element[v]);
             e.arrival = n - s.last;
             for (int v = 0; v < PRE; ++v) e.x[v] = s.x[v];
-            for (int v = 0; v < PRE_VALUES; ++v)
+            for (int v = 0; v < Rule::PRE_VALUES; ++v)
                 values.pre[v] = before[v].at(n - axonal, element[v][row]);
             for (int v = 0; v < MODULATORS; ++v) e.level[v] = level[v], e.dosed[v] = n - dosed[v];
             for (long long p = part[0]; p < part[1]; ++p) {
@@ -60,7 +60,7 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
                 seen(j, n + 1 - back, n + 1 - back, since, latest);
                 e.spike = n - back - spikes[(long long)j * depth + latest];
                 for (int v = 0; v < POST; ++v) e.y[v] = post[v][(long long)j * depth + latest];
-                for (int v = 0; v < POST_VALUES; ++v) values.post[v] = behind[v].at(n - back, j);
+                for (int v = 0; v < Rule::POST_VALUES; ++v) values.post[v] = behind[v].at(n - back, j);
                 real state[OWN];
                 for (int v = 0; v < OWN; ++v) state[v] = own[v][p];
                 rule.on_step(state, e, values);
@@ -73,8 +73,9 @@ struct nd_all_synapses : nd_arrivals<Rule, Code, Slot, depth> {
     template <int which, int SUMS>
     void run_every(long long first, long long past, int n, const long long *sums)
     {
-        real now_[MODULATORS + 1];
+        real now_[MODULATORS + Rule::SHARED + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = rule.dosed(v, level[v], n - dosed[v], 0);
+        for (int v = 0; v < Rule::SHARED; ++v) now_[MODULATORS + v] = shared[v].at(n, this->element[v]);
         for (long long row = first; row < past; ++row) {
             const long long *part = parts + row * stride;
             ND_SIMD

@@ -10,8 +10,8 @@ template <int PRE, int POST, int MODULATORS, int VALUES = 0> struct nd_before {
     int arrival, spike, elapsed, dosed[MODULATORS + 1];
 };
 
-/* Values of the neurons at both ends of a synapse, in one step. */
-template <int PRE, int POST> struct nd_values {
-    real pre[PRE + 1], post[POST + 1];
+/* Values of the neurons at both ends of a synapse, and those that all synapses share, in one step. */
+template <int PRE, int POST, int SHARED = 0> struct nd_values {
+    real pre[PRE + 1], post[POST + 1], shared[SHARED + 1];
 };
 #endif

@@ -6,8 +6,11 @@ one target, and so to one of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..model.component import Access
 from ..model.rule_values import ValueRead
+from ..model.text import block
 from ..plan.arrays import Key, Kind, ReceptorOwner, depth, width
 from ..plan.sums.learned import LearnedSum
 from .component import ComponentText
@@ -39,7 +42,8 @@ class LearnedSumText(SumText):
         assert isinstance(plan, LearnedSum)
         self.plan, self.varied = plan, []
         self.owner = ReceptorOwner(component.spec.number, access.name)
-        self.rule = RuleText(plan.rule, component.spec.dtype, f"nd_rule_of_{access.name}")
+        name = f"nd_rule_of_{access.name}"
+        self.rule = RuleText(plan.rule, component.spec.dtype, name, plan.varied)
         self.sources = [v for v in self.rule.values("pre") if not self._carried(v)]
 
     def _carried(self, value: ValueRead) -> bool:
@@ -72,7 +76,79 @@ class LearnedSumText(SumText):
             lines += self._source_rows(value)
         for value in self.rule.values("post"):
             lines.append(self._target_row(value))
+        return [*lines, *self._levels(), *self._due()]
+
+    def _levels(self) -> list[str]:
+        """Declare the values of modulators, which are variables of components."""
+        given = []
+        for name, one in self.plan.rule.levels().items():
+            rows, number, length = self._ring(one.variable)
+            element = self.component.arguments.integer(
+                Key(self.owner, Kind.SIZE, f"element {name}")
+            )
+            given.append(f"nd_row({rows}, nd_k, {number}, {length})[{element}]")
+        if not given:
+            return [f"const real *const nd_level_{self.access.name} = nullptr;"]
+        return [f"const real nd_level_{self.access.name}[] = {{{', '.join(given)}}};"]
+
+    def _due(self) -> list[str]:
+        """Declare which texts of intervals are due in step ``nd_k``."""
+        lines = []
+        for i, name in enumerate(self.plan.rule.every):
+            steps = self.component.arguments.integer(Key(self.owner, Kind.SIZE, f"every {name}"))
+            due = f"nd_k > 0 && nd_k % {steps} == 0"
+            lines.append(f"const bool nd_due_{i}_{self.access.name} = {due};")
         return lines
+
+    def slice_loop(self, earlier: list[SumText]) -> list[str]:
+        """Return the loops over the connections of a slice; texts of intervals come first."""
+        lane = "for (int nd_l = 0; nd_l < ND_LANES; ++nd_l)"
+        intervals = [line for i in self.texts for line in self.interval(i, self._walk)]
+        due = " || ".join(f"nd_due_{i}_{self.access.name}" for i in self.texts)
+        first = block(f"if (({due}) && nd_learns_{self.access.name}) {lane}", intervals)
+        return [*(first if due else []), *super().slice_loop(earlier)]
+
+    @property
+    def texts(self) -> range:
+        """Numbers of the texts of intervals."""
+        return range(len(self.plan.rule.every))
+
+    def _walk(self, body: list[str]) -> list[str]:
+        """Return a loop over the connections of lane ``nd_l``, at ``nd_p``, in the sum's order."""
+        name, lane = self.access.name, "nd_slice * ND_LANES + nd_l"
+        place = f"const long long nd_p = nd_start_{name}[nd_slice] + nd_j * ND_LANES + nd_l;"
+        full = f"(nd_start_{name}[nd_slice + 1] - nd_start_{name}[nd_slice]) / ND_LANES"
+        live = f"nd_j < {full} && nd_j < nd_degree_{name}[{lane}]"
+        lines = block(f"for (long long nd_j = 0; {live}; ++nd_j)", [place, *body])
+        if self.gather.tail:
+            ends = f"nd_p = nd_tail_{name}[{lane}]; nd_p < nd_tail_{name}[{lane} + 1]"
+            lines += block(f"for (long long {ends}; ++nd_p)", body)
+        return lines
+
+    def interval(
+        self, i: int, walk: Callable[[list[str]], list[str]], before: Sequence[str] = ()
+    ) -> list[str]:
+        """Return the lines that run a text of an interval at all connections of a component.
+
+        Parameters
+        ----------
+        i : int
+            Number of the text.
+        walk : callable
+            Returns a loop over the connections, which stand at ``nd_p``.
+        before : sequence of str
+            What comes before a number is stored.
+        """
+        rule, count = f"nd_rule_{self.access.name}", len(self.rule.sums[i])
+        load = f"real nd_state[] = {{{', '.join(self.stored('nd_p'))}}};"
+        store = [f"{at} = nd_state[{v}];" for v, at in enumerate(self.stored("nd_p"))]
+        lines = [f"double nd_sums[{count or 1}] = {{0}};", f"real nd_totals[{count or 1}];"]
+        add = [f"nd_sums[{v}] += {rule}.template summed<{i}>({v}, nd_state);" for v in range(count)]
+        lines += walk([load, *add]) if count else []
+        lines += [f"nd_totals[{v}] = (real)nd_sums[{v}];" for v in range(count)]
+        call = f"{rule}.template every<{i}>(nd_state, nd_level_{self.access.name}, nd_totals);"
+        lines += walk([load, call, *before, *store])
+        return block(f"if (nd_due_{i}_{self.access.name})", lines)
 
     def _ring(self, variable: str) -> tuple[str, str, str]:
         """Return the expressions of a ring, the number of its rows and their width."""
@@ -131,11 +207,13 @@ class LearnedSumText(SumText):
     def change(self, place: str, target: str) -> list[str]:
         """Return the lines by which the synapse at a place learns; ``target``: its component."""
         name, counts = self.access.name, [len(self.rule.values(s)) for s in ("pre", "post")]
-        lines = [f"nd_values<{counts[0]}, {counts[1]}> nd_v;"]
+        lines = [f"nd_values<{counts[0]}, {counts[1]}, {len(self.plan.rule.levels())}> nd_v;"]
         for i, value in enumerate(self.rule.values("pre")):
             carried = self._carried(value)
             given = self.access.variable if carried else self.source_value(value, place)
             lines.append(f"nd_v.pre[{i}] = {given};")
+        for i in range(len(self.plan.rule.levels())):
+            lines.append(f"nd_v.shared[{i}] = nd_level_{name}[{i}];")
         for i, value in enumerate(self.rule.values("post")):
             lines.append(f"nd_v.post[{i}] = nd_row_{value.symbol}_{name}[{target}];")
         return [*lines, f"nd_rule_{name}.on_step(nd_state, 0, nd_v);"]

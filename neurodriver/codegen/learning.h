@@ -89,6 +89,8 @@ struct nd_learning : nd_histories<Rule, depth> {
     static const int MODULATORS = Rule::MODULATORS;
     typedef nd_event_lanes<PRE, POST, OWN, MODULATORS, Rule::VALUES> Lanes;
     nd_rows_of_values value[Rule::VALUES + 1];  /* of the targets, which arrivals read */
+    nd_rows_of_values shared[Rule::SHARED + 1]; /* modulators that are values, */
+    long long element[Rule::SHARED + 1];        /* and where they stand in their rows */
     const long long *parts;     /* of each row, `stride` apart: begin and end of its connections */
     int stride;
     const Code *code;           /* the place of each target */

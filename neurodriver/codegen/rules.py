@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
-from ..model.language import used
-from ..model.plasticity import Doses, Plasticity, Trace
+from ..model.language import Checked, used
+from ..model.plasticity import Plasticity
 from ..model.rule_values import ValueRead
 from ..model.text import block, indent
 from ..model.texts import named
+from ..model.traces import Doses, Trace
 from ..plan.arrays import Key, Kind, Owner
 from .kernel import Arguments
 from .translate import CText
@@ -20,6 +21,15 @@ _SINCE = {
 }
 
 
+def _following(constants: Mapping[str, Checked], varied: Sequence[str]) -> list[str]:
+    """Return the constants that follow from parameters of which each synapse has a number."""
+    out: list[str] = []
+    for name, checked in constants.items():
+        if {*varied, *out} & {*used(checked.node)}:
+            out.append(name)
+    return out
+
+
 class RuleText:
     """Writes the structure of one rule.
 
@@ -29,15 +39,21 @@ class RuleText:
     dtype : str
     name : str
         Of the structure.
+    varied : sequence of str
+        Parameters of which each synapse has a number.
     """
 
-    def __init__(self, rule: Plasticity, dtype: str, name: str) -> None:
+    def __init__(self, rule: Plasticity, dtype: str, name: str, varied: Sequence[str] = ()) -> None:
         self.rule, self.name = rule, name
         self.translator = CText(dtype)
-        self.numbers = [*rule.params, *rule.constants]
-        self.own = ["weight", *rule.synapse]
+        self.written = ["weight", *rule.synapse]
+        self.own = [*self.written, *varied]
+        self.constants = {n: rule.checked(f"constants['{n}']") for n in rule.constants}
+        self.of_synapse = _following(self.constants, varied)
+        self.numbers = [n for n in rule.params if n not in varied]
+        self.numbers += [n for n in rule.constants if n not in self.of_synapse]
         decaying: list[Trace | Doses] = [*rule.pre.values(), *rule.post.values()]
-        decaying += rule.modulators.values()
+        decaying += rule.doses().values()
         self.time_constants = sorted({one.tau for one in decaying})
         self.sums = [rule.sums(name) for name in rule.every]
 
@@ -45,10 +61,11 @@ class RuleText:
         """Return the definition of the structure."""
         rule = self.rule
         sizes = {"PRE": len(rule.pre), "POST": len(rule.post), "OWN": len(self.own)}
-        sizes["MODULATORS"] = len(rule.modulators)
+        sizes |= {"MODULATORS": len(rule.doses()), "SHARED": len(rule.levels())}
         sizes["VALUES"] = len(rule.values_read("on_arrival"))
+        sizes |= {f"{s.upper()}_VALUES": len(self.values(s)) for s in ("pre", "post")}
         flags = {"SPIKE_FIRST": rule.first == "spike", "PAIR": rule.same_step == "pair"}
-        flags["DRIFTS"] = bool(rule.between)
+        flags |= {"DRIFTS": bool(rule.between), "STEPS": bool(rule.on_step)}
         read = set().union(*(used(rule.checked(where).node) for where, _ in rule.texts()))
         flags["ELAPSES"] = bool(rule.between) or "since_event" in read
         lines = [f"static const int {n} = {size};" for n, size in sizes.items()]
@@ -80,15 +97,17 @@ class RuleText:
         """Return the lines that give a variable of the structure its numbers."""
         lines = [f"{self.name} {variable};", f"{variable}.dt_ms = {dt_ms};"]
         for name in self.rule.params:
+            if name not in self.numbers:
+                continue
             number = arguments.scalar(Key(owner, Kind.PARAMETER, name))
             lines.append(f"{variable}.{name} = {number};")
-        known = ["dt_ms", *self.rule.params]
-        for name in self.rule.constants:
-            checked = self.rule.checked(f"constants['{name}']")
+        known = ["dt_ms", *self.numbers]
+        for name, checked in self.constants.items():
+            if name in self.of_synapse:
+                continue
             value = self.translator.value_of(checked)
             names = [f"const real {n} = {variable}.{n};" for n in named(known, [checked.node])]
             lines += block("", [*names, f"{variable}.{name} = {value};"])
-            known.append(name)
         for tau in self.time_constants:
             lines.append(f"{variable}.nd_per_{tau} = {dt_ms} / {variable}.{tau};")
         return lines
@@ -142,7 +161,7 @@ class RuleText:
                 if name in read:
                     value = self._decayed(f"nd_b.{symbol}[{i}]", trace, f"nd_b.{step}")
                     lines.append(f"const real {name} = {value};")
-        for i, (name, doses) in enumerate(self.rule.modulators.items()):
+        for i, (name, doses) in enumerate(self.rule.doses().items()):
             if name in read:
                 value = self._decayed(f"nd_b.level[{i}]", doses, f"nd_b.dosed[{i}]")
                 lines.append(f"const real {name} = {value};")
@@ -164,7 +183,7 @@ class RuleText:
             return []
         read = used(self.rule.checked("between").node)
         lines = self._since(read)
-        for i, (name, doses) in enumerate(self.rule.modulators.items()):
+        for i, (name, doses) in enumerate(self.rule.doses().items()):
             if name in read:  # doses are events: none comes after the event before
                 steps = f"(nd_b.dosed[{i}] - nd_b.elapsed)"
                 value = self._decayed(f"nd_b.level[{i}]", doses, steps)
@@ -174,7 +193,7 @@ class RuleText:
     def _dosed(self) -> list[str]:
         """Return the method that says what a modulator is, some steps and doses later."""
         body = []
-        for i, doses in enumerate(self.rule.modulators.values()):
+        for i, doses in enumerate(self.rule.doses().values()):
             jump = self._number(doses.jump)
             value = f"{self._decayed('nd_x', doses, 'nd_h')} + {jump} * nd_doses"
             body.append(f"if (nd_v == {i}) return {value};")
@@ -184,10 +203,22 @@ class RuleText:
     def _changing(self, where: str) -> list[str]:
         """Return a text between the loads and the stores of what belongs to the synapse."""
         checked = self.rule.checked(where)
-        mine = named(self.own, [checked.node])
+        follow = [self.constants[n] for n in self._followed(checked)]
+        mine = named(self.own, [checked.node, *(one.node for one in follow)])
         load = [f"real {n} = nd_s[{self.own.index(n)}];" for n in mine]
-        store = [f"nd_s[{self.own.index(n)}] = {n};" for n in mine]
+        load += [
+            f"const real {n} = {self.translator.value_of(self.constants[n])};"
+            for n in self._followed(checked)
+        ]
+        store = [f"nd_s[{self.own.index(n)}] = {n};" for n in mine if n in self.written]
         return [*load, *self.translator.lines_of(checked), *store]
+
+    def _followed(self, checked: Checked) -> list[str]:
+        """Return the constants that a text needs and that each synapse has of its own, in order."""
+        needed = {*used(checked.node)}
+        for name in reversed(self.of_synapse):
+            needed |= {*used(self.constants[name].node)} if name in needed else set()
+        return [name for name in self.of_synapse if name in needed]
 
     def _step(self) -> list[str]:
         """Return the body of the text of each step; values of neurons are counted by side."""
@@ -196,6 +227,10 @@ class RuleText:
         lines = [
             f"const real {one.symbol} = nd_v.{one.side}[{self.values(one.side).index(one)}];"
             for one in self.rule.values_read("on_step")
+        ]
+        lines += [
+            f"const real {name} = nd_v.shared[{i}]; (void){name};"
+            for i, name in enumerate(self.rule.levels())
         ]
         return [*lines, *self._event("on_step"), "(void)nd_b, (void)nd_v;"]
 
@@ -211,7 +246,7 @@ class RuleText:
             given = [f"const real {n} = nd_sums[{v}];" for v, n in enumerate(self.sums[i])]
             given += [
                 f"const real {n} = nd_level[{m}];"
-                for m, n in enumerate(self.rule.modulators)
+                for m, n in enumerate((*self.rule.doses(), *self.rule.levels()))
                 if n in read
             ]
             lines += block(f"if (nd_which == {i})", [*given, *self._changing(where)])

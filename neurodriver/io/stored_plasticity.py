@@ -1,7 +1,9 @@
 """Rules of plasticity <-> groups of an HDF5 file, and the connections that name them.
 
 ``plasticity/<i>`` has the attribute ``class``, and for each parameter of the rule an attribute
-under ``params``; ``released/<modulator>`` are the uids of what releases it. Connections that learn
+under ``params``. Of projections, ``columns/<parameter>`` are the numbers of each synapse, and an
+attribute under ``laws`` says what they are drawn from. ``released/<modulator>`` are the uids of
+what releases it. Connections that learn
 have the attributes ``plasticity``, the number of their rule, and ``name``. Those of a projection
 have ``dendritic`` and ``back``, in s, and ``largest``.
 """
@@ -20,6 +22,7 @@ from ..circuit.drawn import Drawn
 from ..errors import ModelError, near, quoted
 from ..model.plasticity import Plasticity
 from .columns import ColumnReader, put, stored_name, told_name
+from .stored_rules import law_of_text, law_text
 
 GROUP = "plasticity"
 
@@ -37,6 +40,11 @@ def put_rules(circuit: Circuit, file: h5py.File) -> dict[str, int]:
         params = at.create_group("params").attrs
         for name, value in rule.values.items():
             params[stored_name(name)] = float(value)
+        for name, column in rule.columns.items():
+            if isinstance(column, np.ndarray):
+                put(at.require_group("columns"), name, column)
+            else:
+                at.require_group("laws").attrs[stored_name(name)] = law_text(column)
         for name, uids in rule.released_by.items():
             put(at.require_group("released"), name, np.asarray(uids, np.str_))
     return numbers
@@ -88,6 +96,17 @@ class RulesReader:
         params = at.get("params")
         given = dict(params.attrs) if isinstance(params, h5py.Group) else {}
         values = {told_name(key): value for key, value in given.items()}
+        for key, column in (at.get("columns") or {}).items():
+            shape = getattr(column, "shape", ())
+            numbers = self._reader.values(column, column.name, "f", shape)
+            values |= {} if numbers is None else {told_name(key): numbers}
+        laws = at.get("laws")
+        for key, text in (dict(laws.attrs) if isinstance(laws, h5py.Group) else {}).items():
+            where = f"{at.name}/laws, attribute '{key}'"
+            law = self._reader.attempt(where, partial(law_of_text, str(text)), "not known")
+            if law is None:
+                return None
+            values[told_name(key)] = law
         for key, column in (at.get("released") or {}).items():
             shape = getattr(column, "shape", ())
             uids = self._reader.values(column, column.name, "U", shape)

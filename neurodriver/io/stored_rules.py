@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ from .columns import Column, ColumnReader, put
 def put_rule(at: Any, links: Drawn, compress: bool) -> None:
     """Write the rule of a projection, its laws, its ends and the key of its random numbers."""
     given = links.projection
-    at.attrs["rule"] = _text(given.rule)
-    at.attrs["weight"], at.attrs["delay"] = _text(given.weight), _text(given.delay)
+    at.attrs["rule"] = law_text(given.rule)
+    at.attrs["weight"], at.attrs["delay"] = law_text(given.weight), law_text(given.delay)
     at.attrs["name"] = given.label
     at.attrs["key"] = np.uint64(links.key)
     if given.stored != "auto":
@@ -55,7 +56,9 @@ def take_rule(
     for name, text in texts.items():
         if text is not None and name != "name":
             where = f"{at.name}, attribute '{name}'"
-            made[name] = reader.attempt(where, partial(_made, text, name, columns), "not known")
+            made[name] = reader.attempt(
+                where, partial(law_of_text, text, name, columns), "not known"
+            )
     if ends is None or key is None or None in texts.values() or None in made.values():
         return None
     rule, weight, delay = (made[name] for name in ("rule", "weight", "delay"))
@@ -66,7 +69,7 @@ def take_rule(
     return Projection(variable, access, source, target, rule, weight, delay, name, **more), key
 
 
-def _text(value: Any) -> str:
+def law_text(value: Any) -> str:
     """Return a rule, a law or a number as JSON."""
     said: Any = value
     if isinstance(value, Formula):
@@ -78,7 +81,9 @@ def _text(value: Any) -> str:
     return json.dumps(said, default=lambda number: number.item())
 
 
-def _made(text: str, name: str, columns: dict[str, Column]) -> Any:
+def law_of_text(
+    text: str, name: str = "", columns: Mapping[str, Column] = MappingProxyType({})
+) -> Any:
     """Return what a text says; raise ValueError where that is nothing known."""
     said = json.loads(text)
     if name != "rule" and isinstance(said, int | float):

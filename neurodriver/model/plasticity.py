@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -38,8 +37,10 @@ from .language import (
     used,
 )
 from .language.evaluate import Evaluator
+from .rule_columns import Column, column_of, is_column, shared_numbers
 from .rule_declarations import check_declarations, mapping
 from .rule_values import VALUE_TEXTS, ValueRead, values_of, with_symbols
+from .traces import Doses, Level, Trace
 
 GIVEN_TO_EVENTS = ("since_arrival", "since_spike", "since_event", "dt_ms")
 """Names that the texts of events may read: ms since the events before, and the step in ms."""
@@ -51,52 +52,9 @@ PROCEDURES = {"send": 1}
 _OWN = ("weight", "count", *GIVEN_TO_EVENTS, *CALLS, *PROCEDURES)
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A number that jumps at events and decays in between.
-
-    Parameters
-    ----------
-    tau : str
-        Parameter or constant of the rule with its time constant in ms.
-    jump : float or str
-        What an event adds, or a parameter or constant with it.
-    nearest : bool
-        Whether an event sets the trace to ``jump`` instead of adding it.
-    doc : str
-        What it is.
-    """
-
-    tau: str
-    jump: float | str = 1.0
-    nearest: bool = False
-    doc: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Doses:
-    """A third factor that all synapses of a projection share, such as dopamine.
-
-    A spike of a neuron that releases it, or a call from Python, adds a dose. It decays in between.
-
-    Parameters
-    ----------
-    tau : str
-        Parameter or constant of the rule with its time constant in ms.
-    jump : float or str
-        What a dose adds, or a parameter or constant with it.
-    doc : str
-        What it is.
-    """
-
-    tau: str
-    jump: float | str = 1.0
-    doc: str = ""
-
-
-KINDS = {
+KINDS: dict[str, type | tuple[type, ...]] = {
     "params": Parameter, "constants": str, "synapse": State, "pre": Trace, "post": Trace,
-    "modulators": Doses, "every": str, "late": str,
+    "modulators": (Doses, Level), "every": str, "late": str,
 }  # fmt: skip
 """What a rule declares by name -> what the declarations are."""
 
@@ -106,9 +64,10 @@ class Plasticity:
 
     Parameters
     ----------
-    **values : float or quantity; components
-        Parameters of the rule, by name; and for each modulator the components whose spikes are
-        its doses, as a projection takes its ends. Without components Python alone gives doses.
+    **values : float or quantity, (m,) of them, or a distribution; components
+        Parameters of the rule, by name: a number for all synapses, or one of each, in the order of
+        the connections. And for each modulator the components whose spikes are its doses, as a
+        projection takes its ends. Without components Python alone gives doses.
 
     Attributes
     ----------
@@ -137,8 +96,8 @@ class Plasticity:
     between : str
         Text that runs at a synapse before each of its events: a change since the event before,
         ``since_event`` ms ago. It reads modulators as they were then. Doses are events, too.
-    modulators : mapping of str to Doses
-        Third factors.
+    modulators : mapping of str to Doses or Level
+        Third factors. A `Level` is read by ``on_step`` and by texts of intervals.
     every : mapping of str to str
         Parameter with an interval in ms -> text that runs for each synapse at its multiples. It
         may begin with sums over the synapses of its target: ``total = sum(weight);``.
@@ -165,7 +124,7 @@ class Plasticity:
     on_spike: ClassVar[str] = ""
     on_step: ClassVar[str] = ""
     between: ClassVar[str] = ""
-    modulators: ClassVar[Mapping[str, Doses]] = {}
+    modulators: ClassVar[Mapping[str, Doses | Level]] = {}
     every: ClassVar[Mapping[str, str]] = {}
     late: ClassVar[Mapping[str, str]] = {}
     first: ClassVar[str] = "arrival"
@@ -173,6 +132,8 @@ class Plasticity:
     reference: ClassVar[str] = ""
 
     values: Mapping[str, float]
+    columns: Mapping[str, Column]
+    """Parameters that are numbers of each synapse; in ``values`` they have a stand-in."""
     released_by: Mapping[str, Any]
     """Modulator -> the components whose spikes are its doses; uids in a circuit."""
 
@@ -189,7 +150,11 @@ class Plasticity:
     def __init__(self, **values: Any) -> None:
         faults = Faults(type(self).__name__)
         found: dict[str, float] = {}
+        columns: dict[str, Column] = {}
         self.released_by = {n: values.pop(n) for n in self.modulators if n in values}
+        for name in self.levels():
+            if name not in self.released_by:
+                faults.add(f"modulator '{name}': give the component whose value it is")
         for name in values:
             if name not in self.params:
                 faults.add(f"no parameter '{name}'{near(name, [*self.params, *self.modulators])}")
@@ -198,6 +163,10 @@ class Plasticity:
             if given is None:
                 faults.add(f"parameter '{name}' [{rule.unit}] is missing")
                 given = rule.harmless
+            if is_column(given):
+                column = self._column(name, rule, given, faults)
+                columns |= {} if column is None else {name: column}
+                given = rule.harmless if rule.default is None else rule.default
             found[name] = _number(name, rule, given, faults)
         low, high = self._bounds(found) or (0.0, 0.0)
         if not faults.count and not low <= high:
@@ -205,10 +174,21 @@ class Plasticity:
             faults.add(f"{names}: weights would lie between {low:g} and {high:g}")
         if faults.count:
             raise ModelError(faults.report())
-        self.values = found
+        self.values, self.columns = found, columns
+
+    def _column(self, name: str, rule: Parameter, given: Any, faults: Faults) -> Column | None:
+        why = shared_numbers(type(self)).get(name)
+        if why is None:
+            return column_of(name, rule, given, faults)
+        faults.add(f"parameter '{name}' [{rule.unit}]: must be one number, as {why}")
+        return None
 
     def __repr__(self) -> str:
         changed = [f"{n}={v:g}" for n, v in self.values.items() if v != self.params[n].default]
+        changed += [
+            f"{n}=<{len(c):,} numbers>" if isinstance(c, np.ndarray) else f"{n}={c}"
+            for n, c in self.columns.items()
+        ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     @property
@@ -231,10 +211,20 @@ class Plasticity:
             known[name] = Evaluator().value(node, known)
         return {name: float(value) for name, value in known.items()}
 
+    @classmethod
+    def unit_of(cls, name: str) -> str:
+        """Return the unit of a number of each synapse; that of the weight is its target's."""
+        declared = cls.synapse.get(name) or cls.params.get(name)
+        return "" if declared is None else declared.unit or ""
+
     def told(self) -> str:
         """Return what the digest of a circuit takes in."""
         released = {name: [*map(str, uids)] for name, uids in self.released_by.items()}
-        return f"{type(self).__name__}:{sorted(self.values.items())}{released or ''}"
+        columns = {
+            n: c.tolist() if isinstance(c, np.ndarray) else repr(c) for n, c in self.columns.items()
+        }
+        numbers = sorted(self.values.items())
+        return f"{type(self).__name__}:{numbers}{released or ''}{columns or ''}"
 
     @classmethod
     def texts(cls) -> Iterator[tuple[str, str]]:
@@ -259,10 +249,31 @@ class Plasticity:
         """Return the values of neurons that any text reads, each once."""
         return list(dict.fromkeys(v for where in VALUE_TEXTS for v in cls.values_read(where)))
 
+    @classmethod
+    def needs_each_step(cls) -> bool:
+        """Whether something other than spikes may change synapses in any step."""
+        return bool(cls.every or cls.modulators or cls.on_step or cls.every_value())
+
     def steps_late(self, value: ValueRead, dt_ms: float) -> int:
         """Return the steps by which the synapse sees a value of a neuron later."""
         time = self.late.get(str(value))
         return 0 if time is None else round(self.values[time] / dt_ms)
+
+    @classmethod
+    def doses(cls) -> dict[str, Doses]:
+        """Return the modulators to which spikes add doses."""
+        return {n: one for n, one in cls.modulators.items() if isinstance(one, Doses)}
+
+    @classmethod
+    def levels(cls) -> dict[str, Level]:
+        """Return the modulators that are variables of components."""
+        return {n: one for n, one in cls.modulators.items() if isinstance(one, Level)}
+
+    @classmethod
+    def intervals_read_levels(cls) -> bool:
+        """Whether a text of an interval reads a variable of a component."""
+        texts = [cls.checked(f"every['{name}']") for name in cls.every]
+        return any(cls.levels().keys() & {*used(one.node)} for one in texts)
 
     @classmethod
     def changes_weights(cls) -> bool:
@@ -283,7 +294,8 @@ class Plasticity:
             return found
         own = ["weight", *cls.synapse]
         found.update({n: Symbol("number of the synapse", writable=True) for n in own})
-        found.update({n: fixed("modulator") for n in cls.modulators})
+        known = cls.modulators if where == "on_step" or where.startswith("every") else cls.doses()
+        found.update({n: fixed("modulator") for n in known})
         if where == "between":
             found["since_event"] = fixed("time in ms", unit="ms")
         if where.startswith("every"):
@@ -331,11 +343,15 @@ class Plasticity:
 
     def changed(self, **values: float) -> Self:
         """Return the same rule with other numbers."""
-        return type(self)(**{**self.values, **values, **self.released_by})
+        return type(self)(**{**self.values, **self.columns, **values, **self.released_by})
 
     def released(self, by: Mapping[str, Any]) -> Self:
         """Return the same rule, with other components that release its modulators."""
-        return type(self)(**{**self.values, **by})
+        return type(self)(**{**self.values, **self.columns, **by})
+
+    def without_columns(self) -> Self:
+        """Return the same rule with one number for all synapses in place of each column."""
+        return type(self)(**{**self.values, **self.released_by}) if self.columns else self
 
 
 def sums_of(text: str) -> tuple[list[tuple[str, str]], str]:

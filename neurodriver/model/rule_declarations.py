@@ -21,11 +21,13 @@ STORED = frozenset(
 )
 """Names of what is stored beside numbers of synapses and traces: these have others."""
 
+Kinds = Mapping[str, type | tuple[type, ...]]
+
 DECAYING = ("pre", "post", "modulators")
 """Attributes whose values decay: they name time constants."""
 
 
-def check_declarations(cls: Any, base: Any, kinds: Mapping[str, type], own: Iterable[str]) -> None:
+def check_declarations(cls: Any, base: Any, kinds: Kinds, own: Iterable[str]) -> None:
     """Raise ModelError with all that is wrong in the attributes of a rule.
 
     Parameters
@@ -33,7 +35,7 @@ def check_declarations(cls: Any, base: Any, kinds: Mapping[str, type], own: Iter
     cls : Plasticity subclass
     base : type
         The class of all rules.
-    kinds : mapping of str to type
+    kinds : mapping of str to type, or to several
         Attribute that is a mapping -> what its values are.
     own : iterable of str
         Names that have a meaning in texts.
@@ -44,7 +46,10 @@ def check_declarations(cls: Any, base: Any, kinds: Mapping[str, type], own: Iter
     for attribute, kind in kinds.items():
         for name, given in getattr(cls, attribute).items():
             if not isinstance(given, kind):
-                wanted = "a text" if kind is str else f"nd.{kind.__name__}(...)"
+                each = kind if isinstance(kind, tuple) else (kind,)
+                wanted = (
+                    "a text" if kind is str else " or ".join(f"nd.{k.__name__}(...)" for k in each)
+                )
                 faults.add(f"{attribute}[{name!r}]: must be {wanted} (got {shown(given)})")
     for attribute in ("on_arrival", "on_spike", "on_step", "between"):
         if not isinstance(getattr(cls, attribute, ""), str):
@@ -89,7 +94,7 @@ def _misspelled(cls: Any, base: Any) -> Iterator[str]:
                 yield f"no rule has an attribute '{name}'{hint}"
 
 
-def _check_names(cls: Any, kinds: Mapping[str, type], own: set[str], faults: Faults) -> None:
+def _check_names(cls: Any, kinds: Kinds, own: set[str], faults: Faults) -> None:
     """Note names that cannot be used, and those that are declared twice."""
     places: dict[str, list[str]] = {}
     for attribute in kinds:
@@ -120,6 +125,10 @@ def _check_references(cls: Any, faults: Faults) -> None:
     for attribute in DECAYING:
         for name, one in getattr(cls, attribute, {}).items():
             where = f"{attribute}['{name}']"
+            if not hasattr(one, "tau"):  # a value, which does not decay
+                if not _usable(one.variable):
+                    faults.add(f"{where}: {shown(one.variable)} is no name of a variable")
+                continue
             if not isinstance(one.tau, str):
                 faults.add(
                     f"{where}, tau: must be the name of a parameter or constant in ms "

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 
-from .plasticity import Doses, Plasticity, Trace
+from .plasticity import Plasticity
+from .traces import Doses, Trace
 
 Rule = type[Plasticity]
 
@@ -22,11 +23,13 @@ def rule_page(rule: Rule) -> list[str]:
     decaying: dict[str, Mapping[str, Trace] | Mapping[str, Doses]] = {
         "traces of the source": rule.pre,
         "traces of the target": rule.post,
-        "modulators": rule.modulators,
+        "modulators": rule.doses(),
     }
     for title, declared in decaying.items():
         if declared:
             lines += [title, *(_decaying(name, one) for name, one in declared.items())]
+    for name, value in rule.levels().items():
+        lines.append(f"modulator {name}: '{value.variable}' of a component {value.doc}".rstrip())
     if rule.synapse:
         lines.append("numbers of each synapse beside weight")
     for name, state in rule.synapse.items():

@@ -195,7 +195,7 @@ static void nd_space_values(const nd_rule *r, int stream, integer row, integer f
                             nd_scratch &own, double *out)
 {
     const nd_space &g = *r->space;
-    const auto formula = g.formula[stream == ND_WEIGHT ? 0 : 1];
+    const auto formula = stream > ND_DELAY ? nullptr : g.formula[stream == ND_WEIGHT ? 0 : 1];
     if (formula) {
         nd_places places;
         nd_space_row(r, row, own, &places);

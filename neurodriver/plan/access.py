@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..circuit.circuit import Connections
-from ..errors import CircuitError, quoted
 from ..model.component import Access
 from ..model.texts import looped_accesses
 from .delays import Spread
@@ -139,8 +138,6 @@ class AccessPlanner:
         layout, variable = self.layout, access.variable
         if not layout.circuit.kinds.is_event(variable):
             return self._graded(number, access, plastic, count)
-        if layout.target.threads:
-            _check_for_gpu(layout.circuit.name, plastic)
         learns = [learn_by_source(layout, number, variable, links, count) for links in plastic]
         ahead = max(int(one.arrays["block"][:, 5].max()) for one in learns)
         without = () if drawn is None else drawn.drawn
@@ -219,15 +216,3 @@ def in_units(edges: Edges, units: Units) -> Edges:
     if not len(edges.target):
         return edges
     return replace(edges, data={"weight": multiples(edges, units).astype(np.float64)})
-
-
-def _check_for_gpu(name: str, plastic: list[Connections]) -> None:
-    """Raise CircuitError where synapses would learn from what a GPU does not give them."""
-    for links in plastic:
-        rule = links.plasticity
-        assert rule is not None
-        if rule.every_value() or rule.on_step:
-            what = "a text that reads values of neurons, or runs in each step"
-            rules = f"{type(rule).__name__} has {what}, which only a CPU computes"
-            say = f"{name}: connections {quoted(links.name or links.access)}"
-            raise CircuitError(f"{say}: {rules}: take backend='cpu'")

@@ -115,6 +115,8 @@ def read_by_rules(circuit: Circuit, dt: float) -> dict[str, int]:
             rows = steps + 1 + (rule.steps_late(value, 1e3 * dt) if rule else 0)
             variable = value.variable(links.variable)
             out[variable] = max(out.get(variable, 1), rows)
+        for one in () if rule is None else rule.levels().values():
+            out.setdefault(one.variable, 1)
     return out
 
 

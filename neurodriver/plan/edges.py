@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..circuit.circuit import Connections, Group
+from ..errors import CircuitError, quoted
 from .delays import steps_of
 from .layout import Layout
 from .sorting import stable_order
@@ -146,3 +147,26 @@ def _joined(parts: list[tuple[Any, ...]], names: list[str], number: int, layout:
         back = back[by_target] if back.ndim else back
         data = {n: c[by_target] if c.ndim else c for n, c in data.items()}
     return Edges(target, element, back, data)
+
+
+def elements_of_values(layout: Layout, links: Connections) -> dict[str, int]:
+    """Return where the variables stand in their rows that are modulators."""
+    rule = links.plasticity
+    assert rule is not None
+    return {
+        f"element {name}": int(elements_of(layout, one.variable, rule.released_by[name], links)[0])
+        for name, one in rule.levels().items()
+    }
+
+
+def elements_of(layout: Layout, variable: str, uids: Any, links: Connections) -> NDArray[np.int32]:
+    """Return where a variable stands in its rows, of components that a modulator depends on."""
+    found = layout.circuit.find(uids)
+    if (found < 0).any():
+        lost = uids[int(np.flatnonzero(found < 0)[0])]
+        say = f"{layout.circuit.name}: connections {quoted(links.name or links.access)}"
+        raise CircuitError(
+            f"{say}: a modulator is released by {quoted(str(lost))}, which is in another LPU; "
+            f"keep what learns and what releases its modulators in one LPU"
+        )
+    return element_of(layout, found, variable).astype(np.int32)

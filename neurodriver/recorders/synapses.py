@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..circuit.circuit import Circuit
-from ..circuit.plastic import learning_connections
+from ..circuit.plastic import learning_connections, numbers_of_synapses
 from ..errors import RecordingError, near, quoted
 from ..model.plasticity import Plasticity
 from ..quantities import seconds
@@ -116,7 +116,7 @@ class SynapseRecorder(Recorder):
             raise RecordingError(f"SynapseRecorder: {said}; {there}")
         rule = known[self.connections].plasticity
         assert rule is not None
-        names = ("weight", *rule.synapse)
+        names = numbers_of_synapses(known[self.connections])
         for name in self.variables:
             if name not in names:
                 say = f"synapses of {type(rule).__name__} have no {quoted(name)}{near(name, names)}"

@@ -14,6 +14,7 @@ from ..circuit.uids import uid_list
 from ..circuit.validate import edge_name, groups_of
 from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, RequestError, near, quoted
+from ..model.rule_columns import misfits
 from ..state.synapses import SynapseNames, Synapses
 from .synapse_summaries import Ends, SynapseSummaries
 
@@ -126,7 +127,7 @@ class LearningConnections(SynapseSummaries):
             Only the synapses between these: uids, a population, or None for all.
         """
         synapses = self._current()
-        if name in synapses.rule.modulators:
+        if name in synapses.rule.doses():
             return np.asarray(synapses.level(name, self._simulation().step))
         self._check_name(synapses, name)
         values = synapses.read(name).astype(np.float64)
@@ -189,7 +190,7 @@ class LearningConnections(SynapseSummaries):
     ) -> Callable[[], None]:
         """Return what sets a number of the synapses, after all that may be refused."""
         synapses, step = self._current(), self._simulation().step
-        if name in synapses.rule.modulators:
+        if name in synapses.rule.doses():
             level = self._level(name, values, at, of)
             return lambda: synapses.set_level(name, level, step)
         self._check_name(synapses, name)
@@ -252,9 +253,13 @@ class LearningConnections(SynapseSummaries):
     def _check_name(self, synapses: Synapses, name: str) -> None:
         if name in synapses.names:
             return
-        known = ", ".join((*synapses.names, *synapses.rule.modulators))
+        known = ", ".join((*synapses.names, *synapses.rule.doses()))
         if name in synapses.rule.values:
             what = f"'{name}' is a number of the rule, lpu.circuit has it"
+        elif name in synapses.rule.modulators:
+            (uid,) = synapses.rule.released_by[name]
+            variable = synapses.rule.levels()[name].variable
+            what = f"'{name}' is '{variable}' of component {quoted(str(uid))}; read it there"
         else:
             what = f"synapses have no '{name}'{near(name, synapses.names)}"
         raise NeurodriverError(f"'{self.name}': {what}; they have: {known}")
@@ -271,6 +276,9 @@ class LearningConnections(SynapseSummaries):
             bad |= (values < low) | (values > high)
             want = f"must lie within the bounds of {type(synapses.rule).__name__}"
             want += f", {low:g} to {high:g}"
+        elif name in synapses.rule.params:
+            bad = misfits(synapses.rule.params[name], values)
+            want = f"must be {synapses.rule.params[name].allowed()}"
         elif name == "weight":
             models = groups_of(self._circuit, links.target)
             rule = numbers_of(self._circuit, links.variable, links.access, models)["weight"]

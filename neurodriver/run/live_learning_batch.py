@@ -66,7 +66,7 @@ class CopiedLearningConnections(LearningConnections):
             As `LearningConnections.set`; no copy has been changed then.
         """
         copies = self._each()
-        level = name in self._rule.modulators
+        level = name in self._rule.doses()
         count = 1 if level else len(copies[0]._which(at, of))
         wanted = (len(copies),) if level else (len(copies), count)
         try:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Backend
+from ..backends.base import Backend, Batched
 from ..backends.tables import Probe
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.plastic import learning_connections
-from ..errors import RecordingError
 from ..plan.program import Program
 from ..recorders.base import Columns, Recorder
 from ..recorders.synapses import SynapseRecorder
@@ -29,8 +30,10 @@ class SynapseFeed(RecorderFeed):
 
     waits = True
 
-    def __init__(self, program: Program, recorder: SynapseRecorder, scope: str | None) -> None:
-        super().__init__(program, recorder, scope)
+    def __init__(
+        self, program: Program, recorder: SynapseRecorder, scope: str | None, copies: int = 0
+    ) -> None:
+        super().__init__(program, recorder, scope, copies)
         name = recorder.connections if scope is None else f"{scope}/{recorder.connections}"
         named = (one for one in learning_connections(program.circuit) if one.name == name)
         self._links = next(named)
@@ -38,35 +41,34 @@ class SynapseFeed(RecorderFeed):
         assert rule is not None
         self._which = recorder.chosen(len(self._links))
         self._edges = recorder.edges(rule)
-        units = {name: state.unit for name, state in rule.synapse.items()}
         if self._edges is None:
             labels, ends = _labels(program.circuit, self._links, self._which)
             self.columns = [
-                Columns(variable, labels, units.get(variable, ""), False, ends=ends)
+                Columns(variable, labels, rule.unit_of(variable), False, ends=ends)
                 for variable in recorder.variables
             ]
         else:
             pairs = zip(self._edges[:-1].tolist(), self._edges[1:].tolist(), strict=True)
             bins = np.array([f"{low:.6g} to {high:.6g}" for low, high in pairs])
             self.columns = [Columns(variable, bins, "", False) for variable in recorder.variables]
-        self._backend: Backend | None = None
+        self.columns = [replace(one, copies=copies) for one in self.columns]
+        self._copies, self._chosen = copies, list[ChosenSynapses]()
 
     def bind(self, backend: Backend) -> None:
-        """Read from the memory of a backend from now on."""
-        self._backend = backend
-        self._chosen = ChosenSynapses(Synapses(backend, self._links), self._which)
+        """Read from the memory of a backend, or of its copies, from now on."""
+        each = cast(Batched, backend).copies if self._copies else [backend]
+        self._chosen = [ChosenSynapses(Synapses(one, self._links), self._which) for one in each]
 
     def prepare(self, probes: Sequence[Probe], first: int, steps: int) -> None:
         """Do nothing: rows are read where the call ends."""
 
     def dense(self, first: int, done: int) -> dict[str, NDArray[np.generic]]:
         """Return the row of the step that the call has ended with, or none."""
-        interval, backend = self.recorder.sample_interval, self._backend
-        assert backend is not None
+        interval = self.recorder.sample_interval
         rows = (first + done) // interval - first // interval
         out: dict[str, NDArray[np.generic]] = {}
-        if rows:
-            backend.live.catch_up(first + done)
+        for one in self._chosen if rows else ():
+            one.backend.live.catch_up(first + done)
         for columns in self.columns:
             row = np.empty((rows, columns.width), self._dtype)
             if rows:
@@ -75,27 +77,19 @@ class SynapseFeed(RecorderFeed):
         return out
 
     def _row(self, name: str) -> NDArray[np.generic]:
-        """Return values of the chosen synapses, or how many of them are in each bin."""
-        values = self._chosen.read(name)
-        return values if self._edges is None else np.histogram(values, self._edges)[0]
+        """Return values of the chosen synapses, or how many of them are in each bin, by copies."""
+        rows: list[NDArray[Any]] = [one.read(name) for one in self._chosen]
+        if self._edges is not None:
+            rows = [np.histogram(values, self._edges)[0] for values in rows]
+        return np.concatenate(rows)
 
 
 def feed_of(
     program: Program, recorder: Recorder, scope: str | None, copies: int = 0
 ) -> RecorderFeed:
-    """Return what gives a recorder its blocks.
-
-    Raises
-    ------
-    RecordingError
-        For synapses of a batch.
-    """
-    if not isinstance(recorder, SynapseRecorder):
-        return RecorderFeed(program, recorder, scope, copies)
-    if copies:
-        say = "records no batch; run the copies as LPUs of their own"
-        raise RecordingError(f"SynapseRecorder: {say}")
-    return SynapseFeed(program, recorder, scope)
+    """Return what gives a recorder its blocks."""
+    kind = SynapseFeed if isinstance(recorder, SynapseRecorder) else RecorderFeed
+    return kind(program, recorder, scope, copies)  # type: ignore[arg-type]
 
 
 def _labels(

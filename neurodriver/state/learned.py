@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..backends.base import Backend
 from ..circuit.circuit import Connections
 from ..circuit.drawn import Drawn
-from ..circuit.plastic import learning_connections
+from ..circuit.plastic import learning_connections, numbers_of_synapses
 from ..errors import Faults, StateError, quoted
 from ..plan.delays import axonal_of, forward_of, times_of
 from ..plan.program import Program
@@ -89,7 +89,7 @@ def check_learned(program: Program, snapshot: Snapshot, faults: Faults) -> None:
             faults.add(f"what the {said} have learned was not saved")
             continue
         assert links.plasticity is not None
-        wanted = {"weight", *links.plasticity.synapse}
+        wanted = {*numbers_of_synapses(links)}
         held = {len(column) for column in state.synapses.values()}
         if state.synapses.keys() != wanted or held != {len(links)}:
             got = f"{', '.join(sorted(state.synapses))} of {max(held, default=0):,} synapses"
@@ -99,7 +99,7 @@ def check_learned(program: Program, snapshot: Snapshot, faults: Faults) -> None:
         for side, names in traces.items():
             if getattr(state, side).keys() != names.keys():
                 faults.add(f"{said}: other traces were saved than {side} of the rule has")
-        if len(state.level) != len(links.plasticity.modulators):
+        if len(state.level) != len(links.plasticity.doses()):
             faults.add(f"{said}: other modulators were saved than the rule has")
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..circuit.circuit import Circuit, Connections
-from ..model.plasticity import Doses
+from ..circuit.plastic import numbers_of_synapses
+from ..model.traces import Doses
 from ..plan.arrays import Key, ReceptorOwner
 from ..plan.spikes.learning import MODULATORS, LearningPlan
 from ..plan.sums.learned import LearnedSum
@@ -76,8 +77,8 @@ class Synapses:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Numbers of each synapse that the rule changes."""
-        return ("weight", *self.rule.synapse)
+        """Numbers of each synapse: those that the rule changes, and parameters."""
+        return numbers_of_synapses(self.links)
 
     def read(self, name: str) -> NDArray[np.floating]:
         """Return a number of each synapse, (m,), as it was stored last."""
@@ -130,8 +131,8 @@ class Synapses:
                 live.write(part.key(key), whole)
 
     def _modulator(self, name: str) -> tuple[int, Doses]:
-        names = [*self.rule.modulators]
-        return names.index(name), self.rule.modulators[name]
+        doses = self.rule.doses()
+        return [*doses].index(name), doses[name]
 
     def clamped(self) -> int:
         """Return how many values were too large to be sent."""
@@ -144,7 +145,7 @@ def modulators_of(synapses: Synapses) -> tuple[NDArray[Any], Numbers]:
 
     A thread without targets does not know of the doses.
     """
-    count, part = len(synapses.rule.modulators), synapses.parts[0]
+    count, part = len(synapses.rule.doses()), synapses.parts[0]
     stored = (synapses.backend.array(part.key(name)) for name in ("level", "dosed"))
     level, dosed = (one.reshape(-1, MODULATORS)[:, :count] for one in stored)
     newest = dosed.argmax(axis=0), np.arange(count)
@@ -162,7 +163,7 @@ class ChosenSynapses:
     """
 
     def __init__(self, synapses: Synapses, which: Numbers) -> None:
-        self._synapses, self.count = synapses, len(which)
+        self.backend, self.count = synapses.backend, len(which)
         self._places: list[tuple[SynapsesOfGroup, Numbers, Numbers]] = []
         for part in synapses.parts:
             place = np.full(len(synapses), -1, np.int64)
@@ -173,7 +174,7 @@ class ChosenSynapses:
 
     def read(self, name: str) -> NDArray[np.floating]:
         """Return a number of each, (n,)."""
-        backend = self._synapses.backend
+        backend = self.backend
         out: NDArray[np.floating] = np.empty(self.count, backend.program.dtype)
         for part, places, mine in self._places:
             out[mine] = backend.array(part.key(name))[places]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from learning_circuits import DT, RULES, told
+from learning_values import STEPS as STEPS_WITH_VALUES
+from learning_values import Everything, Modulated, everything
 from support import assert_same_bits, recorded, started
 
 from neurodriver import (
@@ -85,3 +87,21 @@ def test_any_width_and_order_of_work(case: str, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(schedule, "choose", lambda *_, shape=shape: shape)
         got = run(circuit, inputs, "cuda", "float32")
         assert_same_bits(on_cpu(rule, case, "float32"), got)
+
+
+@pytest.mark.parametrize("rule", [Everything, Modulated])
+def test_values_of_neurons(rule: type[Plasticity], dtype: str, executor: str) -> None:
+    """Texts of each step, and arrivals that read potentials: resident, and stepwise."""
+    circuit, inputs, _ = everything(rule)
+
+    def weights(backend: str, chunk: int | None, **more: Any) -> Any:
+        record: Any = [("sent", None), ("V", None)]
+        with started(circuit, DT, inputs, record, chunk=chunk, backend=backend, dtype=dtype,
+                     **more) as lpu:  # fmt: skip
+            lpu.run(steps=STEPS_WITH_VALUES)
+            own = {name: lpu["learning"].get(name) for name in ("weight", "seen")}
+            return {**own, **recorded(lpu, STEPS_WITH_VALUES)}
+
+    expected = weights("cpu", None)
+    for chunk in (None, 7):
+        assert_same_bits(expected, weights("cuda", chunk, executor=executor))

@@ -9,30 +9,28 @@ from typing import Any
 import numpy as np
 import pytest
 from learning_networks import equal, state_of
+from learning_on_cpu import LearningOnCPU
+from learning_values import (
+    DT,
+    SOURCES,
+    STEPS,
+    TARGETS,
+    Counter,
+    Everything,
+    Modulated,
+    Potentials,
+    everything,
+)
 from support import assert_same_bits, model, recorded, started
 
 import neurodriver as nd
 from neurodriver import ArrayInput, Circuit, Connections
-from neurodriver.errors import CircuitError
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "plasticity" / "nest_clopath.npz"
 TOLERANCE = {"float64": 1e-11, "float32": 1e-5}
 """Of the largest weight."""
-
-
-class Potentials(nd.NDComponent):
-    """Has the potentials that it is told, and spikes where V is above 0."""
-
-    accesses = (nd.Weighted("spike_state", "learned"), "V_told", "plus", "minus")
-    updates = {"spike_state": "1", "V": "mV", "u_plus": "mV", "u_minus": "mV", "sent": "1"}
-    states = {"V": nd.State("mV", -70.6), "u_plus": nd.State("mV", -70.6),
-              "u_minus": nd.State("mV", -70.6)}  # fmt: skip
-    update = """
-        V = V_told; u_plus = plus; u_minus = minus; sent = learned;
-        spike_state = V > 0 ? 1 : 0;
-    """
 
 
 class InNEST(nd.ClopathSTDP):
@@ -79,57 +77,6 @@ def test_weights_of_nest(dtype: str) -> None:
             got = lpu["learning"].get("carried")[f["out_synapse"][mine]]
             np.testing.assert_allclose(got, f["out_weight"][mine], rtol=0, atol=tolerance)
     assert len(f["out_step"]) > 100 and np.ptp(f["out_weight"]) > 0.5
-
-
-class Everything(nd.Plasticity):
-    """Events, traces of both ends, and values, in one rule."""
-
-    params = {"tau": nd.Parameter("ms", default=7.0), "lag": nd.Parameter("ms", default=2.0)}
-    synapse = {"seen": nd.State("1", 0.0)}
-    pre = {"x": nd.Trace("tau")}
-    post = {"y": nd.Trace("tau")}
-    late = {"post.u_plus": "lag", "pre.count": "lag"}
-    bounds = (-2.0, 2.0)
-    on_arrival = "weight = clip(weight - 0.1 * y + 0.01 * post.u_minus); send(weight);"
-    on_spike = "weight = clip(weight + 0.2 * x);"
-    on_step = """
-        weight = clip(weight + 0.01 * x * post.V - 0.02 * y * post.u_plus);
-        seen = 0.5 * seen + pre.count + 0.1 * pre.value;
-    """
-
-
-class Counter(nd.NDComponent):
-    """Spikes when told to, and counts its steps."""
-
-    accesses = ("go",)
-    updates = {"spike_state": "1", "count": "1"}
-    states = {"count": nd.State("1", 0.0)}
-    update = "spike_state = go > 0.5 ? 1 : 0; count = 0.9 * count + go;"
-
-
-SOURCES, TARGETS, SYNAPSES, STEPS, DT = 6, 30, 120, 80, 1e-3
-
-
-def everything() -> tuple[Circuit, ArrayInput, dict[str, Any]]:
-    """Return a circuit of `Everything`, its input, and what they are made of."""
-    rng = np.random.default_rng(3)
-    ends = rng.integers(0, SOURCES, SYNAPSES), rng.integers(0, TARGETS, SYNAPSES)
-    order = np.lexsort(ends[::-1])
-    late = rng.integers(1, 5, SYNAPSES)
-    way = {"source": ends[0][order], "target": ends[1][order], "late": late,
-           "forward": rng.integers(0, 4, SYNAPSES) % late, "back": rng.integers(0, 3, SYNAPSES),
-           "weight": rng.uniform(-1, 1, SYNAPSES)}  # fmt: skip
-    go = (rng.random((STEPS, SOURCES)) < 0.2).astype(float)
-    told = rng.normal(0.0, 1.0, (3, STEPS, TARGETS))
-    told[0] -= 1.0
-    data = {"weight": way["weight"], "dendritic": way["forward"] * DT, "back": way["back"] * DT}
-    links = Connections("spike_state", "learned", way["source"] + TARGETS, way["target"],
-                        way["late"] * DT, data, Everything(), "learning")  # fmt: skip
-    targets, sources = [f"t{i}" for i in range(TARGETS)], [f"s{i}" for i in range(SOURCES)]
-    groups: list[Any] = [(Potentials, TARGETS, {}, targets), (Counter, SOURCES, {}, sources)]
-    given = {name: (targets, told[i]) for i, name in enumerate(("V_told", "plus", "minus"))}
-    given["go"] = sources, go
-    return Circuit.from_arrays(groups, [links]), ArrayInput(given), way | {"go": go, "told": told}
 
 
 def by_loops(way: dict[str, Any]) -> dict[str, Any]:
@@ -198,9 +145,39 @@ def test_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
         assert equal(state_of(lpu), whole)
 
 
-def test_a_gpu_refuses_it() -> None:
-    """With the connections, the reason and what to do."""
-    circuit, *_ = everything()
-    said = r"'learning'.*Everything has a text that reads values.*take backend='cpu'"
-    with pytest.raises(CircuitError, match=said):
-        compile_circuit(circuit, DT, target=CUDA)
+@pytest.mark.parametrize("lanes", [1, 32])
+@pytest.mark.parametrize("rule", [Everything, Modulated])
+def test_text_of_a_gpu(rule: type[nd.Plasticity], lanes: int, dtype: str) -> None:
+    """Its warps, on a CPU, have the bits of the CPU: in one call, and in several."""
+    circuit, inputs, _ = everything(rule)
+    record: Any = [("V", None), ("u_plus", None), ("u_minus", None), ("sent", None),
+                   ("spike_state", None), ("count", None)]  # fmt: skip
+    with started(circuit, DT, inputs, record, backend="cpu", dtype=dtype) as lpu:
+        lpu.run(steps=STEPS)
+        data = recorded(lpu, STEPS)
+        own = {name: lpu["learning"].get(name).astype(dtype) for name in ("weight", "seen")}
+    program = compile_circuit(circuit, DT, dtype, target=CUDA)
+    unit = float(program.gathers[0, "learned"].uniform["unit"])
+    for calls in ([STEPS], [1, 1, 5, 30, STEPS - 37]):
+        one = LearningOnCPU(program, lanes)
+        read = one.play(stored(program, data), calls, unit, TARGETS)
+        assert read[:-1].tobytes() == data["sent"][1:].astype(dtype).tobytes()
+        one.catch_up(STEPS)
+        for name, column in own.items():
+            got = np.empty(len(column), dtype)
+            got[one.plan.order] = one.of_plan(name)
+            assert got.tobytes() == column.tobytes(), name
+    assert program.window == 1 and np.ptp(own["weight"]) > 1
+
+
+def stored(program: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """Return recorded rows as a program stores them; none is known after the last one."""
+    owners = {"count": [1], "spike_state": [0, 1]}
+    out = {}
+    for variable in ("V", "u_plus", "u_minus", "count", "spike_state"):
+        rows = np.zeros((STEPS + 1, program.layout.rings[variable].width), program.dtype)
+        groups = owners.get(variable, [0])
+        places = np.concatenate([program.layout.elements(g, variable) for g in groups])
+        rows[:-1, places] = data[variable]
+        out[variable] = rows
+    return out

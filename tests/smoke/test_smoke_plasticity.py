@@ -50,6 +50,26 @@ def test_a_rule_of_rates_changes_weights(rule: type[nd.Plasticity]) -> None:
         assert lpu["learning"].get("weight")[0] != 0.5
 
 
+class Gated(nd.HebbRule):
+    """Learns as far as another neuron is active."""
+
+    modulators = {"gain": nd.Level("r")}
+    on_step = "weight = clip(weight + 0.1 * gain * pre.value);"
+
+
+def test_a_component_gates_a_rule() -> None:
+    """One of two neurons with the same input learns."""
+    cells = nd.Population("GradedNeuron", 3, time_constant=5.0, bias=[1.0, 0.2, 0.0])
+    links = [
+        nd.Projection(cells[:1], cells[1:2], nd.AllToAll(), weight=0.5, name=f"by {n}",
+                      plasticity=Gated(gain=cells[n : n + 1]))
+        for n in (0, 2)
+    ]  # fmt: skip
+    with nd.LPU(nd.Circuit([cells], links), 1e-3) as lpu:
+        lpu.run(steps=100)
+        assert lpu["by 0"].get("weight")[0] > 0.5 == lpu["by 2"].get("weight")[0]
+
+
 class Filtered(nd.NDComponent):
     """Leaky neuron with low-passes of its potential."""
 

@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[type[nd.Plasticity], dict[str, Any], str]] = {
     "both": (
         type("Both", (nd.OjaRule,), {"on_spike": "weight += 1;"}),
         {},
-        "Both has 'on_spike'; values learn by 'on_step' alone",
+        "Both has 'on_spike'; values learn by 'on_step', texts",
     ),
 }
 

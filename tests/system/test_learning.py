@@ -10,7 +10,8 @@ import pytest
 
 import neurodriver as nd
 from neurodriver.model.library import shipped
-from neurodriver.model.plasticity import Doses, Plasticity, Trace
+from neurodriver.model.plasticity import Plasticity
+from neurodriver.model.traces import Doses, Trace
 from neurodriver.plan.arrays import Kind, ReceptorOwner
 
 DT = 1e-3

@@ -213,3 +213,35 @@ def test_columns_of_neurons_have_no_ends() -> None:
         lpu.run(3)
         with pytest.raises(nd.NeurodriverError, match="'V' are no synapses"):
             lpu.recording.ends("V")
+
+
+def test_copies_of_a_batch(tmp_path: Path) -> None:
+    """Each copy has the rows that it has alone; counts, too; in memory and in a file."""
+    circuit = network(Counting(), 0)
+
+    def run(path: Path | None, scale: Any, **options: Any) -> Any:
+        given: dict[str, Any] = {"interval": EVERY * DT}
+        some = nd.SynapseRecorder(path, "learning", ["weight", "seen"], count=9, **given)
+        counts = nd.SynapseRecorder(None, "learning", bins=[0.2, 0.5, 0.6, 1.0], **given)
+        with nd.LPU(circuit, DT, trains(circuit), [some, counts], backend="cpu", **options) as lpu:
+            lpu.run(60)
+            lpu["learning"].set("weight", np.clip(lpu["learning"].get("weight") * scale, 0, 1))
+            lpu.run(STEPS - 60)
+        return some.recording, counts.recording
+
+    batch, counted = run(tmp_path / "w.h5", SCALES[:, None], batch=len(SCALES))
+    assert batch.weight.shape == (len(SCALES), STEPS // EVERY, 9)
+    for number, scale in enumerate(SCALES.tolist()):
+        alone, counts = run(None, scale)
+        for name in ("weight", "seen"):
+            assert np.array_equal(batch[number][name][:], alone[name][:])
+        assert batch[number].ends("weight") == alone.ends("weight")
+        assert np.array_equal(counted[number].weight[:], counts.weight[:])
+    last = [batch[number].weight[:][-1] for number in range(len(SCALES))]
+    assert not np.array_equal(last[0], last[1])
+    with nd.open(tmp_path / "w.h5") as again:
+        assert np.array_equal(again[1].weight[:][-1], last[1])
+
+
+SCALES = np.array([1.0, 0.5, 0.8])
+"""What the weights of each copy of a batch are multiplied by, during a run."""

@@ -119,7 +119,7 @@ def test_attributes_of_edges_mean_what_they_say() -> None:
         ),
         ({"back": "late"}, {}, "edge 'a' -> 'b', attribute 'back'.*'late'"),
         ({"initlga": 1.0}, {}, "'initlga'.*no variable of synapses.*'initlag'"),
-        ({"tau_plus": 5.0}, {}, "'tau_plus': is a number of the rule"),
+        ({"tau_plus": 5.0}, {}, "'tau_plus': must be one number of the rule"),
         ({"largest": 0.0}, {}, "'largest': must be finite and above 0"),
         ({"weight": 2.0}, {"class": "Pairs"}, "edge 'a' -> 'b', attribute 'weight'.*Pairs, 0 to 1"),
     ],

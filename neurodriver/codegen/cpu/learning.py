@@ -51,7 +51,8 @@ class LearningText:
         self.plan = plan
         self.name = learning_part(main.access.name, number)
         self.owner = ReceptorOwner(component.spec.number, self.name)
-        self.rule = RuleText(plan.rule, component.spec.dtype, f"nd_rule_{self.name}")
+        name = f"nd_rule_{self.name}"
+        self.rule = RuleText(plan.rule, component.spec.dtype, name, plan.varied)
 
     @property
     def access(self) -> Access:
@@ -86,7 +87,7 @@ class LearningText:
             return []
         before, behind = self.rule.values("pre"), self.rule.values("post")
         lines = []
-        if self.plan.rule.on_spike:
+        if self.plan.rule.on_spike or self.plan.rule.between:
             swept = "nd_l.swept_before(nd_begin, nd_end, (int)nd_k + 1);"
             lines = [*self._sweep("(nd_k + 1)"), swept]
         for name, values in (("nd_before_rows", before), ("nd_behind_rows", behind)):
@@ -95,11 +96,10 @@ class LearningText:
         elements = [self._pointer(f"seen {value.symbol}", "const int") for value in before]
         lines.append(f"const int *const nd_seen[] = {{{', '.join(elements) or 'nullptr'}}};")
         rows = "nd_of[3], nd_of[3] + nd_of[2] - nd_of[1], (int)nd_k, (int)nd_of[0]"
-        call = f"nd_l.run_step<{len(before)}, {len(behind)}>"
         each = [
             f"const long long *nd_of = {self._pointer('block', 'const long long')} + 7 * nd_b;",
             "nd_l.back = (int)nd_of[6];",
-            f"{call}({rows}, nd_before_rows, nd_seen, nd_behind_rows);",
+            f"nd_l.run_step({rows}, nd_before_rows, nd_seen, nd_behind_rows);",
         ]
         loop = block(f"for (int nd_b = 0; nd_b < (int){self._size('blocks')}; ++nd_b)", each)
         return block("if (nd_l.learns)", [*lines, *loop])
@@ -107,12 +107,16 @@ class LearningText:
     def _rows_of(self, value: ValueRead) -> str:
         """Return the rows of a variable that a text reads; those of targets from their first on."""
         spec, a = self.component.spec, self.component.arguments
-        variable = value.variable(self.access.variable)
-        rows = a.pointer(spec.ring(variable), "real")
+        variable, first = value.variable(self.access.variable), ""
         if value.side == "post":
-            rows += f" + {a.integer(spec.segment(variable, 'start'))}"
-        late = self._size(f"late {value.symbol}")
-        return f"{{{rows}, {a.integer(depth(variable))}, {a.integer(width(variable))}, {late}}}"
+            first = f" + {a.integer(spec.segment(variable, 'start'))}"
+        return f"{{{self._ring(variable, first)}, {self._size(f'late {value.symbol}')}}}"
+
+    def _ring(self, variable: str, first: str = "") -> str:
+        """Return the rows of a variable, from one of their elements on, their number and width."""
+        a = self.component.arguments
+        rows = a.pointer(self.component.spec.ring(variable), "real")
+        return f"{rows}{first}, {a.integer(depth(variable))}, {a.integer(width(variable))}"
 
     def _every(self, i: int) -> list[str]:
         """Return the lines that run the text of an interval, after the sums that it reads."""
@@ -134,7 +138,7 @@ class LearningText:
         active = a.pointer(activity(variable, "active"), "const long long")
         at = f"{active}[nd_row_index(nd_k, {number})]"
         lines = []
-        for i, name in enumerate(self.plan.rule.modulators):
+        for i, name in enumerate(self.plan.rule.doses()):
             if name not in self.plan.rule.released_by:
                 continue
             elements = self._pointer(f"released {name}", "const int")
@@ -159,7 +163,7 @@ class LearningText:
     def catch_up(self) -> list[str]:
         """Return the lines that bring all synapses of a thread up to date before step ``nd_k``."""
         sweep = [*self._sweep("nd_k"), "nd_l.swept_before(nd_begin, nd_end, (int)nd_k);"]
-        if self.plan.rule.modulators:
+        if self.plan.rule.doses():
             dosed = f"if ({self._pointer('dosing', 'const long long')}[0])"
             sweep = [*block(dosed, self._dosed()), *block("else", sweep)]
         return block("", [*self._declare(), *sweep])
@@ -196,7 +200,10 @@ class LearningText:
         }  # fmt: skip
         for i, value in enumerate(rule.values_read("on_arrival")):
             given[f"value[{i}]"] = f"nd_rows_of_values{self._rows_of(value)}"
-        for i, name in enumerate(["weight", *rule.synapse]):
+        for i, (name, shared) in enumerate(rule.levels().items()):
+            given[f"shared[{i}]"] = f"nd_rows_of_values{{{self._ring(shared.variable)}, 0}}"
+            given[f"element[{i}]"] = self._size(f"element {name}")
+        for i, name in enumerate(plan.own):
             given[f"own[{i}]"] = self._pointer(name, "real")
         for i, name in enumerate(rule.post):
             given[f"post[{i}]"] = self._pointer(name, "real")

@@ -14,6 +14,7 @@ from .slice_sums import BATCH
 from .thread_sums import ThreadSum
 
 _WEIGHT = "const real weight = nd_state[0];"
+_LIVE = "if (!nd_live[nd_i]) continue;"
 
 
 class LearnedThreadSum(ThreadSum):
@@ -45,7 +46,7 @@ class LearnedThreadSum(ThreadSum):
         loop = [f"real nd_h[{BATCH}], nd_o[{own}][{BATCH}];", "ND_UNROLL", *block(each, ask)]
         loop += [*self._together(), "ND_UNROLL"]
         learn = block("if (nd_j + nd_b < nd_n)", ["const int nd_m = nd_j + nd_b;", place, *one])
-        lines = [f"const int nd_n = nd_n_{name}[nd_i];"]
+        lines = [f"const int nd_n = nd_n_{name}[nd_i];", *self._intervals()]
         head = f"for (int nd_j = 0; nd_j < nd_n; nd_j += {BATCH})"
         lines += block(head, [*loop, *block(each, learn)])
         if self.s.gather.tail:
@@ -53,6 +54,25 @@ class LearnedThreadSum(ThreadSum):
                     f"nd_q = nd_tail_{name}[nd_at + 1]; nd_p < nd_q; ++nd_p)")  # fmt: skip
             numbers = [*self.s.numbers("nd_p"), *self._together()]
             lines += block(head, self._one(self.s.read("nd_p"), numbers))
+        return lines
+
+    def _intervals(self) -> list[str]:
+        """Return the lines that run the texts of intervals that are due."""
+        each = [
+            line
+            for i in self.s.texts
+            for line in self.s.interval(i, self._walk, [*self._together(), _LIVE])
+        ]
+        return block(f"if (nd_learns_{self.name})", each) if each else []
+
+    def _walk(self, body: list[str]) -> list[str]:
+        """Return a loop over the connections of the component, at ``nd_p``."""
+        place = f"const long long nd_p = nd_a_{self.name}[nd_i] + nd_m * ND_LANES;"
+        lines = block("for (int nd_m = 0; nd_m < nd_n; ++nd_m)", [place, *body])
+        if self.s.gather.tail:
+            head = (f"for (long long nd_p = nd_tail_{self.name}[nd_at], "
+                    f"nd_q = nd_tail_{self.name}[nd_at + 1]; nd_p < nd_q; ++nd_p)")  # fmt: skip
+            lines += block(head, body)
         return lines
 
     def _together(self) -> list[str]:

@@ -15,11 +15,13 @@
  *   arrive   A warp takes a piece. Its synapses learn and send to the slots of their targets. In a step
  *            with a dose of a modulator, warps take the synapses of all source rows instead, and bring
  *            them up to date before the dose.
- *   after    If a history would overflow, all synapses are brought up to date. No one else touches
- *            synapses then, so the components are advanced at the same time.
+ *   after    If a history would overflow, all synapses are brought up to date. Where a rule has a text
+ *            of each step, they are in each turn, and the text is run. No one else touches synapses
+ *            then, so the components are advanced at the same time.
  *
  * If texts of intervals read sums, the synapses are summed and the texts run before `arrive`, each
- * with a barrier. Rules with intervals or modulators have turns of one step.
+ * with a barrier. So they do if they read variables of components. Rules with intervals, modulators, texts of each step or values of neurons have turns
+ * of one step.
  *
  * All pieces of a source row need its arrivals from before the turn. So `arrive` writes the new ones
  * elsewhere (`next_arrivals`, `next_pre`), and the next scan copies them. */
@@ -41,6 +43,7 @@ template <class Synapses, class Intervals, typename Code, typename Slot>
 struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     typedef nd_learning_pieces<Synapses, Code, Slot> Pieces;
     typedef typename Pieces::Source Source;
+    typedef typename Pieces::Rule Rule;
     using Pieces::OWN, Pieces::PIECE, Pieces::MODULATORS, Pieces::synapses, Pieces::row_of, Pieces::rows;
     using Pieces::warp, Pieces::warps, Pieces::thread, Pieces::threads;
     using Pieces::longest, Pieces::code, Pieces::own, Pieces::found, Pieces::swept, Pieces::learns;
@@ -50,6 +53,9 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     using Pieces::deliver_piece, Pieces::units_in;
     const long long *dosing;    /* whether a sweep comes before a dose, or null */
     long long *sums;            /* (sums, targets) over the synapses of each target */
+    nd_values_of before[Rule::PRE_VALUES + 1];      /* of the sources, which the text of each step reads */
+    const int *seen[Rule::PRE_VALUES + 1];          /* where the sources of each row stand there */
+    nd_values_of shared[Rule::SHARED + 1];          /* modulators that are values */
 
     template <int phase> ND_MEMBER void run(int lo, int hi, long long last)
     {
@@ -73,7 +79,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
             if (first_of_all) swept[ND_SWEPT_BEFORE] = dosed ? hi : swept[ND_SWEPT];
         } else if (phase == ND_LEARN_AFTER) {
             const bool due = hi + 1 < last && Intervals::due(hi + 1);
-            const bool sweeps = due || swept[ND_FULL] == hi + 1;
+            const bool sweeps = due || Rule::STEPS || swept[ND_FULL] == hi + 1;
             if (sweeps) {
                 take_modulators(true);
                 sweep(hi + 1, due, true);
@@ -103,24 +109,40 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     /* -- all synapses ------------------------------------------------------------------------ */
 
     /* Apply the spikes that all synapses saw before step n. All arrivals before it are known: with
-     * `after` those of this turn are included. Then run the texts of intervals, or clear their sums. */
+     * `after` those of this turn are included, and then the text of each step is run for step n - 1.
+     * At last run the texts of intervals, or clear their sums. */
     ND_MEMBER void sweep(int n, bool runs, bool after)
     {
         const int done = (int)swept[ND_SWEPT_BEFORE];
-        const bool texts = runs && !Intervals::SUMS;
+        const bool texts = runs && !Intervals::APART;
         real now_[MODULATORS + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
-        const auto text = [&](real *state) {
-            for (int i = 0; i < Intervals::TEXTS; ++i)
-                if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr);
-        };
+        const bool steps = Rule::STEPS && after;
         each_chunk([&](int row, int back, long long first, long long past) {
             synapses.back = back;
-            bring<ND_SWEEP>(first, past, source(row, after), done, n, texts, text);
+            const Source s = source(row, after);
+            const auto values = values_before(row, n - 1);
+            bring<ND_SWEEP>(first, past, s, done, n, texts || steps, [&](real *state, int j, int q) {
+                if (steps) synapses.step(state, j, q, s, n - 1, values);
+                for (int i = 0; texts && i < Intervals::TEXTS; ++i)
+                    if (Intervals::due_in(i, n)) Intervals::run(synapses.rule, i, state, now_, nullptr);
+            });
         });
         const long long sums_of_all = (long long)Intervals::SUMS * width;
         if (runs)
             for (long long i = thread(); i < sums_of_all; i += threads()) sums[i] = 0;
+    }
+
+    /* Values of the source of a row, as its synapses see them in step n, and those of modulators. */
+    ND_MEMBER typename Synapses::Values values_before(int row, int n) const
+    {
+        typename Synapses::Values values;
+        for (int v = 0; v < Rule::SHARED; ++v) values.shared[v] = shared[v].at(n, 0);
+        if (Rule::PRE_VALUES) {
+            const int a = row_of(row).a;
+            for (int v = 0; v < Rule::PRE_VALUES; ++v) values.pre[v] = before[v].at(n - a, __ldg(seen[v] + row));
+        }
+        return values;
     }
 
     /* The level of a modulator in step n. */
@@ -186,7 +208,7 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
     /* Bring the synapses of a chunk to step n, where those before step `done` are done with. */
     template <nd_reason why> ND_MEMBER void bring(long long first, long long past, const Source &s, int done, int n)
     {
-        bring<why>(first, past, s, done, n, false, [](real *) {});
+        bring<why>(first, past, s, done, n, false, [](real *, int, int) {});
     }
 
     /* The same, and call `text` for each of them where it `runs`. */
@@ -209,8 +231,9 @@ struct nd_learning : nd_learning_pieces<Synapses, Code, Slot> {
 
     ND_MEMBER void run_text(int i, long long first, long long past, int n)
     {
-        real now_[MODULATORS + 1];
+        real now_[MODULATORS + Rule::SHARED + 1];
         for (int v = 0; v < MODULATORS; ++v) now_[v] = level_in(v, n);
+        for (int v = 0; v < Rule::SHARED; ++v) now_[MODULATORS + v] = shared[v].at(n, 0);
         for (long long p = first + nd_lane(); p < past; p += ND_WARP) {
             real state[OWN], total[Intervals::SUMS + 1];
             for (int v = 0; v < OWN; ++v) state[v] = own[v][p];

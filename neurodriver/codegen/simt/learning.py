@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...model.rule_values import ValueRead
 from ...model.text import block, indent
 from ...plan.arrays import Key, Kind, ReceptorOwner, activity, depth, width
 from ...plan.spikes.fanout import PIECE
@@ -38,7 +39,7 @@ def learning_kernel(spec: KernelSpec, access: str, number: int) -> Kernel:
         *tables,
         learns=True,
         every=bool(text.plan.rule.every),
-        sums=text.intervals if any(text.rule.sums) else (),
+        sums=text.intervals if text.apart else (),
         waiting=text.waiting,
         warps=text.warps,
     )
@@ -54,7 +55,7 @@ class _LearningText:
         self.main = spec.gathers[access]
         self.owner = ReceptorOwner(spec.number, learning_part(access, number))
         self.arguments = Arguments()
-        self.rule = RuleText(plan.rule, spec.dtype, "nd_rule_text")
+        self.rule = RuleText(plan.rule, spec.dtype, "nd_rule_text", plan.varied)
         (self.variable,) = (a.variable for a in spec.model.accesses if a.name == access)
 
     def _pointer(self, name: str, kind: str) -> str:
@@ -100,6 +101,11 @@ class _LearningText:
         """Steps of the interval of each text."""
         return tuple(self.plan.limits[f"every {name}"] for name in self.plan.rule.every)
 
+    @property
+    def apart(self) -> bool:
+        """Whether texts of intervals have a part of a turn: they read what components write."""
+        return any(self.rule.sums) or self.plan.rule.intervals_read_levels()
+
     def _intervals(self) -> list[str]:
         """Return the struct of the texts of intervals: when they run, and what sums they read."""
         every, sums = self.intervals, [len(each) for each in self.rule.sums]
@@ -130,7 +136,10 @@ class _LearningText:
                 "return 0;",
             ],
         }  # fmt: skip
-        members = [f"static const int TEXTS = {len(every)}, SUMS = {sum(sums)};"]
+        members = [
+            f"static const int TEXTS = {len(every)}, SUMS = {sum(sums)};",
+            f"static const bool APART = {str(self.apart).lower()};",
+        ]
         for head, body in methods.items():
             members += block(head, body)
         return ["struct nd_intervals {", *indent(members), "};"]
@@ -167,15 +176,16 @@ class _LearningText:
             "level": self._pointer("level", "real"),
             "dosed": self._pointer("dosed", "int"),
             "doses": self._pointer("doses", "long long"),
-            "dosing": self._pointer("dosing", "const long long") if rule.modulators else "nullptr",
+            "dosing": self._pointer("dosing", "const long long") if rule.doses() else "nullptr",
             "sums": self._pointer("sums", "long long") if any(self.rule.sums) else "nullptr",
             **self._units(),
             **self._events("from", self.variable),
             **self._targets(),
         }
-        for i, name in enumerate(["weight", *rule.synapse]):
+        given |= self._values()
+        for i, name in enumerate(self.plan.own):
             given[f"own[{i}]"] = self._pointer(name, "real")
-        for i, name in enumerate(rule.modulators):
+        for i, name in enumerate(rule.doses()):
             released = name in rule.released_by
             elements = self._pointer(f"released {name}", "const int") if released else "nullptr"
             given[f"released[{i}]"] = elements
@@ -207,6 +217,44 @@ class _LearningText:
             f"{member}.depth": a.integer(depth(variable)),
             f"{member}.width": a.integer(width(variable)),
         }
+
+    def _values(self) -> dict[str, str]:
+        """Return where the values of neurons are that texts read."""
+        read = {
+            "synapses.value": self.plan.rule.values_read("on_arrival"),
+            "synapses.behind": self.rule.values("post"),
+            "before": self.rule.values("pre"),
+        }
+        out = {
+            f"{member}[{i}]": self._rows_of(value)
+            for member, values in read.items()
+            for i, value in enumerate(values)
+        }
+        for i, (name, one) in enumerate(self.plan.rule.levels().items()):
+            out[f"shared[{i}]"] = self._rows(one.variable, "0", self._size(f"element {name}"))
+        for i, value in enumerate(read["before"]):
+            out[f"seen[{i}]"] = self._pointer(f"seen {value.symbol}", "const int")
+        return out
+
+    def _rows_of(self, value: ValueRead) -> str:
+        """Return the rows of a variable that a text reads; those of targets from their first on."""
+        variable, first = value.variable(self.variable), "0"
+        if value.side == "post":
+            first = f"(int){self.arguments.integer(self.spec.segment(variable, 'start'))}"
+        return self._rows(variable, self._size(f"late {value.symbol}"), first)
+
+    def _rows(self, variable: str, late: str, first: str) -> str:
+        """Return the rows of a variable, from their element ``first`` on."""
+        a, event = self.arguments, self.spec.is_event(variable)
+        rows = [
+            a.pointer(self.spec.ring(variable), "const real"),
+            a.pointer(activity(variable, "active"), "const long long") if event else "nullptr",
+            a.integer(depth(variable)),
+            a.integer(width(variable)),
+            late,
+            first,
+        ]
+        return f"nd_values_of{{{', '.join(rows)}}}"
 
     def _targets(self) -> dict[str, str]:
         """Return where the spikes of the targets are."""

@@ -90,8 +90,8 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
     }
 
     /* Bring synapses p to p + length - 1 to step n: the spikes that they saw from step `begins` on;
-     * then, for a dose, to this step. At last call `text` for what belongs to each of them, where it
-     * `runs`. */
+     * then, for a dose, to this step. At last call `text` for what belongs to each of them, with its
+     * target and the number of spikes that it has not seen, where it `runs`. */
     template <nd_reason why, class Text>
     ND_MEMBER void bring_piece(long long p, int length, const Source &s, int begins, int n, bool runs, Text text)
     {
@@ -103,7 +103,7 @@ struct nd_learning_pieces : nd_learning_rows<Synapses, Code, Slot> {
         for (int i = 0; i < ND_SWEPT_BESIDE; ++i) {
             if (why == ND_DOSE) synapses.drift(h.state[i], h.place[i], h.past[i], s, n);
             changed |= (unsigned)(h.waiting[i] > 0 || runs || why == ND_DOSE) << i;
-            if (runs) text(h.state[i]);
+            if (runs) text(h.state[i], h.place[i], h.past[i]);
         }
         store(h, p, length, changed);
     }

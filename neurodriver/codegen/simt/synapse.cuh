@@ -7,13 +7,30 @@ template <int PRE> struct nd_source {
     real x[PRE + 1], x_earlier[PRE + 1];
 };
 
+/* The rows of a variable of neurons, which synapses see `late` steps later. */
+struct nd_values_of {
+    const real *ring;
+    const long long *active;    /* of a variable of events, or null */
+    long long depth, width;
+    int late, first;            /* element that is number 0 here */
+
+    ND_METHOD real at(int row, int element) const
+    {
+        const int seen = row - late;
+        const long long place = nd_row_index(seen, depth);
+        const real x = ring[place * width + first + element];
+        return active && seen > 0 && active[place] != seen ? (real)0 : x;
+    }
+};
+
 /* The synapses of one source, which see each spike of their targets `back` steps later. A thread has
  * BESIDE of them side by side, of those to which a spike arrives. */
 template <class R, int depth, int beside> struct nd_synapses {
     typedef R Rule;
     static const int DEPTH = depth, BESIDE = beside, PRE = Rule::PRE, POST = Rule::POST, OWN = Rule::OWN;
     static const int MODULATORS = Rule::MODULATORS;
-    typedef nd_before<PRE, POST, MODULATORS> Before;
+    typedef nd_before<PRE, POST, MODULATORS, Rule::VALUES> Before;
+    typedef nd_values<Rule::PRE_VALUES, Rule::POST_VALUES, Rule::SHARED> Values;
     typedef nd_order<Rule> Order;
     typedef nd_source<PRE> Source;
     Rule rule;
@@ -22,6 +39,8 @@ template <class R, int depth, int beside> struct nd_synapses {
     int back;
     real level[MODULATORS + 1]; /* modulators after their last doses, */
     int dosed[MODULATORS + 1];  /* and the steps of these */
+    nd_values_of value[Rule::VALUES + 1];           /* of the targets, which arrivals read, */
+    nd_values_of behind[Rule::POST_VALUES + 1];     /* and those that the text of each step reads */
 
     ND_METHOD long long entry(int j, int q) const { return (long long)j * depth + q; }
 
@@ -72,6 +91,7 @@ template <class R, int depth, int beside> struct nd_synapses {
         b.spike = n - back - spikes[last];
         for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
         for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
+        for (int v = 0; v < Rule::VALUES; ++v) b.value[v] = value[v].at(n - back, j);
         if (Rule::ELAPSES) b.elapsed = Order::elapsed(n, s.last, latest, dosed);
         Order::modulate(b, n, level, dosed);
         return b;
@@ -89,5 +109,20 @@ template <class R, int depth, int beside> struct nd_synapses {
     ND_METHOD void drift(real *own, int j, int q, const Source &s, int n) const
     {
         if (Rule::DRIFTS) rule.between(own, at_synapse(j, q, s, n));
+    }
+
+    /* The text of step n, after the events of this step; spike q of target j is the last one seen.
+     * `values` has those of the source. */
+    ND_METHOD void step(real *own, int j, int q, const Source &s, int n, Values values) const
+    {
+        const long long last = entry(j, q);
+        Before b;
+        b.arrival = n - s.last;
+        b.spike = n - back - spikes[last];
+        for (int v = 0; v < PRE; ++v) b.x[v] = s.x[v];
+        for (int v = 0; v < POST; ++v) b.y[v] = post[v][last];
+        for (int v = 0; v < Rule::POST_VALUES; ++v) values.post[v] = behind[v].at(n - back, j);
+        Order::modulate(b, n, level, dosed);
+        rule.on_step(own, b, values);
     }
 };

@@ -160,7 +160,7 @@ def window(
     components; at most ``LONGEST_WINDOW``. What inputs inject and what ports bring is there before
     the window, so it does not count. The latencies of ``known`` connections are those of
     ``drawn_accesses``. On a GPU, synapses that learn send at the end of a window, and what they
-    send has to reach their targets after it. Intervals and modulators may change in any step.
+    send has to reach their targets after it. Some rules change synapses in any step.
     """
     learning = [links for links in circuit.connections if links.plasticity is not None]
     computed = [group for group in circuit.groups if not group.is_port]
@@ -178,8 +178,8 @@ def window(
         if links in known or not len(links):
             continue
         if links.plasticity is not None:
-            alone = links.plasticity.every or links.plasticity.modulators
-            least.append(1 if alone else int(forward_of(links, dt).min()) + 1)
+            each = links.plasticity.needs_each_step()
+            least.append(1 if each else int(forward_of(links, dt).min()) + 1)
             continue
         ends = np.bincount(np.searchsorted(circuit.starts, links.target, side="right") - 1)
         reached = [g for g in np.flatnonzero(ends).tolist() if not circuit.groups[g].is_port]

@@ -22,13 +22,19 @@ from numpy.typing import DTypeLike, NDArray
 
 from ...circuit.circuit import Circuit, Connections
 from ...circuit.drawn import Drawn
-from ...circuit.plastic import INITIAL, events_of, given_largest
-from ...circuit.plastic import largest_sent as largest_sent
+from ...circuit.plastic import (
+    events_of,
+    first_number,
+    given_largest,
+    largest_sent,
+    numbers_of_synapses,
+    varied,
+)
 from ...errors import CircuitError, quoted
 from ...model.plasticity import Plasticity, sums_of
 from ...native.buffers import aligned, as_aligned, padded
 from ..arrays import Array, Key, Kind, Owner, Role, row, zeros
-from ..edges import element_of
+from ..edges import element_of, elements_of, elements_of_values
 from ..layout import Layout
 from ..sums.gather import Gather
 from .fanout import PIECE, ThreadRanges, per_slice
@@ -77,6 +83,8 @@ class LearningPlan(Gather):
         Whether the texts of the rule run.
     dt_ms : float
         Step in ms.
+    varied : tuple of str
+        Parameters of the rule of which each synapse has a number.
     """
 
     rule: Plasticity = field(default_factory=Plasticity)
@@ -90,6 +98,12 @@ class LearningPlan(Gather):
     largest: float = 0.0
     learns: bool = True
     dt_ms: float = 0.0
+    varied: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> list[str]:
+        """Names of the numbers of each synapse."""
+        return ["weight", *self.rule.synapse, *self.varied]
 
     @property
     def places(self) -> NDArray[np.int64]:
@@ -109,7 +123,7 @@ class LearningPlan(Gather):
     @property
     def alone(self) -> bool:
         """Whether something other than spikes may change all synapses in a step."""
-        return bool(self.rule.every or self.rule.modulators)
+        return self.rule.needs_each_step()
 
     def in_units(self, units: Units, dt: float) -> None:
         """Add what depends on the units of the access and on the step."""
@@ -125,7 +139,7 @@ class LearningPlan(Gather):
 
     def key(self, owner: Owner, name: str) -> Key:
         """Return the key of an array or a number of this plan."""
-        if name in ("weight", *self.rule.synapse):
+        if name in self.own:
             return Key(owner, Kind.WEIGHT, name)
         if name in ("per_unit", "one_per_unit"):
             return Key(owner, Kind.CONSTANT, name)
@@ -143,11 +157,11 @@ class LearningPlan(Gather):
         given = {**self.arrays, **self.uniform}
         out = [
             row(self.key(owner, name), value, real=real) for name, value in given.items()
-            if name not in ("weight", *rule.synapse)
+            if name not in self.own
         ]  # fmt: skip
         out.append(row(Key(owner, Kind.STEP, "dt_ms"), self.dt_ms))
-        for name in ("weight", *rule.synapse):
-            unit = rule.synapse[name].unit if name in rule.synapse else ""
+        for name in self.own:
+            unit = rule.unit_of(name)
             out.append(row(self.key(owner, name), self.arrays[name], Role.LEARNED, real, unit))
         spikes = np.full(kept, NEVER, np.int32)
         of_target = [row(self.key(owner, "spikes"), spikes, Role.HISTORY)]
@@ -161,7 +175,7 @@ class LearningPlan(Gather):
         of_source.append(zeros(self.key(owner, "level"), MODULATORS, real, Role.OF_THREAD))
         dosed = np.full(MODULATORS, NEVER, np.int32)
         of_source.append(row(self.key(owner, "dosed"), dosed, Role.OF_THREAD))
-        if rule.modulators:  # whether synapses catch up to a dose that Python gives
+        if rule.doses():  # whether synapses catch up to a dose that Python gives
             of_target.append(zeros(self.key(owner, "dosing"), 8, np.int64, Role.SCRATCH))
         sums = [len(sums_of(text)[0]) for text in rule.every.values()]
         if any(sums):
@@ -172,7 +186,9 @@ class LearningPlan(Gather):
         out.append(row(self.key(owner, "learning"), learning, Role.LEARNED))
         out += [row(Key(owner, Kind.SIZE, name), size) for name, size in self.limits.items()]
         for name, value in rule.values.items():
-            out.append(row(Key(owner, Kind.PARAMETER, name), float(value), Role.CONSTANT, real))
+            if name not in self.varied:
+                key = Key(owner, Kind.PARAMETER, name)
+                out.append(row(key, float(value), Role.CONSTANT, real))
         out.append(row(Key(owner, Kind.PARAMETER, "largest sent"), self.largest))
         yield from out
 
@@ -278,17 +294,14 @@ def learn_by_source(
         "code": as_aligned(rows.place, narrow),
         "weight": weight,
     }
-    for name, state in rule.synapse.items():
-        start = state.initial
+    for name in numbers_of_synapses(links)[1:]:
+        column = first_number(links, name)
         arrays[name] = aligned(edges, layout.dtype)
-        arrays[name][:] = rule.values[start] if isinstance(start, str) else float(start)
-        given = {} if isinstance(links, Drawn) else links.data
-        if f"{INITIAL}{name}" in given:
-            column = np.broadcast_to(given[f"{INITIAL}{name}"], (len(links),))
-            arrays[name][:] = column if rows.rank is None else column[rows.rank]
+        arrays[name][:] = column if rows.rank is None or not column.ndim else column[rows.rank]
     released = {
-        f"released {name}": _elements(layout, variable, uids, links)
-        for name, uids in rule.released_by.items()
+        f"released {name}": elements_of(layout, variable, rule.released_by[name], links)
+        for name in rule.doses()
+        if name in rule.released_by
     }
     arrays |= released
     arrays |= _seen(layout, links, rows)
@@ -299,10 +312,11 @@ def learn_by_source(
         depth=depth, variable=spikes,
         rows_of_sources=len(rows.first) - 1, rank=rows.rank,
         degree=np.concatenate([rows.degree, np.zeros(count - len(rows.degree), np.int64)]),
-        largest=given_largest(links) or largest_sent(rule, rows.weight),
+        largest=given_largest(links) or largest_sent(rule, rows.weight), varied=varied(links),
     )  # fmt: skip
     gather.limits |= {"blocks": len(rows.block), "rows": len(rows.first) - 1}
     gather.limits |= {name: len(elements) for name, elements in released.items()}
+    gather.limits |= elements_of_values(layout, links)
     gather.limits["longest back"] = longest
     if layout.target.threads:
         degree = np.diff(rows.first)
@@ -349,19 +363,6 @@ def _about(rows: LearningRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     about[:, 4:6] = rows.first[:-1, None].view(np.int32)
     about[:, 6] = np.diff(rows.first)
     return np.ascontiguousarray(about[:, :2]), about
-
-
-def _elements(layout: Layout, variable: str, uids: Any, links: Connections) -> NDArray[np.int32]:
-    """Return where the spikes of the components stand that release a modulator."""
-    found = layout.circuit.find(uids)
-    if (found < 0).any():
-        lost = uids[int(np.flatnonzero(found < 0)[0])]
-        say = f"{layout.circuit.name}: connections {quoted(links.name or links.access)}"
-        raise CircuitError(
-            f"{say}: a modulator is released by {quoted(str(lost))}, which is in another LPU; "
-            f"keep what learns and what releases its modulators in one LPU"
-        )
-    return element_of(layout, found, variable).astype(np.int32)
 
 
 def check_steps(plans: Iterable[Gather], steps: int, dt: float) -> None:

@@ -7,20 +7,20 @@ follows from that of step n and from row n.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...circuit.circuit import Connections
-from ...circuit.plastic import INITIAL
+from ...circuit.plastic import first_number, numbers_of_synapses, varied
 from ...model.component import Access
 from ...model.plasticity import Plasticity
 from ...model.rule_values import ValueRead
 from ...native.buffers import LANES
 from ..arrays import Array, Key, Kind, Owner, Role, row
-from ..edges import edges_of, element_of
+from ..edges import edges_of, element_of, elements_of_values
 from ..layout import Layout
 from .gather import Edges, Gather, sliced_plan
 
@@ -49,6 +49,10 @@ class LearnedSum(Gather):
         Whether the text of the rule runs.
     dt_ms : float
         Step in ms.
+    varied : tuple of str
+        Parameters of the rule of which each synapse has a number.
+    elements : mapping of str to int
+        Where the variables stand in their rows that are modulators.
     """
 
     rule: Plasticity = field(default_factory=Plasticity)
@@ -58,11 +62,13 @@ class LearnedSum(Gather):
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     learns: bool = True
     dt_ms: float = 0.0
+    varied: tuple[str, ...] = ()
+    elements: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def own(self) -> list[str]:
         """Names of the numbers of each synapse."""
-        return ["weight", *self.rule.synapse]
+        return ["weight", *self.rule.synapse, *self.varied]
 
     def key(self, owner: Owner, name: str) -> Key:
         """Return the key of an array or a number of this plan."""
@@ -78,13 +84,19 @@ class LearnedSum(Gather):
             if one.key.name not in self.own:
                 yield one
         for name in self.own:
-            unit = self.rule.synapse[name].unit if name in self.rule.synapse else ""
+            unit = self.rule.unit_of(name)
             yield row(self.key(owner, name), self.arrays[name], Role.LEARNED, real, unit)
         learning = np.full(8, int(self.learns), np.int64)
         yield row(self.key(owner, "learning"), learning, Role.LEARNED)
         yield row(Key(owner, Kind.STEP, "dt_ms"), self.dt_ms)
-        for name, number in self.rule.values.items():
+        shared = (n for n in self.rule.values.items() if n[0] not in self.varied)
+        for name, number in shared:
             yield row(Key(owner, Kind.PARAMETER, name), float(number), Role.CONSTANT, real)
+        for name, element in self.elements.items():
+            yield row(Key(owner, Kind.SIZE, name), element)
+        for name in self.rule.every:
+            steps = max(round(self.rule.values[name] / self.dt_ms), 1)
+            yield row(Key(owner, Kind.SIZE, f"every {name}"), steps)
         for value in self.rule.every_value():
             yield row(self.late(owner, value), self.rule.steps_late(value, self.dt_ms))
 
@@ -117,12 +129,9 @@ def learned_sum(
     """
     rule, whole = links.plasticity, links.expanded()
     assert rule is not None
-    names = ["weight", *rule.synapse]
+    names = [*numbers_of_synapses(whole)]
     data = {"weight": whole.data.get("weight", np.ones(()))}
-    for name, state in rule.synapse.items():
-        start = state.initial
-        first = rule.values[start] if isinstance(start, str) else float(start)
-        data[name] = whole.data.get(f"{INITIAL}{name}", np.asarray(first))
+    data |= {name: first_number(whole, name) for name in names[1:]}
     data |= {_RANK: np.arange(len(whole)), _SOURCE: whole.source}
     carrying = Connections(
         whole.variable, whole.access, whole.source, whole.target, whole.delay, data
@@ -143,7 +152,8 @@ def learned_sum(
     return LearnedSum(
         "learned", m, _filled(made.arrays, made.place, names), made.back, cost=3.0 * made.cost,
         tail=made.tail, rule=rule, name=links.name, variable=access.variable, order=kept[_RANK],
-        places=made.place, dt_ms=layout.dt * 1000.0,
+        places=made.place, dt_ms=layout.dt * 1000.0, varied=varied(whole),
+        elements=elements_of_values(layout, whole),
     )  # fmt: skip
 
 

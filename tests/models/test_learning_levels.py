@@ -1,0 +1,176 @@
+"""Modulators that are variables of components, and texts of intervals of graded synapses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from host_threads import HostThreads
+from learning_values import DT, STEPS, everything
+from numpy.typing import NDArray
+from support import assert_same_bits, recorded, started
+
+import neurodriver as nd
+from neurodriver.errors import CircuitError, ModelError, NeurodriverError
+
+
+class Wave(nd.NDComponent):
+    """Has a rate that follows from the step alone; V is what its synapses carry."""
+
+    accesses = (nd.Weighted("r", "learned"),)
+    updates = {"r": "1", "V": "1"}
+    params = {"speed": nd.Parameter("1", default=0.1)}
+    states = {"angle": nd.State("1", 0.0)}
+    update = "angle += speed; r = 1 + sin(angle); V = learned;"
+
+
+class Dial(nd.NDComponent):
+    """Has a level."""
+
+    updates = {"level": "1"}
+    states = {"angle": nd.State("1", 0.4)}
+    update = "angle += 0.3; level = sin(angle);"
+
+
+class Gated(nd.Plasticity):
+    """Texts of each step and of two intervals, which read sums and a level."""
+
+    params = {"often": nd.Parameter("ms", default=5.0), "rarely": nd.Parameter("ms", default=7.0)}
+    synapse = {"used": nd.State("1", 0.0)}
+    modulators = {"gain": nd.Level("level")}
+    bounds = (-2.0, 2.0)
+    on_step = "weight = clip(weight + 0.05 * gain * pre.value * post.r); used += gain;"
+    every = {
+        "often": """
+            total = sum(weight); uses = sum(used);
+            weight = clip(weight * 3 / (abs(total) + 1) + 0.001 * uses);
+        """,
+        "rarely": "weight = clip(weight + 0.1 * gain); used = 0.5 * used;",
+    }
+
+
+NEURONS, SYNAPSES = 40, 300
+
+
+def circuit(late: int) -> tuple[nd.Circuit, dict[str, NDArray[Any]]]:
+    """Return graded neurons whose synapses learn; delays of so many steps at most."""
+    rng = np.random.default_rng(late)
+    target = rng.integers(0, NEURONS, SYNAPSES)
+    target[:60] = 5  # many more inputs than others
+    ends = rng.integers(0, NEURONS, SYNAPSES), target
+    order = np.lexsort(ends[::-1])
+    way = {
+        "source": ends[0][order],
+        "target": ends[1][order],
+        "late": rng.integers(1, late + 1, SYNAPSES),
+        "weight": rng.uniform(-0.5, 1.0, SYNAPSES),
+    }
+    given = way["source"], way["target"], way["late"] * DT, {"weight": way["weight"]}
+    rule = Gated(gain=np.array(["dial"]))
+    learning = nd.Connections("r", "learned", *given, rule, "learning")
+    uids = [f"n{i}" for i in range(NEURONS)]
+    speed = {"speed": rng.uniform(0.05, 0.5, NEURONS)}
+    groups: list[Any] = [(Wave, NEURONS, speed, uids), (Dial, 1, {}, ["dial"])]
+    return nd.Circuit.from_arrays(groups, [learning]), way
+
+
+def by_loops(way: dict[str, NDArray[Any]], data: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the weights at the end, and V of each row, for given rates and levels."""
+    r, level, weight = data["r"], data["level"][:, 0], way["weight"].copy()
+    source, target, used = way["source"], way["target"], np.zeros(SYNAPSES)
+    v = np.zeros_like(r)
+    for n in range(STEPS):
+        if n > 0 and n % 5 == 0:
+            total, uses = (np.bincount(target, x, NEURONS) for x in (weight, used))
+            scale = 3 / (np.abs(total) + 1)
+            weight = np.clip(weight * scale[target] + 0.001 * uses[target], -2, 2)
+        if n > 0 and n % 7 == 0:
+            weight, used = np.clip(weight + 0.1 * level[n], -2, 2), 0.5 * used
+        pre = r[np.maximum(n + 1 - way["late"], 0), source]
+        if n + 1 < STEPS:
+            v[n + 1] = np.bincount(target, weight * pre, NEURONS)
+        weight = np.clip(weight + 0.05 * level[n] * pre * r[n, target], -2, 2)
+        used += level[n]
+    return weight, v
+
+
+@pytest.mark.parametrize("late", [1, 3])
+def test_graded_synapses(late: int) -> None:
+    """Against loops; on any number of threads; the text of a GPU's threads."""
+    made, way = circuit(late)
+    runs = []
+    record: Any = [("V", None), ("r", None), ("level", None)]
+    for options in ({"threads": 1}, {"threads": 3, "chunk": 7}):
+        with started(made, DT, (), record, backend="cpu", **options) as lpu:
+            lpu.run(steps=STEPS)
+            weight = lpu["learning"].get("weight")
+            runs.append({**recorded(lpu, STEPS), "weight": weight})
+    assert_same_bits(*runs)
+    weight, v = by_loops(way, runs[0])
+    np.testing.assert_allclose(runs[0]["weight"], weight, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(runs[0]["V"], v, rtol=0, atol=1e-12)
+    assert np.ptp(weight) > 0.5
+    threads = HostThreads(made, DT, "float64")
+    threads.advance(STEPS - 1)
+    assert threads.get(0, "V").tobytes() == runs[0]["V"][-1].tobytes()
+
+
+class Ticking(nd.Plasticity):
+    """Learns without events, from a level: in each step, and at intervals."""
+
+    params = {"often": nd.Parameter("ms", default=5.0), "rarely": nd.Parameter("ms", default=7.0)}
+    modulators = {"gate": nd.Level("count")}
+    bounds = (-2.0, 2.0)
+    on_step = "weight = clip(weight + 0.01 * gate * (post.V + 1));"
+    every = {
+        "often": "total = sum(weight); weight = clip(weight + 0.01 * total * gate);",
+        "rarely": "weight = clip(0.9 * weight + 0.1 * gate);",
+    }
+
+
+def test_synapses_of_spikes() -> None:
+    """Against loops."""
+    made, inputs, way = everything(Ticking)
+    record: Any = [("V", None), ("count", None)]
+    with started(made, DT, inputs, record, backend="cpu", threads=2) as lpu:
+        lpu.run(steps=STEPS)
+        got, data = lpu["learning"].get("weight"), recorded(lpu, STEPS)
+        with pytest.raises(NeurodriverError, match="'gate' is 'count' of component 's0'"):
+            lpu["learning"].set("gate", 1.0)
+    weight, target, gate = way["weight"].copy(), way["target"], data["count"][:, 0]
+    for n in range(STEPS):
+        if n > 0 and n % 5 == 0:
+            total = np.bincount(target, weight, data["V"].shape[1])
+            weight = np.clip(weight + 0.01 * total[target] * gate[n], -2, 2)
+        if n > 0 and n % 7 == 0:
+            weight = np.clip(0.9 * weight + 0.1 * gate[n], -2, 2)
+        seen = np.maximum(n - way["back"], 0)
+        weight = np.clip(weight + 0.01 * gate[n] * (data["V"][seen, target] + 1), -2, 2)
+    np.testing.assert_allclose(got, weight, rtol=0, atol=1e-7)
+    assert np.ptp(weight) > 0.5 and np.ptp(gate) > 0.5
+
+
+def test_what_is_refused() -> None:
+    """A level without a component, of several, of a variable that is not there, in other texts."""
+    with pytest.raises(ModelError, match="'gain': give the component whose value it is"):
+        Gated()
+
+    def made(*uids: str, level: str = "level") -> None:
+        rule = type("Other", (Gated,), {"modulators": {"gain": nd.Level(level)}})
+        ends = np.zeros(1, int), np.ones(1, int), DT
+        links = nd.Connections("r", "learned", *ends, {}, rule(gain=np.array(uids)), "learning")
+        groups: list[Any] = [(Wave, 2, {}, ["a", "b"]), (Dial, 2, {}, ["c", "d"])]
+        nd.Circuit.from_arrays(groups, [links])
+
+    made("c")
+    with pytest.raises(CircuitError, match=r"'gain': it is the value of one component \(got 2"):
+        made("c", "d")
+    with pytest.raises(CircuitError, match="Wave does not update 'level'"):
+        made("a")
+    with pytest.raises(ModelError, match=r"on_arrival.*gain"):
+        type("Wrong", (Gated,), {"on_arrival": "send(weight * gain);"})
+    with pytest.raises(ModelError, match=r"modulators\['gain'\]: 3 is no name of a variable"):
+        type("Wrong", (Gated,), {"modulators": {"gain": nd.Level(3)}})
+    with pytest.raises(ModelError, match=r"must be nd.Doses\(...\) or nd.Level\(...\)"):
+        type("Wrong", (Gated,), {"modulators": {"gain": 3}})
