@@ -84,6 +84,16 @@ class WholeRecording:
         self.recorder, self._circuit, self._of = recorder, circuit, of
         self._plan: RecordingPlan | None = None
         self._places: list[dict[str, Numbers]] = []
+        self.resumes = False  # whether the recording was begun by another process
+
+    def check(self) -> None:
+        """Raise RecordingError if the recording begins and cannot be written."""
+        if self._plan is None and not self.resumes:
+            self.recorder.check()
+
+    def go_on(self, before: WholeRecording) -> None:
+        """Go on with a recording of the same recorder."""
+        self._plan = before._plan
 
     @property
     def width(self) -> int:
@@ -138,6 +148,8 @@ class WholeRecording:
             some = [(part, one[variable]) for part, one in enumerate(columns) if variable in one]
             if some:
                 every.append(self._together(variable, uids, some))
+        if self._plan is None and self.resumes:
+            self._plan = replace(plan, columns=tuple(every), steps=None)
         if self._plan is None:
             self._plan = replace(plan, columns=tuple(every), first_step=step)
             self.recorder.open(self._plan)

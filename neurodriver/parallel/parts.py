@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,9 +37,10 @@ from ..recorders.base import Recorder, RecordingPlan
 from ..run.simulation import Attributes, Member, Progress, Simulation
 from .agreement import of_circuit
 from .border import RankBorder
-from .exchange import Exchange, Left
+from .exchange import Left
 from .part_inputs import inputs_of_parts
-from .part_recorders import PartRecorder, WholeRecording
+from .part_recorders import WholeRecording
+from .part_state import Part, PartedState
 from .routes import Routes, ValueBlock
 from .thread_ranks import Team
 from .timing import Exchanged
@@ -55,23 +56,7 @@ SLICE_BYTES = 64 << 20
 """Most bytes of rows that wait to be joined."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A part of this process."""
-
-    number: int
-    world: World
-    simulation: Simulation
-    recorders: tuple[PartRecorder | None, ...]
-
-    @property
-    def exchange(self) -> Exchange:
-        exchange = self.simulation.exchange
-        assert isinstance(exchange, Exchange)
-        return exchange
-
-
-class PartedSimulation:
+class PartedSimulation(PartedState):
     """Advances the parts of a circuit.
 
     Parameters
@@ -103,14 +88,15 @@ class PartedSimulation:
         parts: Any,
         given: dict[str, Any],
     ) -> None:
-        self.dt, self.step, self.started = dt, 0, False
+        self.circuit, self.dt, self.step, self.started = circuit, dt, 0, False
+        self._set, self._sends_again = set(), False
         self._world = mpi.world()
         self._inputs, self._attributes = inputs, attributes
         self.of = part_of_each(circuit, parts, self._world.size)
         self.count = int(self.of.max(initial=0)) + 1
         alone = self._world.size == 1
         self._check(given["choice"], alone)
-        self._parts: list[_Part] = []
+        self._parts = []
         self._dtype, self._steps_a_second = np.dtype(given["dtype"]), 0.0
         self.recordings = [WholeRecording(one, circuit, self.of) for one in recorders]
         if not alone:
@@ -147,7 +133,8 @@ class PartedSimulation:
             member = Member(None, mine, [one for one in kept if one], self._attributes, merge)
             border = border_of(share, world, timing, not given["choice"].target.threads)
             made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
-            self._parts.append(_Part(share.part, world, made, kept))
+            own = np.flatnonzero(self.of == share.part)
+            self._parts.append(Part(share.part, world, made, kept, share, own))
 
     def _together(self, work: Callable[[], None]) -> None:
         """Do something on every rank; an error of one is an error of all."""
@@ -175,7 +162,7 @@ class PartedSimulation:
             raise NeurodriverError("LPU: started already; finish() ends a run")
         self._world.agree("LPU.start", {"steps": steps, "the step": self.step})
         for recording in self._own_recordings():
-            recording.recorder.check()
+            recording.check()
         for one in self._inputs:
             one.check()
             one.first_step = self.step
@@ -202,6 +189,9 @@ class PartedSimulation:
         if not self.started:
             self.start()
         end = self.step + steps
+        if self._sends_again:
+            self._each(_send_again)
+            self._sends_again = False
         if steps > 1:  # else the ranks find at the end of the step that they differ
             self._world.agree("LPU.advance", {"the steps": f"{self.step} to {end}"})
         while self.step < end:
@@ -239,10 +229,7 @@ class PartedSimulation:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise NeurodriverError(
-            f"LPU: a circuit of several parts has no '{name}': it runs and records; leave out "
-            f"parts= to read, set, save or restore its values"
-        )
+        raise NeurodriverError(f"LPU: a circuit of several parts has no '{name}'; leave out parts=")
 
     # -- slices ---------------------------------------------------------------------------------
 
@@ -274,7 +261,7 @@ class PartedSimulation:
         """Return what there is of each part, on all ranks."""
         return [part for found in self._world.gather(mine) for part in found]
 
-    def _each(self, work: Callable[[_Part], None]) -> None:
+    def _each(self, work: Callable[[Part], None]) -> None:
         """Do something with all parts of this process, side by side."""
         if len(self._parts) == 1:
             self._guarded(work, self._parts[0])
@@ -290,7 +277,7 @@ class PartedSimulation:
         for error in sorted(failed, key=lambda one: isinstance(one, Left)):
             raise error
 
-    def _guarded(self, work: Callable[[_Part], None], part: _Part) -> None:
+    def _guarded(self, work: Callable[[Part], None], part: Part) -> None:
         """Do something with a part; if it fails, the others leave."""
         part.world.engaged = True
         try:
@@ -309,6 +296,12 @@ class PartedSimulation:
             raise
         finally:
             part.world.engaged = False
+
+
+def _send_again(part: Part) -> None:
+    """Exchange the rows that the imports do not have: they may have been set."""
+    if part.simulation.exchange is not None:
+        part.simulation.exchange.begin(None, part.simulation.step)
 
 
 def part_of_each(circuit: Circuit, parts: Any, ranks: int) -> Numbers:

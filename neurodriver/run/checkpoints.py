@@ -16,6 +16,7 @@ from ..recorders.base import Recorder
 from ..state.checkpoint import Checkpoint, write_checkpoint
 from ..state.learned import with_learned
 from .copies import restored_batch
+from .divided import Divided
 from .going_on import go_on_from, leave, renumbered, snapshots_of
 from .injected import compare_inputs, injected_by
 from .live_values import LiveValues
@@ -52,17 +53,16 @@ class Checkpoints(LiveValues):
                 "an LPU of a Manager cannot be saved alone; see Manager.start(checkpoint=...)"
             )
         path = file_path(path, "save: path")
-        for recorder in self.recorders:  # no recording is behind the checkpoint
-            recorder.settle()
+        divided = self.simulation if isinstance(self.simulation, Divided) else None
+        for recorder in self.recorders if divided is None else ():
+            recorder.settle()  # no recording is behind the checkpoint
         snapshots, circuit = snapshots_of(self.simulation), self.current_circuit()
-        write_checkpoint(
-            Path(path),
-            circuit,
-            snapshots,
-            self.random_namespace,
-            injected_by(self.every_input),
-            self.current_variants(),
-        )
+        given = self.random_namespace, injected_by(self.every_input), self.current_variants()
+        if divided is None:
+            write_checkpoint(path, circuit, snapshots, *given)
+        else:
+            divided.settle()
+            divided.write_once(lambda: write_checkpoint(path, circuit, snapshots, *given))
 
     @classmethod
     def restore(
@@ -129,6 +129,9 @@ class Checkpoints(LiveValues):
             raise StateError(f"{path}: was saved of another circuit than {self.circuit.name}")
         compare_inputs(str(path), saved.inputs, injected_by(self.every_input))
         go_on_from(self.simulation, saved.snapshots)
+        if isinstance(self.simulation, Divided):
+            self.simulation.go_on_recording(None)
+            return
         for _, feed in self.simulation.feeds:
             if feed.recorder.outlives:
                 feed.go_on()

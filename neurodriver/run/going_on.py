@@ -10,12 +10,15 @@ from ..plan.arrays import Kind
 from ..state.putting import put
 from ..state.snapshot import Snapshot
 from ..state.taking import take
+from .divided import Divided
 from .simulation import Simulation
 from .single_phases import check_between_steps
 
 
 def snapshots_of(simulation: Simulation) -> list[Snapshot]:
     """Return the state of each copy of a simulation at its step; one without a batch."""
+    if isinstance(simulation, Divided):
+        return [simulation.snapshot()]
     simulation.check_whole()
     check_between_steps(simulation)
     simulation.complete_calls()
@@ -27,6 +30,11 @@ def go_on_from(simulation: Simulation, snapshots: Sequence[Snapshot]) -> None:
     """Let a simulation take over the states of its copies, before its first step."""
     if simulation.started or simulation.step:
         raise NeurodriverError("LPU: a run that has begun cannot go on from another state")
+    if isinstance(simulation, Divided):
+        if len(snapshots) > 1:
+            raise StateError(f"{len(snapshots):,} copies were saved; leave out parts=")
+        simulation.go_on_from(snapshots[0])
+        return
     copies = simulation.copies
     if len(copies) != len(snapshots):
         raise StateError(f"{len(snapshots):,} copies were saved, and there are {len(copies):,}")
@@ -38,7 +46,10 @@ def go_on_from(simulation: Simulation, snapshots: Sequence[Snapshot]) -> None:
 def leave(simulation: Simulation) -> None:
     """Give a simulation's memory back; its inputs and recorders stay for another one."""
     _check_finished(simulation)
-    simulation.backend.close()
+    if isinstance(simulation, Divided):
+        simulation.release()
+    else:
+        simulation.backend.close()
 
 
 def _check_finished(simulation: Simulation) -> None:
@@ -53,9 +64,14 @@ def replaced(simulation: Simulation, make: Callable[[], Simulation]) -> Simulati
     one is as it was.
     """
     _check_finished(simulation)
-    states, plans = snapshots_of(simulation), {f.recorder: f.plan for _, f in simulation.feeds}
+    states = snapshots_of(simulation)
     other = make()
     go_on_from(other, states)
+    if isinstance(simulation, Divided):
+        leave(simulation)
+        other.go_on_recording(simulation)  # type: ignore[attr-defined]
+        return other
+    plans = {feed.recorder: feed.plan for _, feed in simulation.feeds}
     _keep_fields(simulation, other)
     leave(simulation)
     for _, feed in other.feeds:

@@ -22,11 +22,12 @@ from ..recorders import HDF5Recorder, MemoryRecorder
 from ..recorders.base import Recorder
 from ..results.recording import Recording
 from .copies import with_set_parameters
+from .divided import Divided
 from .going_on import replaced
 from .live import Components, GroupPart, parts_of
 from .live_batch import CopiedComponents, CopyOfLPU
 from .live_connections import ConnectionsByName, LiveConnections
-from .live_fields import shared_field
+from .live_fields import FieldPlace, shared_field
 from .live_learning import LearningConnections
 from .live_learning_batch import CopiedLearningConnections
 from .live_synapses import LoopedConnections, loops_over
@@ -79,7 +80,7 @@ class LiveValues(ABC):
         array([-61.3])
         >>> lpu["LeakyIAF"].set("resting_potential", -70.0)  # doctest: +SKIP
         """
-        circuit = self.program.circuit
+        circuit = self._whole
         if not isinstance(who, str):
             numbers = numbered(circuit, self.scope, self.circuit, who)
             shape = getattr(who, "shape", ()) if hasattr(who, "uids") else ()
@@ -92,6 +93,15 @@ class LiveValues(ABC):
         space = self.circuit.spaces.get(who)
         shape = () if space is None else space.shape
         return self._components(self._named[who][0], who, self._named[who][1], shape)
+
+    @property
+    def _divided(self) -> Divided | None:
+        return self.simulation if isinstance(self.simulation, Divided) else None
+
+    @property
+    def _whole(self) -> Circuit:
+        """What is simulated; a Manager joins the circuits of several LPUs."""
+        return self.program.circuit if self._divided is None else self.circuit
 
     def _learns(self, name: str) -> bool:
         """Whether connections that learn are called so, and no component, population or model."""
@@ -112,6 +122,8 @@ class LiveValues(ABC):
         parts: tuple[GroupPart, ...] = (),
         shape: tuple[int, ...] = (),
     ) -> Components:
+        if (divided := self._divided) is not None:
+            return divided.components(numbers, self._compile_with, said, parts, shape)
         if self.variants is not None:
             return CopiedComponents(self._simulation, numbers, self._compile_copies, said, parts)
         return Components(self._simulation, numbers, self._compile_with, said, parts, shape)
@@ -141,7 +153,7 @@ class LiveValues(ABC):
         The order is that of the circuit; ``uids(name)`` names the values. Of a batch, they are
         (copies, n).
         """
-        if (field := shared_field(self.program, name)) is not None:
+        if (field := self._shared_field(name)) is not None:
             return field.read(self.simulation)
         values: np.ndarray = self._having(name).get(name)
         return values
@@ -151,7 +163,7 @@ class LiveValues(ABC):
 
         Or a field of the circuit, or a `Value` of several populations; ``at`` is for these.
         """
-        if (field := shared_field(self.program, name)) is not None:
+        if (field := self._shared_field(name)) is not None:
             for one in self.simulation.copies if self.variants is not None else [self.simulation]:
                 field.write(one, values, at, f"'{name}'")
             return
@@ -161,8 +173,15 @@ class LiveValues(ABC):
         """Return the uids of the components that have a variable, a state or a parameter."""
         return self._having(name).uids
 
+    def _shared_field(self, name: str) -> FieldPlace | None:
+        return None if self._divided is not None else shared_field(self.program, name)
+
     def _having(self, name: str) -> Components:
-        numbers = having(self.program, self.scope, name)
+        divided = self._divided
+        if divided is not None:
+            numbers = divided.having(name)
+        else:
+            numbers = having(self.program, self.scope, name)
         return self._components(numbers, f"'{name}'")
 
     @property
@@ -239,6 +258,8 @@ class LiveValues(ABC):
         """Return the circuit with the parameters that it has now, but for those of copies."""
         if self.managed or self.variants is not None:
             return self.circuit
+        if (divided := self._divided) is not None:
+            return divided.current(self.circuit)
         return with_parameters(self.circuit, self.simulation)
 
     def _compile_anew(self, circuit: Circuit, variants: Variants | None = None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import NeurodriverError
+from .divided import Divided
 
 if TYPE_CHECKING:
     from .lpu import LPU
@@ -22,6 +23,8 @@ def advance_saving(
     """Advance an LPU and save it about every so many seconds, at the end, and after Ctrl-C."""
     if not every > 0:
         raise NeurodriverError(f"LPU.run: every must be positive seconds, got {every!r}")
+    if isinstance(lpu.simulation, Divided):
+        raise NeurodriverError("LPU.run: no checkpoint in several parts; save between two runs")
     end, saved = lpu.step + steps, time.monotonic()
     try:
         while lpu.step < end:

@@ -83,3 +83,30 @@ def test_areas_of_a_cortex(parts: str) -> None:
         found.append(recorder.get("spike_state"))
     one, other = found
     assert len(one["time"]) > 300 and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def test_values_and_states(tmp_path: Path) -> None:
+    """Each rank reads the values of all parts, and sets them; rank 0 writes the checkpoint."""
+    path = Path(world().spread(str(tmp_path))) / "state.h5"
+    circuit = weighted_network(60, 2)
+    inputs = [nd.StepInput("I", circuit.uids, np.linspace(5.0, 30.0, 60))]
+    found = []
+    for parts in (None, "auto"):
+        recorder = nd.MemoryRecorder([("V", None)])
+        with nd.LPU(circuit, DT, inputs, recorder, parts=parts) as lpu:
+            lpu.advance(31)
+            lpu[circuit.uids[10:50:3]].set("V", -52.0)
+            lpu.finish()
+            lpu.set("threshold", np.linspace(-55.0, -50.0, 60))
+            lpu.run(STEPS)
+            if parts:
+                lpu.save(path)
+            found.append((lpu.get("V"), recorder.get("V"), lpu.current_circuit().digest))
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    values = []
+    for parts in (None, "auto"):
+        with nd.LPU.restore(path, inputs, parts=parts) as lpu:
+            lpu.run(STEPS)
+            values.append(lpu.get("V"))
+    assert np.array_equal(*values) and not np.array_equal(values[0], found[0][0])
+    world().gather(None)

@@ -1,0 +1,184 @@
+"""``PartedState``: values of a circuit in several parts are read, set, taken and put as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..circuit.circuit import Circuit
+from ..circuit.plastic import learning_connections
+from ..circuit.share import Share
+from ..errors import NeurodriverError, StateError
+from ..mpi import World
+from ..plan.copies import with_columns
+from ..plan.passes.aggregate import insert_aggregators
+from ..run.divided import Divided
+from ..run.live import Components, GroupPart
+from ..run.named import having
+from ..run.simulation import Simulation
+from ..state.looped import take_looped
+from ..state.putting import put
+from ..state.snapshot import Snapshot
+from ..state.taking import check_readable, take
+from .checkpoints import on_every_rank
+from .part_recorders import PartRecorder, WholeRecording
+from .part_rows import PartRows, inserted, renamed, whole_of
+from .part_values import PartedComponents, PartOfValues
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of this process."""
+
+    number: int
+    world: World
+    simulation: Simulation
+    recorders: tuple[PartRecorder | None, ...]
+    share: Share
+    own: Numbers  # its components, as the whole numbers them
+
+
+class PartedState(Divided):
+    """What does not need that steps are done."""
+
+    circuit: Circuit
+    step: int
+    started: bool
+    recordings: list[WholeRecording]
+    _parts: list[Part]
+    _world: World
+    _set: set[tuple[int, str]]
+    _sends_again: bool
+    """Whether rows that others have may have been changed."""
+
+    def _each(self, work: Callable[[Part], None]) -> None:
+        """Do something with all parts of this process, side by side."""
+        raise NotImplementedError
+
+    def _everywhere(self, work: Callable[[], list[Any]]) -> list[Any]:
+        """Return what all processes have found; an error of one is an error of all."""
+        mine = on_every_rank(self._world, work)
+        return [one for found in self._world.gather(mine) for one in found]
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def having(self, name: str) -> Numbers:
+        found = self._everywhere(lambda: [_having(part, name) for part in self._parts])
+        numbers = [one for one in found if not isinstance(one, str)]
+        if not numbers:
+            raise NeurodriverError(found[0])
+        return np.sort(np.concatenate(numbers))
+
+    def components(
+        self, numbers: Numbers, changed: Any, said: str, parts: Sequence[GroupPart], shape: Any
+    ) -> Components:
+        here = [PartOfValues(part.simulation, part.own) for part in self._parts]
+        given = self.circuit, here, self._everywhere, self._note_set, numbers, changed, said
+        return PartedComponents(*given, tuple(parts), shape)
+
+    def _note_set(self, group: int, name: str) -> None:
+        self._set.add((group, name))
+        self._sends_again = True
+
+    def current(self, circuit: Circuit) -> Circuit:
+        columns = {}
+        for number, name in sorted(self._set):
+            group, first = self.circuit.groups[number], int(self.circuit.starts[number])
+            if name in group.model.params and name not in group.model.states:
+                numbers = np.arange(first, first + group.count)
+                values = self.components(numbers, None, f"'{name}'", (), ()).get(name)
+                columns[number, name] = np.array(values, np.float64)
+        return with_columns(circuit, columns)
+
+    # -- states -----------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        on_every_rank(self._world, self._check_savable)
+        found: dict[int, Snapshot] = {}
+        self._each(partial(self._take, found))
+        return whole_of(self.circuit, self._everywhere(lambda: list(found.values())))
+
+    def _check_savable(self) -> None:
+        for links in learning_connections(self.circuit):
+            raise StateError(
+                f"connections that learn ('{links.name}') are not saved in several parts; leave "
+                f"out parts="
+            )
+        for part in self._parts:
+            part.simulation.check_whole()
+            check_readable(part.simulation.program)
+            if take_looped(part.simulation.backend):
+                raise StateError(
+                    "variables of synapses are not saved in several parts; leave out parts="
+                )
+
+    def _take(self, found: dict[int, Snapshot], part: Part) -> None:
+        simulation = part.simulation
+        simulation.complete_calls()
+        rows = PartRows(self.circuit, part.share, simulation)
+        given = simulation.backend, self.step, simulation.targets, simulation.late
+        names = {mine: whole for whole, mine in self._names(part).items()}
+        found[part.number] = renamed(take(*given, rows), names)
+
+    @cached_property
+    def _inserted(self) -> dict[tuple[str, str, int], str]:
+        return inserted(insert_aggregators(self.circuit))
+
+    def _names(self, part: Part) -> dict[str, str]:
+        """Return the names of what was inserted in the whole, and of the same in a part."""
+        mine = inserted(part.simulation.program.circuit, part.own)
+        return {self._inserted[key]: uid for key, uid in mine.items()}
+
+    def go_on_from(self, snapshot: Snapshot) -> None:
+        on_every_rank(self._world, self._check_savable)
+        self._each(partial(self._put, snapshot))
+        self.step = snapshot.step
+
+    def _put(self, snapshot: Snapshot, part: Part) -> None:
+        simulation = part.simulation
+        rows = PartRows(self.circuit, part.share, simulation)
+        state = renamed(snapshot, self._names(part))
+        simulation.late = put(simulation.backend, state, simulation.targets, rows)
+        simulation.step = snapshot.step
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def go_on_recording(self, other: Divided | None) -> None:
+        if other is None:
+            for one in self.recordings:
+                one.resumes = one.recorder.outlives
+            return
+        assert isinstance(other, PartedState)
+        before = {one.recorder: one for one in other.recordings}
+        for one in self.recordings:
+            if one.recorder in before:
+                one.go_on(before[one.recorder])
+
+    def settle(self) -> None:
+        for one in self.recordings:
+            if not (self._world.rank and one.recorder.outlives):
+                one.recorder.settle()
+
+    def write_once(self, work: Callable[[], None]) -> None:
+        on_every_rank(self._world, lambda: None if self._world.rank else work())
+
+    def release(self) -> None:
+        for part in self._parts:
+            if part.simulation.exchange is not None:
+                part.simulation.exchange.close()
+            part.simulation.backend.close()
+
+
+def _having(part: Part, name: str) -> Numbers | str:
+    """Return the components of a part that have something, or why there are none."""
+    try:
+        return part.own[having(part.simulation.program, None, name)]
+    except NeurodriverError as error:
+        return str(error)
