@@ -26,6 +26,7 @@ from ..state.putting import put
 from ..state.snapshot import Snapshot
 from ..state.taking import check_readable, take
 from .checkpoints import on_every_rank
+from .exchange import Exchange
 from .part_recorders import PartRecorder, WholeRecording
 from .part_rows import PartRows, inserted, renamed, whole_of
 from .part_values import PartedComponents, PartOfValues
@@ -43,6 +44,13 @@ class Part:
     recorders: tuple[PartRecorder | None, ...]
     share: Share
     own: Numbers  # its components, as the whole numbers them
+
+    @property
+    def exchange(self) -> Exchange:
+        """What moves its values to other parts and from them."""
+        exchange = self.simulation.exchange
+        assert isinstance(exchange, Exchange)
+        return exchange
 
 
 class PartedState(Divided):
