@@ -35,7 +35,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class CircuitPart:
     """A part of this process."""
 
     number: int
@@ -60,13 +60,13 @@ class PartedState(Divided):
     step: int
     started: bool
     recordings: list[WholeRecording]
-    _parts: list[Part]
+    _parts: list[CircuitPart]
     _world: World
     _set: set[tuple[int, str]]
     _sends_again: bool
     """Whether rows that others have may have been changed."""
 
-    def _each(self, work: Callable[[Part], None]) -> None:
+    def _each(self, work: Callable[[CircuitPart], None]) -> None:
         """Do something with all parts of this process, side by side."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class PartedState(Divided):
                     "variables of synapses are not saved in several parts; leave out parts="
                 )
 
-    def _take(self, found: dict[int, Snapshot], part: Part) -> None:
+    def _take(self, found: dict[int, Snapshot], part: CircuitPart) -> None:
         simulation = part.simulation
         simulation.complete_calls()
         rows = PartRows(self.circuit, part.share, simulation)
@@ -139,7 +139,7 @@ class PartedState(Divided):
     def _inserted(self) -> dict[tuple[str, str, int], str]:
         return inserted(insert_aggregators(self.circuit))
 
-    def _names(self, part: Part) -> dict[str, str]:
+    def _names(self, part: CircuitPart) -> dict[str, str]:
         """Return the names of what was inserted in the whole, and of the same in a part."""
         mine = inserted(part.simulation.program.circuit, part.own)
         return {self._inserted[key]: uid for key, uid in mine.items()}
@@ -149,7 +149,7 @@ class PartedState(Divided):
         self._each(partial(self._put, snapshot))
         self.step = snapshot.step
 
-    def _put(self, snapshot: Snapshot, part: Part) -> None:
+    def _put(self, snapshot: Snapshot, part: CircuitPart) -> None:
         simulation = part.simulation
         rows = PartRows(self.circuit, part.share, simulation)
         state = renamed(snapshot, self._names(part))
@@ -184,7 +184,7 @@ class PartedState(Divided):
             part.simulation.backend.close()
 
 
-def _having(part: Part, name: str) -> Numbers | str:
+def _having(part: CircuitPart, name: str) -> Numbers | str:
     """Return the components of a part that have something, or why there are none."""
     try:
         return part.own[having(part.simulation.program, None, name)]

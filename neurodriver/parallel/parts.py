@@ -40,7 +40,7 @@ from .border import RankBorder
 from .exchange import Left
 from .part_inputs import inputs_of_parts
 from .part_recorders import WholeRecording
-from .part_state import Part, PartedState
+from .part_state import CircuitPart, PartedState
 from .routes import Routes, ValueBlock
 from .thread_ranks import Team
 from .timing import Exchanged
@@ -134,7 +134,7 @@ class PartedSimulation(PartedState):
             border = border_of(share, world, timing, not given["choice"].target.threads)
             made = Simulation(share.circuit, self.dt, [member], **settings_of, border=border)
             own = np.flatnonzero(self.of == share.part)
-            self._parts.append(Part(share.part, world, made, kept, share, own))
+            self._parts.append(CircuitPart(share.part, world, made, kept, share, own))
 
     def _together(self, work: Callable[[], None]) -> None:
         """Do something on every rank; an error of one is an error of all."""
@@ -261,7 +261,7 @@ class PartedSimulation(PartedState):
         """Return what there is of each part, on all ranks."""
         return [part for found in self._world.gather(mine) for part in found]
 
-    def _each(self, work: Callable[[Part], None]) -> None:
+    def _each(self, work: Callable[[CircuitPart], None]) -> None:
         """Do something with all parts of this process, side by side."""
         if len(self._parts) == 1:
             self._guarded(work, self._parts[0])
@@ -277,7 +277,7 @@ class PartedSimulation(PartedState):
         for error in sorted(failed, key=lambda one: isinstance(one, Left)):
             raise error
 
-    def _guarded(self, work: Callable[[Part], None], part: Part) -> None:
+    def _guarded(self, work: Callable[[CircuitPart], None], part: CircuitPart) -> None:
         """Do something with a part; if it fails, the others leave."""
         part.world.engaged = True
         try:
@@ -298,7 +298,7 @@ class PartedSimulation(PartedState):
             part.world.engaged = False
 
 
-def _send_again(part: Part) -> None:
+def _send_again(part: CircuitPart) -> None:
     """Exchange the rows that the imports do not have: they may have been set."""
     if part.simulation.exchange is not None:
         part.simulation.exchange.begin(None, part.simulation.step)
