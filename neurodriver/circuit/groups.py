@@ -43,6 +43,10 @@ def _taken(columns: Mapping[str, Column], rows: NDArray[np.integer]) -> dict[str
     return {name: c[rows] if c.ndim else c for name, c in columns.items()}
 
 
+CHUNK = 1 << 16
+"""Names that are made at once."""
+
+
 @dataclass(frozen=True)
 class Numbered:
     """Names that count, ``<population>/<number>``; they are made when somebody asks for them.
@@ -71,6 +75,12 @@ class Numbered:
         """Yield the names; that is faster than to make an array of them."""
         for name, count in self.parts:
             yield from map(f"{name}/".__add__, map(str, range(count)))
+
+    def chunks(self) -> Iterator[list[str]]:
+        """Yield the names in lists of ``CHUNK``: there may be millions."""
+        names = self.listed()
+        while some := list(islice(names, CHUNK)):
+            yield some
 
     def first(self, count: int) -> list[str]:
         """Return the first names."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .circuit import Circuit
+from .groups import Numbered
 
 
 def component_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
@@ -34,6 +35,9 @@ def own_keys(circuit: Circuit, number: int) -> NDArray[np.uint64]:
     if group.names is None:
         start = int(circuit.starts[number])
         return np.arange(start, start + group.count, dtype=np.uint64)
+    if isinstance(group.names, Numbered):
+        parts = [_hashes(names) for names in group.names.chunks()]
+        return np.concatenate([np.empty(0, np.uint64), *parts])
     return _hashes(group.uids.tolist())
 
 

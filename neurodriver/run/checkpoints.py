@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..arguments import file_path
 from ..circuit.circuit import Connections
+from ..circuit.difference import first_difference
 from ..circuit.numbers import whole
 from ..circuit.plastic import learning_connections
 from ..errors import NeurodriverError, StateError, quoted
@@ -126,7 +127,11 @@ class Checkpoints(LiveValues):
         rules = [type(links.plasticity) for links in learning_connections(self.circuit)]
         saved = Checkpoint(Path(path), [*models, *rules])
         if saved.circuit.digest != self.circuit.digest:
-            raise StateError(f"{path}: was saved of another circuit than {self.circuit.name}")
+            here, was = self.circuit, saved.circuit
+            digests = f"{was.digest[:12]} and {here.digest[:12]}"
+            what = f"was saved of another circuit than {here.name} (digests {digests})"
+            say = f"different is {first_difference(was, here)}"
+            raise StateError(f"{path}: {what}: {say}; take the circuit of that run")
         compare_inputs(str(path), saved.inputs, injected_by(self.every_input))
         go_on_from(self.simulation, saved.snapshots)
         if isinstance(self.simulation, Divided):

@@ -32,6 +32,7 @@ from .checkpoints import Checkpoints
 from .copies import check_inputs, seeds_attribute, variants_of
 from .nonfinite import check_policy
 from .progress import Progress, end_progress, step_progress
+from .room import check_room
 from .saving import advance_saving
 from .simulation import Attributes, Member, Simulation
 from .single_phases import advance_phase
@@ -170,6 +171,8 @@ class LPU(Checkpoints):
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
+        if parts is None:
+            check_room(self.circuit, dtype)
         self.dt = float(dt)
         self.seed: int = seed
         manager_id, namespace = _MANAGED.get(), self.circuit.random_namespace

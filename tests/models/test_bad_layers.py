@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from layered import Neighbours, Pixel
 
 import neurodriver as nd
-from neurodriver.errors import ModelError
+from neurodriver.errors import CircuitError, ModelError, StateError
 
 AXES = {"y": 3, "x": 4}
 CELL = {"resting_potential": -65, "reset_potential": -65, "threshold": -50, "time_constant": 10}
@@ -229,3 +230,34 @@ def test_live_rows() -> None:
                 change()
             assert said in str(caught.value)
         assert np.array_equal(cells.V, before)
+
+
+def test_more_cells_than_memory_holds() -> None:
+    """Row 27: known before anything of that size is made."""
+    huge = nd.Population("LeakyIAFDelta", name="huge", axes={"y": 40_000, "x": 50_000}, **CELL)
+    circuit = nd.Circuit([huge])
+    want = r"2,000,000,000 LeakyIAFDelta need [\d.]+ GiB: take fewer cells, or dtype='float32'"
+    with pytest.raises(CircuitError, match=rf"GiB of memory are free; {want}"):
+        nd.LPU(circuit, 1e-3)
+
+
+def test_a_checkpoint_of_another_circuit(tmp_path: Path) -> None:
+    """Row 26: both digests, and what is different."""
+
+    def made(first: int = 4, threshold: float = -50.0, weight: float = 1.0) -> nd.LPU:
+        axes = {"y": nd.Axis.span(first, 0, 4), "x": nd.Axis.span(4, 0, 4)}
+        s = nd.Population("LeakyIAFDelta", name="s", axes=axes, **{**CELL, "threshold": threshold})
+        link = nd.Projection(s, s, nd.Near(y=2, x=2), name="near", weight=weight)
+        return nd.LPU(nd.Circuit([s], [link]), 1e-3)
+
+    with made() as lpu:
+        lpu.save(tmp_path / "a.h5")
+    for given, said in (
+        ({"first": 5}, "it had 16 LeakyIAFDelta, and has 20 here"),
+        ({"threshold": -40.0}, "'threshold' of LeakyIAFDelta"),
+        ({"weight": 2.0}, "the connections 'near'"),
+    ):
+        with made(**given) as lpu, pytest.raises(StateError) as found:
+            lpu.resume(tmp_path / "a.h5")
+        assert f"different is {said}; take" in str(found.value)
+        assert lpu.circuit.digest[:12] in str(found.value)
