@@ -20,6 +20,7 @@ EXTRAS = {
     "tables": ["pyarrow>=16"],
     "results": ["pandas>=2.2", "xarray>=2024.6", "neo>=0.14"],
     "nwb": ["pynwb>=3"],
+    "pynn": ["pynn>=0.13"],
     "units": ["pint>=0.24"],
     "equations": ["sympy>=1.12"],
 }
@@ -41,6 +42,7 @@ EXTRAS["test"] = [
     "nwbinspector",
     *EXTRAS["results"],
     *EXTRAS["nwb"],
+    *EXTRAS["pynn"],
     *EXTRAS["tables"],
     *EXTRAS["equations"],
     *EXTRAS["units"],

@@ -195,6 +195,7 @@ ELSEWHERE = {
     "gpu.md": "cuda/test_gpu_page.py",
     "layers.md": "unit/test_layers_page.py",
     "ports.md": "ports/test_docs.py",
+    "pynn.md": "system/test_pynn.py",
     "projections.md": "system/test_projected_circuits.py",
     "write-a-model.md": "system/test_write_a_model.py",
 }

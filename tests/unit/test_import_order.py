@@ -15,7 +15,8 @@ ORDER = (
     "version", "errors", "arguments", "html", "quantities", "settings", "mpi", "adapters",
     "profiling", "native", "model", "components", "ports", "circuit", "io", "results", "recorders",
     "inputs", "circuits", "plan", "codegen", "backends", "state", "run", "error_driven", "parallel",
-    "plot", "sweeps", "experiment", "published", "lazy", "neurodriver", "cli", "__main__", "compat",
+    "plot", "sweeps", "experiment", "published", "pynn",
+    "lazy", "neurodriver", "cli", "__main__", "compat",
 )  # fmt: skip
 """Folders and modules from the ground floor up; ``neurodriver`` is the package's ``__init__``."""
 

@@ -35,7 +35,7 @@ from neurodriver.plan.target import TARGETS, Target
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "neurodriver"
-FREE = ("model/kinds.py", "components/", "error_driven/neuron", "compat/")
+FREE = ("model/kinds.py", "components/", "error_driven/neuron", "compat/", "pynn/")
 """Modules and folders that may use the names: the table, shipped models, the old library."""
 NAMES = {"spike_state", "g", "Aggregator"}
 HELP: dict[str, set[str]] = {"model/units.py": {"g"}}
