@@ -20,11 +20,13 @@ from . import experiments, options
               show_default=True)  # fmt: skip
 @options.own_models
 @options.strict
+@click.option("--trust", is_flag=True,
+              help="Import the functions and models that an experiment names.")  # fmt: skip
 def command(**given: Any) -> int:
     """Validate a circuit or an experiment; print a summary, of a circuit also its memory."""
     if experiments.is_experiment(given["file"]):
-        options.refuse_options(["strict"])
-        return experiments.check(given["file"], given["strict"])
+        options.refuse_options(["strict", "trust"])
+        return experiments.check(given["file"], given["strict"], given["trust"])
     from ..plan.arrays import Kind
     from ..plan.compile import compile_circuit
     from ..plan.passes.draft import Recorded

@@ -25,11 +25,21 @@ def is_experiment(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS
 
 
-def check(path: Path, strict: bool) -> int:
-    """Validate an experiment; print what it is made of."""
+def check(path: Path, strict: bool, trust: bool) -> int:
+    """Validate an experiment; print what it is made of.
+
+    Programs that it names are imported and called only if they are trusted.
+    """
     from ..experiment import load_experiment
     from ..experiment.check import check as describe
+    from ..experiment.load import programs_of
 
+    if programs := [] if trust else programs_of(path):
+        click.echo(f"{path}: the file is valid; it names these programs:")
+        for name in programs:
+            click.echo(f"  {name}")
+        click.echo("give --trust to run them, and to check what they make")
+        return 0
     for line in describe(load_experiment(path), strict):
         click.echo(line)
     return 0

@@ -88,6 +88,24 @@ def load_experiment(
     return experiment
 
 
+def programs_of(path: str | Path) -> list[str]:
+    """Return the functions and the files of models that an experiment names; none is imported.
+
+    Those of this package are left out.
+
+    Raises
+    ------
+    ExperimentError
+        With what is wrong, but for what is found only by importing.
+    """
+    source = read_source(Path(path))
+    faults = FaultsOfFile(source)
+    found = Check(validate(source, faults), source.folder, faults, imports=False)
+    if faults.count:
+        raise ExperimentError(faults.report())
+    return list(dict.fromkeys(found.programs))
+
+
 def _check_output(experiment: Experiment, faults: FaultsOfFile) -> None:
     """Note recordings that would overwrite what they come from, or that are too short."""
     section, folder = experiment.section, experiment.folder

@@ -36,16 +36,32 @@ def file_of(name: str, folder: Path) -> Path:
     return folder / Path(name).expanduser()
 
 
-def function_of(text: str, folder: Path) -> Callable[..., Any]:
-    """Return the function ``module:name`` of a module beside the experiment, or of neurodriver."""
+OWN = __name__.partition(".")[0]
+"""This package."""
+
+
+def module_of(text: str, folder: Path) -> tuple[str, str]:
+    """Return module and name of ``module:name``; the module is not imported.
+
+    Raises
+    ------
+    ExperimentError
+        For another text, and for a module that is not beside the experiment, nor in this package.
+    """
     module_name, mark, name = text.partition(":")
     if not (mark and name and module_name.replace(".", "").isidentifier()):
         raise ExperimentError(f"must be module:function, got {quoted(text)}")
     importlib.invalidate_caches()
     top = module_name.partition(".")[0]
-    if top != __name__.partition(".")[0] and PathFinder.find_spec(top, [str(folder)]) is None:
+    if top != OWN and PathFinder.find_spec(top, [str(folder)]) is None:
         say = f"there is no module '{top}' beside the experiment"
         raise ExperimentError(f"{say}; a function lies in a file of its folder, or in neurodriver")
+    return module_name, name
+
+
+def function_of(text: str, folder: Path) -> Callable[..., Any]:
+    """Return the function ``module:name`` of a module beside the experiment, or of neurodriver."""
+    module_name, name = module_of(text, folder)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
@@ -58,8 +74,8 @@ def function_of(text: str, folder: Path) -> Callable[..., Any]:
     if not callable(found):
         hint = near(name, [n for n, item in vars(module).items() if callable(item)])
         raise ExperimentError(f"module '{module_name}' has no function {quoted(name)}{hint}")
-    own = __name__.partition(".")[0]
-    if top == own and str(getattr(found, "__module__", "")).partition(".")[0] != own:
+    there = str(getattr(found, "__module__", "")).partition(".")[0]
+    if module_name.partition(".")[0] == OWN and there != OWN:
         raise ExperimentError(f"{quoted(name)} of module '{module_name}' is not its own function")
     function: Callable[..., Any] = found
     return function
@@ -107,10 +123,28 @@ def completed(
 
 
 class Check:
-    """Notes what sections, each good in itself, leave open or name wrongly."""
+    """Notes what sections, each good in itself, leave open or name wrongly.
 
-    def __init__(self, found: ExperimentSection, folder: Path, faults: FaultsOfFile) -> None:
+    Parameters
+    ----------
+    found : ExperimentSection
+    folder : Path
+    faults : FaultsOfFile
+    imports : bool
+        Whether modules beside the experiment are imported. That runs them.
+
+    Attributes
+    ----------
+    programs : list of str
+        Functions and files of models that the experiment names, but for those of this package.
+    """
+
+    def __init__(
+        self, found: ExperimentSection, folder: Path, faults: FaultsOfFile, imports: bool = True
+    ) -> None:
         self.found, self.folder, self.note = found, folder, faults.at
+        self.imports = imports
+        self.programs: list[str] = []
         whole = not faults.count
         self.files(found.models, ("models",))
         for name, lpu in found.lpu.items():
@@ -209,6 +243,7 @@ class Check:
         """Check that files or folders of models are there."""
         for i, name in enumerate(names):
             self.file(name, (*path, i), folders=True)
+            self.programs.append(name)
 
     def selector(self, text: str | None, path: KeyPath) -> None:
         """Check that a selector names ports."""
@@ -223,6 +258,10 @@ class Check:
     def function(self, name: str, path: KeyPath) -> Callable[..., Any] | None:
         """Return a function that is named; None after noting that it is not there."""
         try:
+            if module_of(name, self.folder)[0].partition(".")[0] != OWN:
+                self.programs.append(name)
+                if not self.imports:
+                    return None
             return function_of(name, self.folder)
         except ExperimentError as error:
             self.note(path, str(error))
