@@ -146,7 +146,9 @@ class PlaceHead:
         own = self.place.reached.get(HERE)
         if own is None:
             return []
-        point = f"nd_points_here[{at}]" if own.masked else f"(int)({at})"
+        # terms are cast one by one: then a compiler sees neighbours as neighbours, and uses vectors
+        point = " + ".join(f"(int)({term})" for term in at.split(" + "))
+        point = f"nd_points_here[{at}]" if own.masked else point
         lines = [f"const int nd_q = {point};"]
         for number, name in enumerate(own.names):
             index = f"nd_q / nd_m_here_{name}" if number < len(own.names) - 1 else "nd_q"

@@ -10,7 +10,7 @@ from neurodriver.model.component import NDComponent, State, Weighted
 from neurodriver.model.fields import Field, Source
 from neurodriver.model.pools import Reduce
 
-from .neuron_text import BINS, CONSTANTS, FUNCTIONS, PARAMETERS, UPDATE
+from .neuron_text import BINS, CONSTANTS, FUNCTIONS, NUMBERS, PARAMETERS, UPDATE, VGCC
 
 SOURCE = (
     "Axon 2, O'Reilly et al., https://github.com/emer/axon (no DOI); O'Reilly, Hazy & Herd 2016, "
@@ -88,6 +88,8 @@ class AxonNeuron(NDComponent):
     }
     params = PARAMETERS
     constants = CONSTANTS
+    numbers = NUMBERS
+    parts = {"vgcc": VGCC}
     functions = FUNCTIONS
     states = {
         "Ext": State("1", 0.0, doc="external input, or the target"),

@@ -98,12 +98,15 @@ _RATES = {
 
 CONSTANTS = {
     **{f"per_{name}": f"1 / {of}" for name, of in _RATES.items()},
+    "replacing": "clamps > 0 ? clamped_least : 1e30",
     "per_c": "1 / capacitance",
     "half_c": "0.5 / capacitance",
     "half_dend": "0.5 / dendrite_capacitance",
     "per_act": "g_unit / capacitance",
     "max_rate": "max_hz / 1000",
     "most": "100 * capacitance",
+    "per_sahp": "1 / tau_sahp",
+    "per_sahp_slope": "1 / sahp_slope",
     "mg_share": "mg / 3.57",
     "learn_mg_share": "learn_mg / 3.57",
     "mahp_q": "pow(2.3, 1.4)",
@@ -113,8 +116,11 @@ CONSTANTS = {
 
 FUNCTIONS = """
     real sigmoid(real x) { return 1 / (1 + exp(-x)); }
-    real e_ratio(real z) { return fabs(z) < 1e-4 ? 1 - 0.5 * z : z / (exp(z) - 1); }
+    real clip(real x, real most) { return x > most ? most : x < -most ? -most : x; }
     real vm_clip(real v) { return fmin(fmax(v, -100), 0); }
+    real current(real v, real ge, real leak, real rest, real gi, real low) {
+        return -ge * v + leak * (rest - v) + gi * (low - v);
+    }
     real interval(real a, real i, real per) {
         return a <= 0 || i < 0.8 * a ? i : a + (i - a) * per;
     }
@@ -122,34 +128,43 @@ FUNCTIONS = """
         return d >= 0 ? 0 : -d / (1 + share * exp(-0.062 * d));
     }
     real ca_drive(real d) {
-        real x = fabs(d) < 0.5 ? 1 : d;
-        return fabs(d) < 0.5 ? 1 / (0.0756 * (1 + 0.0378 * d)) : -x / (1 - exp(0.0756 * x));
+        const bool small = fabs(d) < 0.5;
+        real above = small ? 1 : -d, below = 0.0756 * (1 + 0.0378 * d);
+        return above / (small ? below : 1 - exp(0.0756 * d));
     }
 """
 
 _BEGIN = """
-    const int k = step - start, last = minus + plus - 1;
-    real spiked = Spike, firing = here.firing, external = here.external;
-    if (k == 0) {
-        CaDPrev = CaD; CaPMax = 0; CaPMaxCa = 0; ISIAvg = -1; ActInt = 0;
-        external = 0; GeExt = 0;
-        if (decay_act > 0) { spiked = 0; firing = 0; }
-        const real act = 1 - decay_act, glong = 1 - decay_glong, ahp = 1 - decay_ahp;
-        Act *= act; Ge *= act; Gi *= act; Gk *= act; GeInt *= act; GiInt *= act;
-        Vm = e_leak + (Vm - e_leak) * act;
-        if (clears > 0) { GeSyn = 0; GiSyn = gi_base; }
-        FSi *= act; SSi *= act; SSf *= act; SSGi *= act; PoolGi *= act;
-        VmDend = e_leak + (VmDend - e_leak) * glong;
-        GababM *= glong; GababX *= glong; GnmdaSyn *= glong; VgccM *= glong; VgccH *= glong;
-        MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
-    }
-    if (k > 0 && k == clamped_from) { ISI = -1; ISIAvg = -1; ActInt = 0; }
+    const real k = step - start, from = clamped_from, turn = minus;
+    const real begins = fmax(1 - k, 0), ends = fmax(1 - fabs(k - (minus + plus - 1)), 0);
+    const real turns = fmin(k, 1) * fmax(1 - fabs(k - from), 0);
+    const real given = fmin(fmax(k - from + 1, 0), 1), ends_minus = fmax(1 - fabs(k - turn + 1), 0);
+    const real in_plus = fmin(fmax(k - turn + 1, 0), 1), settled = fmin(fmax(k - BIN + 1, 0), 1);
+    const real full = fmax((step - start) % BIN - BIN + 2, 0);
+    const real pace = per_int * (1 + (plus_int - 1) * in_plus);
+
+    const real act = 1 - begins * decay_act, glong = 1 - begins * decay_glong;
+    const real ahp = 1 - begins * decay_ahp, cleared = 1 - begins * clears;
+    const real heard = 1 - begins * ceil(decay_act), anew = begins + turns;
+    const real spiked = heard * Spike, firing = heard * here.firing;
+    const real external = (1 - begins) * here.external;
+    CaDPrev = (1 - begins) * CaDPrev + begins * CaD;
+    CaPMax *= 1 - begins; CaPMaxCa *= 1 - begins;
+    ISIAvg = (1 - anew) * ISIAvg - anew;
+    ISI = (1 - turns) * ISI - turns;
+    ActInt *= 1 - anew;
+    Act *= act; GeInt *= act; GiInt *= act;
+    FSi *= act; SSi *= act; SSf *= act;
+    GababM *= glong; GababX *= glong; GnmdaSyn *= glong; VgccM *= glong; VgccH *= glong;
+    MahpN *= ahp; SahpCa *= ahp; Gsahp *= ahp; GknaMed *= ahp; GknaSlow *= ahp;
+    GeSyn *= cleared;
+    GiSyn = cleared * GiSyn + (1 - cleared) * gi_base;
+    const real v = Vm + (1 - act) * (e_leak - Vm), d = VmDend + (1 - glong) * (e_leak - VmDend);
 """
 
 _INHIBITION = """
     FSi += arrivals.mean_e + fb * firing - per_fs * FSi;
-    const bool clamped_pool = clamps > 0 && external > clamped_least;
-    const real fast = clamped_pool ? external : fmax(FSi - fs_threshold, 0) + external;
+    const real fast = external > replacing ? external : fmax(FSi - fs_threshold, 0) + external;
     SSi += per_ss * (SSf * firing - SSi);
     SSf += firing * (1 - SSf) - per_ssf * SSf;
     SSGi = gi * ss * SSi;
@@ -157,7 +172,6 @@ _INHIBITION = """
 """
 
 _CONDUCTANCES = """
-    const real v = Vm, d = VmDend;
     const real raw_e = arrivals.raw_e[here.unit], raw_i = arrivals.raw_i[here.unit];
     GeSyn += raw_e - per_e * GeSyn;
     GiSyn += raw_i - per_i * GiSyn;
@@ -166,69 +180,71 @@ _CONDUCTANCES = """
     const real drive = ca_drive(d);
     NmdaCa = learn_nmda * GnmdaLrn * nmda_open(d, learn_mg_share) * drive;
     real excitation = GeSyn + nmda * GnmdaSyn * nmda_open(d, mg_share);
-    if (vgcc > 0) {
-        excitation += vgcc * drive * VgccM * VgccM * VgccM * VgccH;
-        const real m1 = d < -60 ? 0 : d > -10 ? 1 : sigmoid(d + 37);
-        const real h1 = d < -50 ? 1 : d > -10 ? 0 : sigmoid(-2 * (d + 41));
-        VgccM += (m1 - VgccM) / 3.6;
-        VgccH += (h1 - VgccH) / 29;
-    }
-    const bool clamped = k >= clamped_from;
-    GeExt = clamped ? clamp * Ext : 0;
-    Ge = clamped ? GeExt : fmax(excitation, 0);
+    $vgcc
+    GeExt = given * clamp * Ext;
+    Ge = GeExt + (1 - given) * fmax(excitation, 0);
     Gi = gi_mult * PoolGi + GiSyn;
 
-    const real ga = ak * 0.076 * sigmoid(0.075 * (fmin(d, -37) + 2));
-    const real z = (v + 30) / 9, rise = 0.009 * e_ratio(-z), fall = 0.009 * e_ratio(z);
-    MahpN += (rise / (rise + fall) - MahpN) * (rise + fall) * mahp_q;
-    GknaMed += spiked > 0 ? (kna - GknaMed) / 50 : -GknaMed / 200;
-    GknaSlow += spiked > 0 ? (kna - GknaSlow) / 1000 : -GknaSlow / 1000;
-    const real change = (gabab_peak * GababX - GababM) / 45;
-    const real bound = 10 * Gi > 20 ? 1 : sigmoid((10 * Gi - 7.1) / 1.4);
-    GababX += bound - GababX / 50;
+    const real ga = 0.076 * ak * sigmoid(0.075 * (fmin(d, -37) + 2));
+    const real z = per_mahp * (v + 30), ez = exp(z);
+    const real both = fabs(z) < 1e-4 ? 2 : z * (ez + 1) / (fabs(z) < 1e-4 ? 1 : ez - 1);
+    MahpN += (ez / (1 + ez) - MahpN) * 0.009 * both * mahp_q;
+    GknaMed += spiked > 0 ? 0.02 * (kna - GknaMed) : -0.005 * GknaMed;
+    GknaSlow += spiked > 0 ? 0.001 * (kna - GknaSlow) : -0.001 * GknaSlow;
+    const real change = per_gabab * (gabab_peak * GababX - GababM);
+    const real bound = 10 * Gi > 20 ? 1 : sigmoid(per_gabab_slope * (10 * Gi - 7.1));
+    GababX += bound - 0.02 * GababX;
     GababM += change;
     const real u = fmax(d, -90) + 90;
     const real gb = gabab * (GababM + gabab_base) * u * sigmoid(-0.1 * (u + 10));
     Gk = mahp_q * mahp * MahpN + Gsahp + ga + GknaMed + GknaSlow + gb;
 """
 
+VGCC = """
+    excitation += vgcc * drive * VgccM * VgccM * VgccM * VgccH;
+    const real m1 = d < -60 ? 0 : d > -10 ? 1 : sigmoid(d + 37);
+    const real h1 = d < -50 ? 1 : d > -10 ? 0 : sigmoid(-2 * (d + 41));
+    VgccM += per_vgcc_m * (m1 - VgccM);
+    VgccH += per_vgcc_h * (h1 - VgccH);
+"""
+"""Voltage-gated calcium channels, which a layer may leave out."""
+
 _POTENTIALS = """
     const bool quiet = ISI >= 0 && ISI < refractory;
-    const real pull = g_unit * (Gi + Gk);
-    real soma = v;
-    for (int half = 0; half < 2; ++half) {
-        real i = -g_unit * Ge * soma + g_leak * (e_leak - soma) + pull * (e_inh - soma);
-        soma = vm_clip(soma + half_c * fmin(fmax(i, -most), most));
-    }
-    const real upstroke = fmin(40 * exp(((soma + v) / 2 - exp_at) * per_slope), most);
+    const real push = g_unit * Ge, pull = g_unit * (Gi + Gk);
+    real soma = vm_clip(v + half_c * clip(current(v, push, g_leak, e_leak, pull, e_inh), most));
+    soma = vm_clip(soma + half_c * clip(current(soma, push, g_leak, e_leak, pull, e_inh), most));
+    const real upstroke = clip(40 * exp((0.5 * (soma + v) - exp_at) * per_slope), most);
     const real resting = ISI == refractory - 1 ? e_leak : v + (e_leak - v) * per_reset;
     Vm = vm_clip(quiet ? resting : soma + upstroke * per_c);
     const real slow = g_unit * (Gi + dendrite_ss * SSGi + Gk), leak = quiet ? g_refractory : g_leak;
-    real dend = d;
-    for (int half = 0; half < 2; ++half) {
-        real i = -g_unit * Ge * dend + leak * (e_leak - dend) + slow * (e_inh - dend);
-        dend = vm_clip(dend + half_dend * fmin(fmax(i, -most), most));
-    }
+    real dend = vm_clip(d + half_dend * clip(current(d, push, leak, e_leak, slow, e_inh), most));
+    dend = vm_clip(dend + half_dend * clip(current(dend, push, leak, e_leak, slow, e_inh), most));
     VmDend = quiet ? dend : vm_clip(dend + exp_dend * upstroke * 2 * half_dend);
 """
 
 _SPIKE = """
-    if (k == minus - 1) ActBeforeM = Act;
-    if (k == last) { ActBeforeP = Act; CaDBefore = CaD; }
+    ActBeforeM = (1 - ends_minus) * ActBeforeM + ends_minus * Act;
+    ActBeforeP = (1 - ends) * ActBeforeP + ends * Act;
+    CaDBefore = (1 - ends) * CaDBefore + ends * CaD;
     Spike = Vm >= threshold ? 1 : 0;
     spike_state = Spike;
-    if (Spike > 0) {
-        ISIAvg = ISIAvg == -1 ? -2 : ISI > 0 ? interval(ISIAvg, ISI + 1, per_isi) : ISIAvg;
-        ISI = 0;
-    } else {
-        ISI = ISI >= 0 ? ISI + 1 : ISI;
-        ISI = ISI > 200 ? -1 : ISI;
-        const bool long_since = ISIAvg >= 0 && ISI > 0 && ISI > 1.2 * ISIAvg;
-        ISIAvg = long_since ? interval(ISIAvg, ISI, per_isi) : ISIAvg;
-    }
+    const real longer = ISI >= 0 ? ISI + 1 : ISI, isi = longer > 200 ? -1 : longer;
+    const real closed = ISI > 0 ? interval(ISIAvg, ISI + 1, per_isi) : ISIAvg;
+    const real first = ISIAvg == -1 ? -2 : closed;
+    const bool overdue = ISIAvg >= 0 && isi > 0 && isi > 1.2 * ISIAvg;
+    const real open = overdue ? interval(ISIAvg, isi, per_isi) : ISIAvg;
+    ISIAvg = Spike > 0 ? first : open;
+    ISI = Spike > 0 ? 0 : isi;
     const real rate = ISIAvg <= 0 ? 0 : fmin(1 / (max_rate * fmax(ISIAvg, 1)), 1);
     Act += per_act * (rate - Act);
 """
+
+_SHIFTED = " ".join(
+    f"bins[{i}] = (1 - full) * bins[{i}] + full * {later};"
+    for i, later in enumerate([*(f"bins[{i}]" for i in range(1, BINS)), "per_bin * BinSum"])
+)
+"""At the end of a bin all bins move by one place."""
 
 _CALCIUM = f"""
     const real ca = spike_ca * Spike;
@@ -243,28 +259,32 @@ _CALCIUM = f"""
     LearnCaD += per_d * (LearnCaP - LearnCaD);
     GeInt += per_int * (Ge - GeInt);
     GiInt += per_int * (GiSyn - GiInt);
-    ActInt += (k >= minus ? plus_int * per_int : per_int) * (Act - ActInt);
-    if (k >= 10) {{
-        CaPMaxCa += per_p * (CaM - CaPMaxCa);
-        CaPMax = fmax(CaPMax, CaPMaxCa);
-    }}
+    ActInt += pace * (Act - ActInt);
+    CaPMaxCa += settled * per_p * (CaM - CaPMaxCa);
+    CaPMax = fmax(CaPMax, CaPMaxCa);
     BinSum += CaSyn;
-    if (k % {BIN} == {BIN - 1}) {{
-        {" ".join(f"bins[{i}] = bins[{i + 1}];" for i in range(BINS - 1))}
-        bins[{BINS - 1}] = BinSum / {BIN};
-        BinSum = 0;
-    }}
+    {_SHIFTED}
+    BinSum *= 1 - full;
 """
 
 _END = """
-    if (k == minus - 1) ActM = ActInt;
-    if (k == last) {
-        ActP = ActInt;
-        const real y = (SahpCa - sahp_half) / sahp_slope, on = e_ratio(-y);
-        Gsahp = sahp * on / (on + e_ratio(y));
-        SahpCa += (CaD - SahpCa) / tau_sahp;
-    }
+    ActM = (1 - ends_minus) * ActM + ends_minus * ActInt;
+    ActP = (1 - ends) * ActP + ends * ActInt;
+    const real next = sahp * sigmoid((SahpCa - sahp_half) * per_sahp_slope);
+    Gsahp = (1 - ends) * Gsahp + ends * next;
+    SahpCa += ends * per_sahp * (CaD - SahpCa);
 """
 
 UPDATE = "".join((_BEGIN, _INHIBITION, _CONDUCTANCES, _POTENTIALS, _SPIKE, _CALCIUM, _END))
 """The text of a step, in the order of the docstring of `AxonNeuron`."""
+
+NUMBERS = {
+    "BIN": BIN,
+    "per_bin": 1 / BIN,
+    "per_mahp": 1 / 9,
+    "per_gabab": 1 / 45,
+    "per_gabab_slope": 1 / 1.4,
+    "per_vgcc_m": 1 / 3.6,
+    "per_vgcc_h": 1 / 29,
+}
+"""Numbers of the text."""

@@ -65,6 +65,8 @@ class Trials:
             )
             for layer in network.layers.values()
         }
+        self._carried = {name: self.lpu[name] for name in network.paths}
+        self._populations = {name: self.lpu[name] for name in network.layers}
         first = first_units(network)
         self._units = {
             name: slice(first[name], first[name] + layer.count)
@@ -112,7 +114,7 @@ class Trials:
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
             if self._clamped[name] != from_cycle:
-                self.lpu[name].set("clamped_from", from_cycle)
+                self._populations[name].set("clamped_from", from_cycle)
                 self._clamped[name] = from_cycle
         self.lpu.set("start", self.lpu.step)
         self._states = {}
@@ -195,7 +197,7 @@ class Trials:
     def _send(self, name: str) -> None:
         """Give the circuit the weights of a path."""
         learning = self._learning[name]
-        self.lpu[name].set("weight", learning.weights.weight[learning.pairs.by_sender])
+        self._carried[name].set("weight", learning.weights.weight[learning.pairs.by_sender])
 
     def _layer(self, name: str) -> NetworkLayer:
         if name not in self.network.layers:

@@ -19,6 +19,7 @@ from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
 from ..model.component import Parameter
 from ..model.vectors import elements
+from ..plan.program import Program
 from ..quantities import magnitude
 from .live_fields import FieldPlace, field_of, rows_at
 from .live_places import Live, Place, Rows, Values, place_of
@@ -138,11 +139,12 @@ class Components:
         Shape of a value of each component: that of a population on axes.
     """
 
-    __slots__ = ("_changed", "_numbers", "_parts", "_said", "_shape", "_simulation")
+    __slots__ = ("_changed", "_found", "_numbers", "_parts", "_said", "_shape", "_simulation")
     _simulation: Callable[[], Live]
     _numbers: NDArray[np.int64]
     _parts: tuple[GroupPart, ...]
     _changed: Changed
+    _found: dict[str, tuple[Program, list[tuple[GroupPart, Place]]]]
     _said: str
     _shape: tuple[int, ...]
 
@@ -157,6 +159,7 @@ class Components:
     ) -> None:
         values = {"_simulation": simulation, "_numbers": numbers, "_changed": changed}
         values |= {
+            "_found": {},
             "_said": said,
             "_shape": shape or (len(numbers),),
             "_parts": parts or parts_of(simulation().program.circuit, numbers),
@@ -345,7 +348,10 @@ class Components:
     def _placed(self, name: str) -> Iterator[tuple[GroupPart, Place]]:
         """Yield where each part has what is called so."""
         program, lacking = self._simulation().program, []
-        found = []
+        if (kept := self._found.get(name)) is not None and kept[0] is program:
+            yield from kept[1]
+            return
+        found: list[tuple[GroupPart, Place]] = []
         for part in self._parts:
             place = place_of(program, part.number, name)
             if place is None:
@@ -357,6 +363,7 @@ class Components:
         if lacking:
             among = ", ".join(dict.fromkeys(lacking))
             raise NeurodriverError(f"{self._said}: components of {among} have no '{name}'")
+        self._found[name] = program, found
         yield from found
 
     def _elements(self, name: str) -> list[str]:

@@ -147,6 +147,11 @@ class LiveValues(ABC):
         """What has been looked up by a name; components keep their numbers."""
         return {}
 
+    @cached_property
+    def _by_variable(self) -> dict[str, tuple[Program, Components]]:
+        """The components that have a variable in a program, as far as they have been asked for."""
+        return {}
+
     def get(self, name: str) -> np.ndarray:
         """Return the values of a variable, a state or a parameter, of all components that have it.
 
@@ -177,12 +182,13 @@ class LiveValues(ABC):
         return None if self._divided is not None else shared_field(self.program, name)
 
     def _having(self, name: str) -> Components:
-        divided = self._divided
-        if divided is not None:
-            numbers = divided.having(name)
-        else:
+        if (divided := self._divided) is not None:
+            return self._components(divided.having(name), f"'{name}'")
+        kept = self._by_variable.get(name)
+        if kept is None or kept[0] is not self.program:
             numbers = having(self.program, self.scope, name)
-        return self._components(numbers, f"'{name}'")
+            kept = self._by_variable[name] = self.program, self._components(numbers, f"'{name}'")
+        return kept[1]
 
     @property
     def connections(self) -> ConnectionsByName:

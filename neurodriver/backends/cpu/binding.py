@@ -67,7 +67,7 @@ class HostBinding:
         self.numbers: dict[Key, Any] = {THREADS: threads}
         self.initial: list[tuple[ct.CDLL, Args]] = []
         self._scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
-        self._pointers: list[tuple[Kernel, NDArray[np.uint64]]] = []
+        self._uses: dict[Key, list[tuple[NDArray[np.uint64], int]]] = {}
         self._parts = parts_of(self.program)
         self._keep: list[Any] = []
 
@@ -92,7 +92,8 @@ class HostBinding:
         u = np.array([float(self.number(key)) for key in kernel.scalars] or [0.0])
         args = Args(self._pointer(p), self._pointer(n), self._pointer(u))
         self._scalars.append((kernel, u))
-        self._pointers.append((kernel, p))
+        for place, key in enumerate(kernel.pointers):
+            self._uses.setdefault(key, []).append((p, place))
         library.nd_constants(ct.byref(args))
         if not (np.isfinite(u).all() and self._finite_constants(kernel.pointers)):
             for spec in task.specs:
@@ -121,9 +122,8 @@ class HostBinding:
     def own(self, key: Key) -> NDArray[Any]:
         """Return an array that no other copy of the program shares from now on."""
         array = self.memory.own(key)
-        for kernel, addresses in self._pointers:
-            if key in kernel.pointers:
-                addresses[kernel.pointers.index(key)] = array.ctypes.data
+        for addresses, place in self._uses.get(key, ()):
+            addresses[place] = array.ctypes.data
         return array
 
     def _pointer(self, array: NDArray[Any]) -> int:

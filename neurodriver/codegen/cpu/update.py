@@ -15,6 +15,7 @@ from ..learned_sums import learned_parts
 from .events import delivery_lines, sum_text
 from .fanout import FanoutText
 from .learning import LearningText, learning_texts
+from .shared_numbers import shared_numbers
 from .stencils import stencil_lines
 from .strips import StripText, fits
 from .sums import SumText, tile_sums, variants
@@ -52,6 +53,7 @@ def update_kernel(spec: KernelSpec) -> Kernel:
     head = component.head() + [line for s in [*sums, *parts] for line in s.head()]
     head += component.waiting()
     head += [line for s in sums for line in s.waiting()]
+    head += [] if fits(spec) else shared_numbers(component)
     tile = [TILE, *tile_sums(sums)]
     if spec.substeps == 1 and spec.model.draws_random():
         draws = TileDraws(component, sums)

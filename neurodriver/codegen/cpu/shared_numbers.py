@@ -1,0 +1,47 @@
+"""Numbers of a text that are equal for all components: they are computed once for each step.
+
+``const real decay = step == 0 ? 0.5 : 1;`` follows from the step alone. Within the loop over
+components such a choice would keep the compiler from using vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...model.language import tree, used
+from ...model.language.words import EXACT, FUNCTIONS, STEP
+from ..component import ComponentText
+
+
+def shared_numbers(component: ComponentText) -> list[str]:
+    """Return the lines that compute them. The text of the component leaves them out from now on."""
+    translator, part = component.translator, component.texts["update"]
+    if not isinstance(part.tree, tree.Body):
+        return []
+    found = list(_found(component, part.tree))
+    if not found:
+        return []
+    translator.begin(part.checked)
+    lines = [line for one in found for line in translator.statement(one)]
+    if any(STEP in used(one) for one in found):
+        lines.insert(0, f"const int {STEP} = (int)nd_k; (void){STEP};")
+    left_out = {id(one) for one in found}
+    translator.writer = lambda node: [] if id(node) in left_out else None
+    return [*lines, *(f"(void){one.name};" for one in found)]
+
+
+def _found(component: ComponentText, body: tree.Body) -> Iterator[tree.Declaration]:
+    """Yield constants of a text that read what all components share."""
+    spec, model = component.spec, component.model
+    known = {*FUNCTIONS, *EXACT, *component.translator.own, STEP, "dt_ms"}
+    known |= {name for name in component.numbers if name in spec.uniform}
+    if spec.place is not None:
+        fields = spec.place.fields.items()
+        known |= {name for name, (_, value) in fields if not value.values.shape}
+    known -= {*model.states, *model.updates, *component.inputs.values()}
+    for one in body.statements:
+        if not isinstance(one, tree.Declaration) or not one.const or one.size is not None:
+            continue
+        if one.value is not None and used(one.value) <= known:
+            known.add(one.name)
+            yield one
