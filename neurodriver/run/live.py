@@ -17,7 +17,7 @@ from ..circuit.circuit import Circuit, Group
 from ..circuit.selection import population_names
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
-from ..model.component import Parameter
+from ..model.component import NDComponent, Parameter
 from ..model.vectors import elements
 from ..plan.program import Program
 from ..quantities import magnitude
@@ -115,6 +115,12 @@ class CopiedValues(np.ndarray):
     def copy(self, order: Any = "C") -> Any:
         """Return an array like any other."""
         return np.array(self, order=order)
+
+
+def _unit(model: type[NDComponent], name: str) -> str:
+    """Return the unit of a state or a parameter, empty where there is none."""
+    tables = (model.states, model.params)
+    return next((table[name].unit for table in tables if name in table), "")
 
 
 class Components:
@@ -296,7 +302,11 @@ class Components:
             for element, given in zip(own, parts, strict=True):
                 self.set(element, given)
             return
-        numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
+        numbers = numbers_of(
+            magnitude(values, _unit(self._group(self._parts[0]).model, name), said),
+            self._shape,
+            said,
+        )
         placed = list(self._placed(name))
         for part, place in placed:
             place.check_settable(self._simulation().program)
@@ -369,12 +379,6 @@ class Components:
     def _elements(self, name: str) -> list[str]:
         """Return the names of a vector's elements; none of what is no vector."""
         return elements(name, self._group(self._parts[0]).model.vectors.get(name, 0))
-
-    def _unit(self, name: str) -> str:
-        """Return the unit of what is called so, empty where there is none."""
-        model = self._group(self._parts[0]).model
-        tables = (model.states, model.params)
-        return next((table[name].unit for table in tables if name in table), "")
 
     def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
