@@ -6,7 +6,7 @@ For example ``lpu["exc"].V`` returns the membrane potentials of a population, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..circuit.circuit import Circuit, Group
 from ..circuit.selection import population_names
 from ..circuit.validate import admits, check_parameters
 from ..errors import Faults, NeurodriverError, near, quoted
-from ..model.component import NDComponent, Parameter
+from ..model.component import Parameter
 from ..model.vectors import elements
 from ..plan.program import Program
 from ..quantities import magnitude
@@ -115,12 +115,6 @@ class CopiedValues(np.ndarray):
     def copy(self, order: Any = "C") -> Any:
         """Return an array like any other."""
         return np.array(self, order=order)
-
-
-def _unit(model: type[NDComponent], name: str) -> str:
-    """Return the unit of a state or a parameter, empty where there is none."""
-    tables = (model.states, model.params)
-    return next((table[name].unit for table in tables if name in table), "")
 
 
 class Components:
@@ -303,7 +297,7 @@ class Components:
                 self.set(element, given)
             return
         numbers = numbers_of(
-            magnitude(values, _unit(self._group(self._parts[0]).model, name), said),
+            magnitude(values, self._unit(name), said),
             self._shape,
             said,
         )
@@ -355,30 +349,22 @@ class Components:
     def _unknown(self, name: str) -> str:
         return f"{self._said}: nothing is called '{name}'{near(name, self.names)}"
 
-    def _placed(self, name: str) -> Iterator[tuple[GroupPart, Place]]:
-        """Yield where each part has what is called so."""
-        program, lacking = self._simulation().program, []
-        if (kept := self._found.get(name)) is not None and kept[0] is program:
-            yield from kept[1]
-            return
-        found: list[tuple[GroupPart, Place]] = []
-        for part in self._parts:
-            place = place_of(program, part.number, name)
-            if place is None:
-                lacking.append(self._group(part).name)
-            else:
-                found.append((part, place))
-        if not found:
-            raise NeurodriverError(self._unknown(name))
-        if lacking:
-            among = ", ".join(dict.fromkeys(lacking))
-            raise NeurodriverError(f"{self._said}: components of {among} have no '{name}'")
-        self._found[name] = program, found
-        yield from found
+    def _placed(self, name: str) -> list[tuple[GroupPart, Place]]:
+        """Return where each part has what is called so."""
+        program, kept = self._simulation().program, self._found.get(name)
+        if kept is None or kept[0] is not program:
+            kept = self._found[name] = program, _placed_in(program, self, self._parts, name)
+        return kept[1]
 
     def _elements(self, name: str) -> list[str]:
         """Return the names of a vector's elements; none of what is no vector."""
         return elements(name, self._group(self._parts[0]).model.vectors.get(name, 0))
+
+    def _unit(self, name: str) -> str:
+        """Return the unit of what is called so, empty where there is none."""
+        model = self._group(self._parts[0]).model
+        tables = (model.states, model.params)
+        return next((table[name].unit for table in tables if name in table), "")
 
     def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
@@ -396,3 +382,23 @@ class Components:
             )
         if faults.count:
             raise NeurodriverError(faults.report())
+
+
+def _placed_in(
+    program: Program, components: Components, parts: Sequence[GroupPart], name: str
+) -> list[tuple[GroupPart, Place]]:
+    """Return where each part of some components has what is called so in a program."""
+    found, lacking = [], []
+    for part in parts:
+        place = place_of(program, part.number, name)
+        if place is None:
+            lacking.append(program.circuit.groups[part.number].name)
+        else:
+            found.append((part, place))
+    if not found:
+        raise NeurodriverError(components._unknown(name))
+    if lacking:
+        among = ", ".join(dict.fromkeys(lacking))
+        said = components._said
+        raise NeurodriverError(f"{said}: components of {among} have no '{name}'")
+    return found
