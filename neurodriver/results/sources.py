@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import h5py
 import numpy as np
 
-from ..errors import RecordingError, near
+from ..errors import RecordingError, near, quoted
 from ..io.hdf5_files import StoredData, open_hdf5, reading
 from .variable import Times
 
@@ -107,6 +107,7 @@ class FileVariable:
             if isinstance(held, h5py.Dataset):
                 return StoredData(held, f"{self._where}/data'", RecordingError).demand("fiub", 2)
             sets = {name: one for name, one in held.items() if isinstance(one, h5py.Dataset)}
+            self._check_seconds(sets.get("time"), "data/time")
             return {
                 name: StoredData(one, f"{self._where}/data/{name}'", RecordingError).demand(
                     "iu" if name == "index" else "fiu", 1
@@ -149,11 +150,19 @@ class FileVariable:
                 return None
             held = StoredData(self._group["time"], f"{self._where}/time'", RecordingError)
             held.demand("fiu", 1)
+            self._check_seconds(self._group["time"], "time")
             rows, times = len(self._group["data"]), len(held)
             if times < rows:
                 say = f"{times:,} times for {rows:,} rows"
                 raise RecordingError(f"{self._where}/time' is damaged: {say}")
         return lambda low, high: np.asarray(held[low:high], np.float64)
+
+    def _check_seconds(self, times: h5py.Dataset | None, name: str) -> None:
+        """Raise RecordingError where times say that they are not in seconds."""
+        unit = "s" if times is None else str(plain(times.attrs.get("units", "s")))
+        if unit != "s":
+            say = f"its attribute 'units' must be 's', got {quoted(unit)}"
+            raise RecordingError(f"{self._where}/{name}' is damaged: {say}")
 
     def uids(self) -> list[str]:
         """Return the component of each column."""

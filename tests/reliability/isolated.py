@@ -50,6 +50,10 @@ class Case:
     words: tuple[str, ...] = ()
 
 
+class Unnoticed(Exception):
+    """What a user gave had no effect, and nothing was said."""
+
+
 @dataclass(frozen=True)
 class End:
     """How a case ended, and what was said."""
@@ -67,6 +71,8 @@ def end_of(case: Case, folder: Path) -> End:
         except (NeurodriverError, click.ClickException) as error:
             said = error.message if isinstance(error, click.ClickException) else str(error)
             return _judged(case, CLEAR, said)
+        except Unnoticed as error:
+            return End(SILENT, str(error))
         except BaseException as error:
             ours = [
                 f for f in traceback.extract_tb(error.__traceback__) if "neurodriver" in f.filename

@@ -49,7 +49,7 @@ def make(folder: Path) -> dict[str, Path]:
         file["spike_state/data/time"] = np.linspace(0, 0.01, 20)
         file["spike_state/data/index"] = np.zeros(20, np.int32)
     recorder = nd.HDF5Recorder(out["recording"], [("V", None), ("spike_state", None)])
-    with nd.LPU(circuit(), 1e-4, nd.StepInput("I", ["a"], 5.0), recorder) as lpu:
+    with nd.LPU(circuit(), 1e-4, nd.StepInput("I", ["a"], 500.0), recorder) as lpu:
         lpu.run(200)
         lpu.save(out["checkpoint"])
     return out
@@ -61,28 +61,30 @@ NAMES = {
 }  # fmt: skip
 
 
-def _input(path: Path) -> None:
+def _input(path: Path) -> list[Any]:
     source = FileInput(path)
     try:
         source.open(1e-4, np.dtype("float64"))
-        for number in range(len(source.targets)):
-            source.chunk(number, 0, 60)
+        chunks = [source.chunk(number, 0, 60) for number in range(len(source.targets))]
+        return [(to, one.table, one.row_of_step)
+                for to, one in zip(source.targets, chunks, strict=True)]  # fmt: skip
     finally:
         source.close()
 
 
-def _recording(path: Path) -> None:
+def _recording(path: Path) -> list[Any]:
     with nd.open(path) as recording:
-        repr(recording)
-        recording.complete, recording.duration, recording.populations, recording.units  # noqa: B018
+        out: list[Any] = [repr(recording), recording.complete, recording.attributes]
+        out += [recording.duration, recording.sample_interval]
+        out += [recording.populations, recording.units]
         for name in recording:
             found = recording[name]
-            repr(found)
+            out += [name, repr(found), list(found.uids)]
             if recording.is_events(name):
-                recording.events(name)
+                out.append(recording.events(name))
             else:
-                found[:], found.time
-        recording.spikes()
+                out += [found[:], np.asarray(found.time), found.unit]
+        return [*out, recording.spikes()]
 
 
 READ: dict[str, Callable[[Path], Any]] = {
