@@ -344,6 +344,30 @@ def test_no_connection_is_read_twice() -> None:
     assert (parts[1:, 0] == parts[:-1, -1]).all() and parts[-1, -1] == gather.edges
 
 
+def test_threads_look_where_their_targets_are() -> None:
+    """A thread looks for spikes among the sources of its targets alone, in whole slices."""
+    made, slots = circuit("any"), 331
+    uids = made.uids[:slots].tolist()
+    gather = only(compile_circuit(made, DT, targets=[("spike_state", uids)]))
+    cuts = np.array([0, 96, 96, 240, 331])
+    parts = gather.parts.of(cuts)
+    found = gather.parts.blocks_of(parts)
+    whole = gather.arrays["block"]
+    assert len(whole) == 3 and found.shape == (4, 3, 5)
+    for thread, blocks in enumerate(found):
+        for block, (lag, begin, end, source, listed) in enumerate(blocks):
+            first, last = whole[block, 1], whole[block, 2]
+            assert (lag, listed) == (whole[block, 0], 0)
+            assert begin % 16 == end % 16 == 0 and source - begin == whole[block, 3] - first
+            numbers = whole[block, 3] + np.arange(last - first)
+            reaches = parts[numbers, thread] < parts[numbers, thread + 1]
+            mine = np.flatnonzero(reaches) + first
+            assert ((mine >= begin) & (mine < end)).all()
+            assert end - begin < 16 + (np.ptp(mine) + 16 if len(mine) else 1)
+    own = found[:, 2, 2] - found[:, 2, 1]  # the slots of inputs, each with one target
+    assert own.tolist() == [96, 0, 144, 96]
+
+
 def test_few_of_many_targets() -> None:
     """Places of 2 bytes are enough where no connection reaches the rest of the targets."""
     groups: Any = [(model("PoissonCounts"), 9, {"rate": 9e3}, None), (Adder, 70_000, {}, None)]

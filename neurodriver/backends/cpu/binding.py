@@ -13,7 +13,7 @@ from ...codegen.finite import infinite_constants
 from ...codegen.generate import Task
 from ...codegen.kernel import Kernel
 from ...native.buffers import as_aligned
-from ...plan.arrays import CUTS, THREADS, ArrayTable, Key, Kind, ReceptorOwner, Role
+from ...plan.arrays import CUTS, THREADS, ArrayTable, Key, Kind, Owner, ReceptorOwner, Role
 from ...plan.program import Program
 from ...plan.spikes.fanout import ThreadRanges
 from ..memory import MemoryManager
@@ -31,11 +31,12 @@ class BoundKernel(ct.Structure):
 
 
 def parts_of(program: Program) -> dict[Key, ThreadRanges]:
-    """Return what each thread's shares are found from, by the key of the kernels' argument."""
+    """Return what each thread's shares are found from, by the keys of the kernels' arguments."""
     return {
-        gather.key(ReceptorOwner(number, access), "parts"): gather.parts
+        gather.key(ReceptorOwner(number, access), name): gather.parts
         for (number, access), gather in program.gathers.items()
         if gather.parts is not None
+        for name in ("parts", "blocks")
     }
 
 
@@ -69,6 +70,7 @@ class HostBinding:
         self._scalars: list[tuple[Kernel, NDArray[np.float64]]] = []
         self._uses: dict[Key, list[tuple[NDArray[np.uint64], int]]] = {}
         self._parts = parts_of(self.program)
+        self._shares: dict[Owner, NDArray[np.int64]] = {}
         self._keep: list[Any] = []
 
     def bind(self, task: Task, library: ct.CDLL, cuts: NDArray[np.int64]) -> BoundKernel:
@@ -135,12 +137,20 @@ class HostBinding:
         constants = (key for key in keys if key.kind is Kind.CONSTANT)
         return all(np.isfinite(self.memory.array(key)).all() for key in constants)
 
+    def _share(self, key: Key, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the threads' parts of connections, or the blocks in which they look for spikes."""
+        ranges = self._parts[key]
+        if key.owner not in self._shares:
+            self._shares[key.owner] = ranges.of(cuts)
+        parts = self._shares[key.owner]
+        return parts if key.name == "parts" else ranges.blocks_of(parts).reshape(-1)
+
     def _address(self, key: Key, cuts: NDArray[np.int64]) -> int:
         """Return where an argument of a kernel lies, whose threads have shares from ``cuts`` on."""
         if key == CUTS:
             return self._pointer(cuts)
         if key in self._parts:
-            return self._pointer(as_aligned(self._parts[key].of(cuts)))
+            return self._pointer(as_aligned(self._share(key, cuts)))
         if (one := self._arrays.get(key)) and one.role is Role.OF_THREAD:
             return self._pointer(self.memory.of_threads(key, self._threads))
         return self._pointer(self.memory.argument(key))

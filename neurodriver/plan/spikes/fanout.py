@@ -66,11 +66,14 @@ class ThreadRanges:
     code : (edges,) int32 or uint16
         Their remainders by ``width`` are targets, ascending among those of a source.
     width : int
+    blocks : (blocks, 5 or more) int64
+        Of sources, as `SourceRows` has them.
     """
 
     first: NDArray[np.int64]
     code: NDArray[np.int32] | NDArray[np.uint16]
     width: int
+    blocks: NDArray[np.int64]
 
     def of(self, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the offsets of the shares of threads that own the targets between ``cuts``.
@@ -89,6 +92,33 @@ class ThreadRanges:
                 below = (code % self.width < cuts[thread]) & (low < high)
                 low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
             out[:, thread] = low
+        return out
+
+    def blocks_of(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the blocks of each thread, which begin and end with sources of its own targets.
+
+        Example: each slot of an input has one target, so a thread looks at the slots of its own
+        targets alone.
+
+        Parameters
+        ----------
+        parts : (sources, threads + 1) int64
+            As `of` returns them.
+
+        Returns
+        -------
+        (threads, blocks, 5 or more) int64
+        """
+        out = np.repeat(self.blocks[None], parts.shape[1] - 1, axis=0)
+        for thread, blocks in enumerate(out):
+            reaches = parts[:, thread] < parts[:, thread + 1]
+            for block in blocks:
+                _, begin, end, source, listed = block[:5].tolist()
+                has = np.flatnonzero(reaches[source : source + end - begin])
+                low, high = (int(has[0]), int(has[-1]) + 1) if len(has) else (0, 0)
+                if not listed:
+                    low, high = low // LANES * LANES, padded(high)
+                block[1:4] = begin + low, begin + high, source + low
         return out
 
 
@@ -274,8 +304,6 @@ def add_slots(
             f"{depth * width:,} slots, {MOST_SLOTS:,} are allowed: shorten the delay or use a "
             f"larger dt"
         )
-    if not threads:
-        _trim(gather.arrays["block"], first)
     wide = units.most >= 2**31
     gather.limits |= {"blocks": len(gather.arrays["block"]), "depth": depth, "ahead": width}
     gather.limits["wide"] = int(wide)
@@ -290,7 +318,8 @@ def add_slots(
             gather.limits["postponed"] = min(depth * width, MOST_POSTPONED)
             gather.blanks["calendar"] = ZeroArray(gather.limits["postponed"], "int64")
     gather.claim = f"the {depth:,} slots of each of {width:,} components that spikes reach"
-    gather.parts = ThreadRanges(first, gather.arrays["code"].view(np.int32), width)
+    code = gather.arrays["code"].view(np.int32)
+    gather.parts = ThreadRanges(first, code, width, gather.arrays["block"].astype(np.int64))
 
 
 def add_near(gather: Gather, count: NDArray[np.int64]) -> None:
@@ -328,16 +357,6 @@ def narrow(gather: Gather) -> Gather:
         gather.arrays["code"] = short = as_aligned(gather.arrays["code"], np.uint16)
         gather.parts = replace(gather.parts, code=short)
     return gather
-
-
-def _trim(blocks: NDArray[Any], first: NDArray[np.int64]) -> None:
-    """Drop elements without connections from both ends of each block."""
-    for block in blocks:
-        _, begin, end, source, listed = block.tolist()
-        has = np.flatnonzero(np.diff(first[source : source + end - begin + 1]))
-        if len(has) and not listed:
-            low, high = has[0] // LANES * LANES, padded(has[-1] + 1)
-            block[1:4] = begin + low, begin + high, source + low
 
 
 def smallest(most: float) -> type[np.signedinteger[Any]]:

@@ -325,7 +325,7 @@ def learn_by_source(
         gather.limits["most"] = int(degree.max())
         gather.limits["pieces"] = int((-(-degree // gather.piece)).sum())
     else:
-        gather.parts = ThreadRanges(rows.first, arrays["code"], width)
+        gather.parts = ThreadRanges(rows.first, arrays["code"], width, rows.block)
     gather.cost = per_slice(gather.degree)
     return gather
 
