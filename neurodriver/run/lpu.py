@@ -21,6 +21,7 @@ from ..backends.choice import Choice
 from ..circuit.batch import Batch, batch_of
 from ..circuit.circuit import Circuit
 from ..circuit.numbers import whole
+from ..circuit.single_precision import check_single_precision
 from ..errors import NeurodriverError
 from ..inputs.base import Input
 from ..model.loading import load_classes
@@ -171,6 +172,8 @@ class LPU(Checkpoints):
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
         self.circuit = as_circuit(circuit, models)
+        if dtype == "float32":
+            check_single_precision(self.circuit)
         if parts is None:
             check_room(self.circuit, dtype)
         self.dt = float(dt)
