@@ -171,9 +171,7 @@ class LPU(Checkpoints):
         attributes = mapping(attributes, "LPU: attributes")
         _check_settings(dt, threads, seed)
         choice = Choice.of(backend, device, executor)
-        self.circuit = as_circuit(circuit, models)
-        if dtype == "float32":
-            check_single_precision(self.circuit)
+        self.circuit = _circuit_in(dtype, circuit, models)
         if parts is None:
             check_room(self.circuit, dtype)
         self.dt = float(dt)
@@ -347,6 +345,14 @@ def as_circuit(source: Any, models: Any = ()) -> Circuit:
     if isinstance(source, str | Path):
         return Circuit.from_file(source, models, lenient=True)
     return Circuit.from_graph(source, models, lenient=True)
+
+
+def _circuit_in(dtype: str, source: Any, models: Any) -> Circuit:
+    """Return a circuit whose numbers the working type can hold."""
+    circuit = as_circuit(source, models)
+    if dtype == "float32":
+        check_single_precision(circuit)
+    return circuit
 
 
 def command_line(arguments: list[str]) -> str:
