@@ -71,6 +71,7 @@ VOLTS, LIGHT = (-80.0, 0.0), (0.0, 3e4)
 
 MODELS: dict[str, tuple[Ranges, dict[str, tuple[float, float]]]] = {
     "AdaptiveExpIAF": (ADAPTIVE, {"I": (500.0, 2000.0), "spike_state": SPIKES}),
+    "AdaptiveExpIAFAlphaConductance": (ADAPTIVE, {"I": (500.0, 2000.0), "spike_state": SPIKES}),
     "AdaptiveExpIAFConductance": (ADAPTIVE, {"I": (500.0, 2000.0), "spike_state": SPIKES}),
     "AlphaSynapse": (ALPHA, {"spike_state": SPIKES}),
     "AlphaSynapse2": ({**ALPHA, "ar": (1.0, 2.0)}, {"spike_state": SPIKES}),
@@ -119,6 +120,10 @@ MODELS: dict[str, tuple[Ranges, dict[str, tuple[float, float]]]] = {
     ),
     "PhotoreceptorModel": ({"init_V": (-84.0, -80.0)}, {"photon": LIGHT, "I": (0.0, 0.5)}),
     "PoissonCounts": ({"rate": (500.0, 2e4)}, {"rate": (0.0, 1e4)}),
+    "PoissonPulses": (
+        {"rate": (100.0, 500.0), "amplitude": (1.0, 2.0), "duration": (0.5, 2.0)},
+        {"rate": (0.0, 500.0)},
+    ),
     "PoissonSource": ({"rate": (100.0, 500.0)}, {"rate": (0.0, 500.0)}),
     "PowerGPotGPot": (POWER, {"V": VOLTS}),
     "Rinzel": ({"initW": (0.35, 0.45)}, {"I": (0.0, 40.0)}),
