@@ -56,6 +56,7 @@ CASES = (
     "stdp_izhikevich",
     "hmax",
     "sheet",
+    "associator",
 )
 
 TABLE = (

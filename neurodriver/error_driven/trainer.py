@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from neurodriver.errors import RequestError, near, quoted
 from .network import NetworkPath
 from .statistics import Log
 from .trials import Trials
+from .weights_file import read_columns, write_columns
 
 Reals = NDArray[np.float64]
 
@@ -100,6 +102,54 @@ class Trainer(Trials):
 
     def _mean_activity(self, name: str) -> float:
         return float(self.states(name)["ActBeforeM"].mean())
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write weights and averages to an HDF5 file; activity is not in it.
+
+        Raises
+        ------
+        NeurodriverError
+            If the file cannot be written.
+        """
+        write_columns(Path(path), self._columns(), self.trials)
+
+    def load(self, path: str | Path) -> None:
+        """Take weights and averages from a file of the same layers and paths.
+
+        Raises
+        ------
+        NeurodriverError
+            For a file of another network, or one that cannot be read. Nothing has changed then.
+        """
+        found, self.trials = read_columns(Path(path), self._columns())
+        for name, learning in self._learning.items():
+            for number, values in found[f"paths/{name}"].items():
+                setattr(
+                    learning.weights if number in WEIGHTS.values() else learning, number, values
+                )
+            self._send(name)
+        for name, averages in self.averages.items():
+            some = dict(found[f"layers/{name}"])
+            averages.mean = float(some.pop("mean"))
+            for number, values in some.items():
+                setattr(averages, number, values)
+
+    def _columns(self) -> dict[str, dict[str, Reals]]:
+        """Return all that a file of weights holds."""
+        out: dict[str, dict[str, Reals]] = {}
+        for name, learning in self._learning.items():
+            own = {number: getattr(learning.weights, number) for number in WEIGHTS.values()}
+            out[f"paths/{name}"] = {**own, "slow": learning.slow, "trace": learning.trace}
+        for name, averages in self.averages.items():
+            out[f"layers/{name}"] = {
+                "target": averages.target,
+                "target_change": averages.target_change,
+                "activity": averages.activity,
+                "mean": np.asarray(averages.mean),
+            }
+        return out
 
     # -- values ---------------------------------------------------------------------------------
 

@@ -276,6 +276,11 @@ class Plasticity:
         return any(cls.levels().keys() & {*used(one.node)} for one in texts)
 
     @classmethod
+    def acts_late(cls) -> bool:
+        """Whether a synapse may have seen what it has not applied yet: all but arrivals."""
+        return bool(cls.on_spike or cls.between or cls.on_step or cls.every or cls.modulators)
+
+    @classmethod
     def changes_weights(cls) -> bool:
         """Whether any text writes the weight. One that only scales what is sent does not learn."""
         return any("weight" in assigned(cls.checked(where).node) for where, _ in cls.texts())

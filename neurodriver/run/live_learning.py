@@ -85,7 +85,8 @@ class LearningConnections(SynapseSummaries):
     def _current(self) -> Synapses:
         """Return the synapses after all that they saw before the present step."""
         synapses = self._synapses()
-        synapses.backend.live.catch_up(self._simulation().step)
+        if synapses.rule.acts_late():
+            synapses.backend.live.catch_up(self._simulation().step)
         return synapses
 
     def __repr__(self) -> str:

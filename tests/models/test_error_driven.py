@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,32 @@ def test_structural_weights_and_averages() -> None:
         assert np.abs(difference - np.array(expected)).max() < 1e-6  # type: ignore[operator]
         expected = [0.06844568, 0.09771241, 0.13478772, 0.16405445]
         assert np.abs(sim.get("Hidden", "ActAvg").ravel() - expected).max() < 1e-6
+
+
+def test_weights_in_a_file(tmp_path: Path) -> None:
+    """Weights, averages and the number of trials come back; files that do not fit are refused."""
+    net = four_units(nd.AllToAll())
+    with Trainer(net, slow_interval=3) as sim, Trainer(net, slow_interval=3) as other:
+        for unit in range(2):
+            sim.trial(shown(unit))
+        sim.save(tmp_path / "weights.h5")
+        other.load(tmp_path / "weights.h5")
+        assert other.trials == 2
+        for name in ("Wt", "LWt", "SWt", "DSWt"):
+            kept = sim.path("Input", "Hidden", name)
+            assert np.array_equal(other.path("Input", "Hidden", name), kept)
+        assert np.ptp(sim.path("Input", "Hidden")) > 0
+        assert np.array_equal(*(one.lpu["InputToHidden"].get("weight") for one in (sim, other)))
+        assert np.array_equal(*(one.get("Hidden", "TrgAvg") for one in (sim, other)))
+        before = other.path("Input", "Hidden", "SWt")
+        other.trial(shown(2))
+        assert not np.array_equal(other.path("Input", "Hidden", "SWt"), before)
+    with Trainer(associator(2)) as third:
+        with pytest.raises(nd.NeurodriverError, match=r"'paths/InputToHidden1/weight'.*nothing"):
+            third.load(tmp_path / "weights.h5")
+        (tmp_path / "weights.h5").write_bytes(b"no file")
+        with pytest.raises(nd.NeurodriverError, match=r"weights.h5: cannot be read"):
+            third.load(tmp_path / "weights.h5")
 
 
 def patterns(rng: np.random.Generator, count: int) -> np.ndarray:

@@ -16,6 +16,7 @@ H5PY = {
     "io/hdf5.py",
     "io/hdf5_files.py",
     "io/stored_plasticity.py",
+    "error_driven/weights_file.py",
     "io/sonata_files.py",
     "recorders/hdf5.py",
     "recorders/preallocated.py",

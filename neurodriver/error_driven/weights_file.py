@@ -1,0 +1,71 @@
+"""Weights and averages of a network in an HDF5 file: a training can go on in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neurodriver.errors import Faults, NeurodriverError, quoted
+from neurodriver.io.write import complete_or_none
+
+Columns = Mapping[str, Mapping[str, NDArray[np.float64]]]
+
+FORMAT = "neurodriver weights of layers 1"
+
+
+def write_columns(path: Path, columns: Columns, trials: int) -> None:
+    """Write columns by group and name; the file appears when it is complete.
+
+    Raises
+    ------
+    NeurodriverError
+        If it cannot be written.
+    """
+    import h5py
+
+    with complete_or_none(path) as part, h5py.File(part, "w") as file:
+        file.attrs["format"], file.attrs["trials"] = FORMAT, trials
+        for group, some in columns.items():
+            for name, values in some.items():
+                file.create_dataset(f"{group}/{name}", data=values)
+
+
+def read_columns(path: Path, expected: Columns) -> tuple[Columns, int]:
+    """Return the columns of a file, and the number of trials; they have the shapes of others.
+
+    Raises
+    ------
+    NeurodriverError
+        With all faults: for a file that is none of weights, and for columns that it lacks, or that
+        have another shape or numbers that are not finite.
+    """
+    import h5py
+
+    faults = Faults(str(path))
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("format") != FORMAT:
+                say = "holds no weights of layers; give a file that Trainer.save has written"
+                raise NeurodriverError(f"{path}: {say}")
+            for group, some in expected.items():
+                for name, values in some.items():
+                    where = f"{group}/{name}"
+                    one = file.get(where)
+                    if not isinstance(one, h5py.Dataset) or one.shape != values.shape:
+                        got = f"shape {one.shape}" if isinstance(one, h5py.Dataset) else "nothing"
+                        faults.add(f"{quoted(where)}: needs shape {values.shape} (got {got})")
+                        continue
+                    column = np.asarray(one[()], np.float64)
+                    if not np.isfinite(column).all():
+                        faults.add(f"{quoted(where)}: holds numbers that are not finite")
+                    found.setdefault(group, {})[name] = column
+            trials = int(file.attrs["trials"])
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise NeurodriverError(f"{path}: cannot be read ({error})") from None
+    if faults.count:
+        raise NeurodriverError(faults.report())
+    return found, trials

@@ -1,0 +1,57 @@
+"""Trials of Axon's random associator: cycles, and the changes of weights after each trial."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from neurodriver.error_driven import Table, Trainer
+
+from .measure import median
+from .papers import example
+
+TRIALS = 20
+TARGET = 2.0
+"""Milliseconds of a trial of 200 cycles on two cores."""
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    """Return the time of one of several trials."""
+    begin = time.perf_counter()
+    for _ in range(TRIALS):
+        action()
+    return (time.perf_counter() - begin) / TRIALS * 1e3
+
+
+def times(sim: Trainer, pairs: Table, rounds: int) -> tuple[list[float], list[float]]:
+    """Return times of trials and of cycles without learning; the first round does not count."""
+    shown = iter(pairs)
+    found = [
+        (
+            milliseconds(lambda: sim.trial(next(shown))),
+            milliseconds(lambda: sim.cycle(sim.network.cycles)),
+        )
+        for _ in range(rounds + 1)
+    ]
+    return [one[0] for one in found[1:]], [one[1] for one in found[1:]]
+
+
+def run(rounds: int, peers: str | None) -> list[dict[str, Any]]:
+    """Return a row for one thread, and one for two."""
+    ra25, rng = example("../11_random_associator"), np.random.default_rng(0)
+    pairs = Table(Input=ra25.patterns(25, rng), Output=ra25.patterns(25, rng))
+    rows = []
+    for threads in (1, 2):
+        with Trainer(ra25.network(), threads=threads) as sim:
+            trials, cycles = times(sim, pairs, rounds)
+            trial = median(trials)
+            rows.append({
+                "case": f"ra25, 250 neurons, a training trial of 200 cycles, threads {threads}",
+                "us a step": trial / sim.network.cycles * 1e3, "seconds": trial / 1e3,
+                "target": f"<= {TARGET:g} ms a trial",
+                "floor": f"cycles alone {median(cycles):.2f} ms; then weights, statistics",
+            })  # fmt: skip
+    return rows
