@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ModelError, near, quoted
 from ..model.language import Printer, Symbol, check, parse_expression, tree, used
@@ -82,6 +85,20 @@ class Formula:
     def c_text(self) -> str:
         """Return the expression as C, in double precision; its names are those of `names_of`."""
         return _CDouble(self.numbers).expression(parse_expression(self.text, "formula"))
+
+    def values(
+        self,
+        axes: tuple[str, ...],
+        squared: NDArray[np.float64],
+        along: Sequence[NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Return the values, (n,), for squared distances and the ways along the axes, (n,) each."""
+        columns = [np.ascontiguousarray(one) for one in (squared, *along)]
+        at = (ct.c_void_p * len(columns))(*(one.ctypes.data for one in columns))
+        out = np.empty(len(squared))
+        compute = self.compiled(axes).nd_formula
+        compute(ct.c_longlong(len(out)), at, ct.c_void_p(out.ctypes.data))
+        return out
 
     def compiled(self, axes: tuple[str, ...]) -> ct.CDLL:
         """Return the library of ``nd_formula(count, columns, out)``.

@@ -10,7 +10,6 @@ the bits of connections that are listed one by one.
 
 from __future__ import annotations
 
-import ctypes as ct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -89,12 +88,7 @@ class Stencils:
 
     def computed(self, formula: Formula, names: tuple[str, ...]) -> Reals:
         """Return what a formula gives for each entry, (entries,)."""
-        columns = [np.ascontiguousarray(one) for one in (self.squared, *self.along)]
-        at = (ct.c_void_p * len(columns))(*(one.ctypes.data for one in columns))
-        out = np.empty(len(self.partner))
-        compute = formula.compiled(names).nd_formula
-        compute(ct.c_longlong(len(out)), at, ct.c_void_p(out.ctypes.data))
-        return out
+        return formula.values(names, self.squared, self.along)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +234,7 @@ def _of_runs(axis: AxisRuns, end: End, alone: bool) -> AxisStencils | None:
     j = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(axis.low, size)
     way = None
     if axis.places is not None:
-        way = _ways(axis.places[0][i], axis.places[1][j], axis.period)
+        way = ways(axis.places[0][i], axis.places[1][j], axis.period)
     cell, partner, cells, partners = i, j, axis.sources, axis.targets
     if end == "target":
         order = np.lexsort((i, j))
@@ -306,7 +300,7 @@ def _picked(
     )
 
 
-def _ways(a: Reals, b: Reals, period: float | None) -> Reals:
+def ways(a: Reals, b: Reals, period: float | None) -> Reals:
     """Return the ways from a to b, the shorter ones round, with the bits of compiled code."""
     way = b - a
     if period is None:

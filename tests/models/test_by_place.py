@@ -30,6 +30,14 @@ def test_phases_of_a_step() -> None:
     assert found[0].tobytes() == found[1].tobytes()
 
 
+class Own(nd.NDComponent):
+    """Takes up the values of others."""
+
+    accesses = [nd.Access("x", "others", "weight * x", {"weight": nd.Parameter("", 1.0)})]
+    updates, states, params = {"x": "1"}, {"x": nd.State("1", "first")}, {"first": "1"}
+    update = "x = 0.5 * x + 0.01 * others;"
+
+
 def run(one: nd.Circuit, **more: Any) -> tuple[dict[str, Any], set[str]]:
     with nd.LPU(one, dt=1e-3, **more) as lpu:
         lpu.advance(5)
@@ -68,13 +76,68 @@ def test_the_optic_lobe_from_its_rules() -> None:
 
 
 def test_where_connections_have_to_be_stored() -> None:
-    y = nd.Axis.span(20, 0, 20)
+    y = nd.Axis.at(np.sort(np.random.default_rng(0).random(20)))
     a = nd.Population(Fading, name="a", axes={"y": y}, first=1.0)
     b = nd.Population(Seen, name="b", axes={"y": y})
     more: dict[str, Any] = {"receptor": "by_weighted", "name": "p"}
-    for rule, given in ((nd.Within(2.0), {}), (nd.Near(y=2), {"weight": nd.Uniform(0, 1)})):
+    for rule, given in ((nd.Within(0.2), {}), (nd.Near(y=2), {"weight": nd.Uniform(0, 1)})):
         one = nd.Circuit([a, b], [nd.Projection(a, b, rule, stored=False, **given, **more)])
         with pytest.raises(CircuitError, match="'p': stored=False is possible where rules"):
             run(one)
     with pytest.raises(CircuitError, match="'stored' must be True, False or 'auto'"):
         nd.Circuit([a, b], [nd.Projection(a, b, nd.Near(y=2), stored="no", **more)])
+
+
+@pytest.mark.parametrize(
+    ("period", "masked", "dtype"),
+    [(True, False, "float32"), (False, False, "float64"), (False, True, "float32")],
+)
+def test_distances_and_formulas(period: bool, masked: bool, dtype: str) -> None:
+    """A difference of Gaussians within a distance, with and without own cells, and coarser rows."""
+    rng = np.random.default_rng(5)
+    y, x = (
+        nd.Axis.span(n, 0, size, period=size if period else None)
+        for n, size in ((12, 6.0), (40, 40.0))
+    )
+    rows = nd.Axis.span(6, 0, 6.0, period=6.0 if period else None)
+    mask = {"mask": rng.random((12, 40)) < 0.8} if masked else {}
+    found = []
+    for stored in (False, True):
+        a = nd.Population(
+            Fading, name="a", axes={"y": y, "x": x}, first=np.arange(480.0).reshape(12, 40) % 37
+        )
+        b = nd.Population(Seen, name="b", axes={"y": y, "x": x}, **mask)
+        c = nd.Population(Seen, name="c", axes={"y": rows, "x": x})
+        weight = nd.Formula("exp(-d2 / 4) - 0.3 * exp(-d2 / 9) + 0.01 * dx + 0.02 * dy")
+        links = []
+        for way, target, rule, delay in (
+            ("weighted", b, nd.Within(3.2), 0.0),
+            ("weighted", c, nd.Within(4.0, y=1.0), 2e-3),
+            ("sum", c, nd.Within(2.5), 0.0),
+            ("max", b, nd.Near(y=3, x=5), 0.0),
+        ):
+            more: dict[str, Any] = {"receptor": f"by_{way}", "name": f"{way} {target.name}"}
+            more |= {"weight": weight} if way == "weighted" else {}
+            links.append(nd.Projection(a, target, rule, delay=delay, stored=stored, **more))
+        found.append(run(nd.Circuit([a, b, c], links), dtype=dtype))
+    assert "by_place" in found[0][1] and "by_place" not in found[1][1]
+    for name in ("r_weighted", "r_sum", "r_max"):
+        want = found[1][0][name]
+        assert len(np.unique(want)) > 20 and want.tobytes() == found[0][0][name].tobytes(), name
+
+
+def test_own_cells_are_left_out() -> None:
+    bits = []
+    for stored in (False, True):
+        side = nd.Axis.span(20, 0, 20, period=20)
+        cells = nd.Population(Own, name="own", axes={"y": side, "x": side}, first=np.arange(400.0))
+        rule = nd.Within(3.0, autapses=False)
+        weight = nd.Formula("exp(-d2)")
+        link = nd.Projection(cells, cells, rule, weight=weight, name="p", stored=stored)
+        with nd.LPU(nd.Circuit([cells], [link]), dt=1e-3) as lpu:
+            lpu.advance(5)
+            bits.append(np.array(lpu["own"].get("x")).tobytes())
+            forms = {gather.form for gather in lpu.program.gathers.values()}
+            assert ("by_place" in forms) is not stored
+            assert sum(g.edges for g in lpu.program.gathers.values()) == 400 * 28
+    assert bits[0] == bits[1]

@@ -30,6 +30,7 @@ from ...native.buffers import LANES, padded
 from ..delays import check_longest
 from ..layout import Layout
 from .gather import Gather
+from .place_distances import by_distance, needs_distances
 from .place_parts import GridRows, Integers, kinds_of, overlap
 
 LEAST = 0.5
@@ -73,7 +74,8 @@ def _possible(layout: Layout, one: Drawn) -> str:
     """Return where connections like some need not be stored, in words."""
     if not layout.circuit.kinds.is_event(one.variable):
         where = "where rules along axes alone lead into the access of a graded value"
-        return f"{where}, each with one weight and one delay"
+        even = "by distance or with a formula on even axes"
+        return f"{where}, {even}, each with one delay, and its weight no distribution"
     if layout.target.threads:
         return "for spikes on a CPU alone"
     where = "for weighted spikes between whole populations on even axes without a mask"
@@ -140,14 +142,18 @@ def _alone(layout: Layout, number: int, access: Access) -> bool:
 
 def _fits(layout: Layout, one: Drawn, start: int, stop: int) -> bool:
     located = one.located
-    if located is None or one.plasticity is not None or located.formulas != (None, None):
-        return False
-    if not located.autapses and one.ends.shared:
+    if located is None or one.plasticity is not None:
         return False
     relation = located.relation
-    if relation.form not in ("grid", "offsets") or relation.squared != np.inf:
+    if relation.form not in ("grid", "offsets") or one.latency.least != one.latency.most:
         return False
-    if one.weight.least != one.weight.most or one.latency.least != one.latency.most:
+    if relation.form == "grid":
+        alike = located.formulas[0] is not None or one.weight.least == one.weight.most
+    else:
+        alone = not located.autapses and one.ends.shared > 0
+        alike = one.weight.least == one.weight.most and not alone
+        alike &= located.formulas == (None, None)
+    if not alike:
         return False
     ends = (one.ends.source, relation.source, 0), (one.ends.target, relation.target, 1)
     if any(e.start != located.firsts[i] or len(e) != space.count for e, space, i in ends):
@@ -201,7 +207,7 @@ class _Tables:
         ordered = tuple(name for name in relation.names if name in source.names)
         if ordered != source.names:
             return False
-        made = kinds_of(relation)
+        made = by_distance(one) if needs_distances(one) else kinds_of(relation)
         if made is None:
             return False
         shift, table, entries = made
@@ -227,7 +233,8 @@ class _Tables:
         what = np.full(len(at), -1) if plain else self._kinds + kind
         late = np.full(len(at), self._steps(one) - 1)
         mine.entries.append(np.stack([at, base, *ends, what, late], axis=1))
-        mine.weight.append(one.weight.least * factor)
+        by_formula = one.located.formulas[0] is not None
+        mine.weight.append(factor if by_formula else one.weight.least * factor)
         if not plain:
             self._add_kinds(shift, table)
         self._edges += overlap(mine.rows, at, ends) if plain else len(one)

@@ -88,7 +88,7 @@ def kinds_of(relation: Relation) -> Found | None:
         there = np.flatnonzero(moved >= 0)
         at[number, moved[there]] = there
     lists = np.stack([at, (at >= 0), np.zeros_like(at), np.zeros_like(at)], axis=2)
-    shift, table = _straight(lists)
+    shift, table = straight(lists)
     leading = relation.axes[:-1]
     points = int(np.prod([axis.targets for axis in leading], dtype=np.int64))
     every = np.unravel_index(np.arange(points), [axis.targets for axis in leading] or [1])
@@ -113,12 +113,12 @@ def kinds_of(relation: Relation) -> Found | None:
 
 def _grid(relation: Relation) -> Found:
     last = relation.axes[-1]
-    shift, table = _straight(_lists(last)[None])
+    shift, table = straight(lists_of(last)[None])
     leading = relation.axes[:-1]
     target, row = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for axis in leading:
-        lists = _lists(axis)
-        j, i = _pairs(lists)
+        lists = lists_of(axis)
+        j, i = pairs_of(lists)
         sizes = lists[:, 1] + lists[:, 3]
         # each pair so far with each pair of this axis: by target row, then by source row
         many = len(target)
@@ -130,7 +130,7 @@ def _grid(relation: Relation) -> Found:
     return shift, table, (target[order], row[order], none, np.ones(len(target)))
 
 
-def _lists(axis: AxisRuns) -> Integers:
+def lists_of(axis: AxisRuns) -> Integers:
     """Return for each target index up to two runs of sources: first, length, first, length."""
     i = np.repeat(np.repeat(np.arange(axis.sources), np.diff(axis.begin)), axis.high - axis.low + 1)
     size = axis.high - axis.low + 1
@@ -150,7 +150,7 @@ def _lists(axis: AxisRuns) -> Integers:
     return out
 
 
-def _pairs(lists: Integers) -> tuple[Integers, Integers]:
+def pairs_of(lists: Integers) -> tuple[Integers, Integers]:
     """Return target and source index of each pair, by target, sources ascending."""
     first, length = lists[:, [0, 2]].reshape(-1), lists[:, [1, 3]].reshape(-1)
     j = np.repeat(np.repeat(np.arange(len(lists)), 2), length)
@@ -158,7 +158,7 @@ def _pairs(lists: Integers) -> tuple[Integers, Integers]:
     return j, np.repeat(first, length) + rank
 
 
-def _straight(lists: Integers) -> tuple[Integers, Integers]:
+def straight(lists: Integers) -> tuple[Integers, Integers]:
     """Return for each kind what is read in vectors, and tables of what is not.
 
     In vectors are the most neighbouring targets of which each reads as many sources, one further
