@@ -17,6 +17,7 @@ from .networks import VARIANTS, current
 
 RECEPTORS: dict[str, dict[str, tuple[float, float]]] = {
     "AdaptiveExpIAF": {"exc": (0.0, 200.0), "inh": (-200.0, 0.0)},
+    "AdaptiveExpIAFAlphaConductance": {"exc": (0.0, 6.0), "inh": (0.0, 3.0)},
     "AdaptiveExpIAFConductance": {"exc": (0.0, 6.0), "inh": (0.0, 3.0)},
     "Izhikevich": {"spike_state": (-2.0, 4.0)},
     "IzhikevichEuler": {"spike_state": (-2.0, 4.0)},

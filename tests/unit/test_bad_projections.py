@@ -230,7 +230,8 @@ def test_delays_that_are_too_long_for_the_step(law: Any) -> None:
 
 
 CONDUCTANCES = ("LeakyIAFExpConductance", "LeakyIAFExpConductanceEuler", "TraubMiles",
-                "LeakyIAFAlphaConductance", "AdaptiveExpIAFConductance")  # fmt: skip
+                "LeakyIAFAlphaConductance", "AdaptiveExpIAFConductance",
+                "AdaptiveExpIAFAlphaConductance")  # fmt: skip
 
 
 @pytest.mark.parametrize("receptor", ["exc", "inh"])
