@@ -18,9 +18,13 @@ def as_records(circuit: Circuit) -> Records:
 
     Edges come set by set, each with its ``variable``, ``receptor`` and numbers. What a component or
     an edge does not have (NaN, an empty text) is left out. A graph cannot tell joined circuits
-    apart, so these raise NeurodriverError; a namespace of random numbers and an order within a
-    step, which a graph does not hold, are warned of.
+    apart, nor hide components, so these raise NeurodriverError; a namespace of random numbers and
+    an order within a step, which a graph does not hold, are warned of.
     """
+    hidden = [group for group in circuit.groups if group.hidden and group.count]
+    if hidden and not circuit.held and not any(group.scopes for group in circuit.groups):
+        say = "is hidden, as the source of a stimulus is, which no graph holds; save it as .h5"
+        raise NeurodriverError(f"{circuit.name}: {quoted(hidden[0].uids[0])} {say}")
     if circuit.replaced or circuit.held or any(g.scopes or g.hidden for g in circuit.groups):
         say = "is joined from several circuits, which no graph holds; save the parts, or as HDF5"
         raise NeurodriverError(f"{circuit.name}: {say}")

@@ -117,6 +117,8 @@ def test_stimulated_circuits_are_kept(tmp_path: Path) -> None:
     made.save(tmp_path / "c.h5")
     again = nd.Circuit.from_file(tmp_path / "c.h5")
     assert again.digest == made.digest and again.groups[-1].hidden
+    with pytest.raises(NeurodriverError, match=r"'stimulus/n0' is hidden.*save it as \.h5"):
+        made.save(tmp_path / "c.gexf")
     (uids, _), (others, _) = ((spikes_of(c).spikes.read()) for c in (made, again))
     assert_array_equal(uids, others)
 
