@@ -371,6 +371,10 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         with pytest.raises(nd.NeurodriverError) as error:
             plain.begin(given)  # type: ignore[arg-type]
         assert message in str(error.value)
+    plain.set("Hidden", "gi", 1.25)
+    plain.set("Hidden", "Vm", np.full((2, 2), -65.0))
+    assert (plain.get("Hidden", "gi") == 1.25).all() and (plain.get("Hidden", "Vm") == -65).all()
+    assert plain.get("Hidden", "bins").shape == (2, 2, 20)
     with pytest.raises(nd.NeurodriverError, match="no path 'InputToOutput'"):
         plain.path("Input", "Output")
     with pytest.raises(nd.NeurodriverError, match="between 0 and twice the structural"):
