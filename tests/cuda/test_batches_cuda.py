@@ -187,3 +187,22 @@ def test_synapses_of_each_copy_learn(rule: type[Plasticity], copies: int) -> Non
         assert len(np.unique(V)) > 100
         assert np.array_equal(V, recording[copy].data("V")[:])
         assert np.array_equal(found.spikes.time, recording[copy].spikes.time)
+
+
+def test_synapses_of_all_copies_are_recorded() -> None:
+    """The rows of the CPU, also after the copies have been set apart."""
+    circuit, inputs, _ = told(RULES[0](), steps=100)
+
+    def rows(backend: str) -> Any:
+        some = nd.SynapseRecorder(None, "learning", count=9, interval=20 * LEARNING_DT)
+        options: dict[str, Any] = {"backend": backend, "dtype": "float32", "batch": 3}
+        with nd.LPU(circuit, LEARNING_DT, inputs, [some], **options) as lpu:
+            lpu.run(40)
+            scale = np.array([[1.0], [0.5], [0.8]])
+            lpu["learning"].set("weight", scale * lpu["learning"].get("weight"))
+            lpu.run(60)
+        return np.stack([some.recording[copy].weight[:] for copy in range(3)])
+
+    expected = rows("cpu")
+    assert expected.shape == (3, 5, 9) and len(np.unique(expected[:, -1])) > 9
+    assert rows("cuda").tobytes() == expected.tobytes()

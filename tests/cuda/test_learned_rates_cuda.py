@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from gated import gated
 from learned_rates import DT, Mixed, Rates
 from support import assert_same_bits, recorded, started
 
@@ -52,3 +53,18 @@ def test_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(schedule, "choose", lambda *_, shape=shape: shape)
         assert_same_bits(on_cpu, run(circuit, given, "cuda", "float32"))
+
+
+@pytest.mark.parametrize(("late", "synapses"), [(1, 300), (3, 300), (2, 5000)])
+def test_levels_and_intervals(late: int, synapses: int, dtype: str, executor: str) -> None:
+    """Texts of intervals with sums, and a modulator that is a variable of a component."""
+    circuit, _ = gated(late, synapses)
+
+    def given(backend: str, **more: Any) -> dict[str, Any]:
+        record = [("V", None)]
+        with started(circuit, DT, (), record, backend=backend, dtype=dtype, **more) as lpu:
+            lpu.run(steps=STEPS)
+            own = {name: lpu["learning"].get(name) for name in ("weight", "used")}
+            return {**own, **recorded(lpu, STEPS)}
+
+    assert_same_bits(given("cpu"), given("cuda", executor=executor))

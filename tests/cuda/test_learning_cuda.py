@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from learning_circuits import DT, RULES, told
+from learning_circuits import DT, RULES, Pairs, told
 from learning_values import STEPS as STEPS_WITH_VALUES
 from learning_values import Everything, Modulated, everything
 from support import assert_same_bits, recorded, started
@@ -105,3 +106,15 @@ def test_values_of_neurons(rule: type[Plasticity], dtype: str, executor: str) ->
     expected = weights("cpu", None)
     for chunk in (None, 7):
         assert_same_bits(expected, weights("cuda", chunk, executor=executor))
+
+
+def test_numbers_of_each_synapse(dtype: str, executor: str) -> None:
+    """A parameter of the rule differs between the synapses."""
+    circuit, inputs, _ = told(Pairs(), **CASES["anywhere"], steps=STEPS)
+    links = circuit.connections[1]
+    numbers = np.random.default_rng(1).uniform(0.01, 0.1, len(links))
+    varied = replace(links, data={**links.data, "A": numbers})
+    every = tuple(varied if one is links else one for one in circuit.connections)
+    circuit = circuit.changed(connections=every)
+    expected = run(circuit, inputs, "cpu", dtype)
+    assert_same_bits(expected, run(circuit, inputs, "cuda", dtype, executor=executor))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gated import NEURONS, Dial, Gated, Wave, gated
 from host_threads import HostThreads
 from learning_values import DT, STEPS, everything
 from numpy.typing import NDArray
@@ -15,70 +16,10 @@ import neurodriver as nd
 from neurodriver.errors import CircuitError, ModelError, NeurodriverError
 
 
-class Wave(nd.NDComponent):
-    """Has a rate that follows from the step alone; V is what its synapses carry."""
-
-    accesses = (nd.Weighted("r", "learned"),)
-    updates = {"r": "1", "V": "1"}
-    params = {"speed": nd.Parameter("1", default=0.1)}
-    states = {"angle": nd.State("1", 0.0)}
-    update = "angle += speed; r = 1 + sin(angle); V = learned;"
-
-
-class Dial(nd.NDComponent):
-    """Has a level."""
-
-    updates = {"level": "1"}
-    states = {"angle": nd.State("1", 0.4)}
-    update = "angle += 0.3; level = sin(angle);"
-
-
-class Gated(nd.Plasticity):
-    """Texts of each step and of two intervals, which read sums and a level."""
-
-    params = {"often": nd.Parameter("ms", default=5.0), "rarely": nd.Parameter("ms", default=7.0)}
-    synapse = {"used": nd.State("1", 0.0)}
-    modulators = {"gain": nd.Level("level")}
-    bounds = (-2.0, 2.0)
-    on_step = "weight = clip(weight + 0.05 * gain * pre.value * post.r); used += gain;"
-    every = {
-        "often": """
-            total = sum(weight); uses = sum(used);
-            weight = clip(weight * 3 / (abs(total) + 1) + 0.001 * uses);
-        """,
-        "rarely": "weight = clip(weight + 0.1 * gain); used = 0.5 * used;",
-    }
-
-
-NEURONS, SYNAPSES = 40, 300
-
-
-def circuit(late: int) -> tuple[nd.Circuit, dict[str, NDArray[Any]]]:
-    """Return graded neurons whose synapses learn; delays of so many steps at most."""
-    rng = np.random.default_rng(late)
-    target = rng.integers(0, NEURONS, SYNAPSES)
-    target[:60] = 5  # many more inputs than others
-    ends = rng.integers(0, NEURONS, SYNAPSES), target
-    order = np.lexsort(ends[::-1])
-    way = {
-        "source": ends[0][order],
-        "target": ends[1][order],
-        "late": rng.integers(1, late + 1, SYNAPSES),
-        "weight": rng.uniform(-0.5, 1.0, SYNAPSES),
-    }
-    given = way["source"], way["target"], way["late"] * DT, {"weight": way["weight"]}
-    rule = Gated(gain=np.array(["dial"]))
-    learning = nd.Connections("r", "learned", *given, rule, "learning")
-    uids = [f"n{i}" for i in range(NEURONS)]
-    speed = {"speed": rng.uniform(0.05, 0.5, NEURONS)}
-    groups: list[Any] = [(Wave, NEURONS, speed, uids), (Dial, 1, {}, ["dial"])]
-    return nd.Circuit.from_arrays(groups, [learning]), way
-
-
 def by_loops(way: dict[str, NDArray[Any]], data: dict[str, Any]) -> tuple[Any, Any]:
     """Return the weights at the end, and V of each row, for given rates and levels."""
     r, level, weight = data["r"], data["level"][:, 0], way["weight"].copy()
-    source, target, used = way["source"], way["target"], np.zeros(SYNAPSES)
+    source, target, used = way["source"], way["target"], np.zeros_like(weight)
     v = np.zeros_like(r)
     for n in range(STEPS):
         if n > 0 and n % 5 == 0:
@@ -95,10 +36,10 @@ def by_loops(way: dict[str, NDArray[Any]], data: dict[str, Any]) -> tuple[Any, A
     return weight, v
 
 
-@pytest.mark.parametrize("late", [1, 3])
-def test_graded_synapses(late: int) -> None:
-    """Against loops; on any number of threads; the text of a GPU's threads."""
-    made, way = circuit(late)
+@pytest.mark.parametrize(("late", "synapses"), [(1, 300), (3, 300), (2, 5000)])
+def test_graded_synapses(late: int, synapses: int) -> None:
+    """Against loops; on any number of threads; the text of GPU threads, which may share sums."""
+    made, way = gated(late, synapses)
     runs = []
     record: Any = [("V", None), ("r", None), ("level", None)]
     for options in ({"threads": 1}, {"threads": 3, "chunk": 7}):
