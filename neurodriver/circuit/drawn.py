@@ -75,9 +75,8 @@ class Drawn(Connections):
 
         None where the numbers of connections differ otherwise.
         """
-        by_formula = self.located is not None and self.located.formulas != (None, None)
         drawn = [law.kind != KIND and law.least != law.most for law in (self.weight, self.latency)]
-        if self.located is None or any(drawn) or (by_formula and self.filtered):
+        if self.located is None or any(drawn):
             return None
         return self.located.stencils(self.ends, end, self.projection.stored)
 
@@ -226,8 +225,7 @@ def _among_stencils(
 
     This is the case where few cells have equal stencils, and where a value is not allowed.
     """
-    by_offsets = located.relation.form == "offsets"
-    shared = None if by_offsets else located.stencils(ends, "source", stored)
+    shared = located.stencils(ends, "source", stored)
     if shared is None or not len(shared.partner):
         return None
     values = shared.computed(formula, located.relation.names)

@@ -10,7 +10,7 @@ from .circuit import Circuit
 from .distributions import Law, law_of
 from .formula import Formula
 from .native_relation import NativeRelation
-from .place_rules import PlaceRule
+from .place_rules import Offsets, PlaceRule
 from .relation import KINDS, Relation, relation_of
 from .rules import Ends
 from .space import Space
@@ -109,6 +109,9 @@ def located_of(one: Projection, ends: Ends, circuit: Circuit, faults: Faults) ->
         faults.add(f"{head}: {error}")
         return None
     for name, formula in formulas.items():
+        if formula is not None and isinstance(rule, Offsets):
+            fix = "give Near or Within, or the value of each offset as its 'weights'"
+            faults.add(f"'{name}': offsets have no distances, which {formula} asks for; {fix}")
         for text in () if formula is None else formula.faults(relation.names):
             faults.add(f"'{name}': {text}")
     firsts = tuple(at[0] for at in found.values() if at is not None)

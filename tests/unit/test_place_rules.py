@@ -268,6 +268,12 @@ REFUSED = [
     (GRID, nd.Offsets([[1]]), {}, "a column for each of the axes theta, y"),
     (GRID, nd.Offsets({"y": [1]}), {}, "say nothing of the axis 'theta'"),
     (GRID, nd.Offsets({"theta": 0, "y": [1, 2]}, [1.0]), {}, "a finite number or 2 of them"),
+    (
+        GRID,
+        nd.Offsets({"theta": 0, "y": [1, 2]}),
+        {"weight": nd.Formula("d")},
+        r"'weight': offsets have no distances, which Formula\('d'\) asks for; give Near",
+    ),
     ({"count": 4}, nd.Within(1.0), {}, "'source' has no places.*give a population with axes="),
     (GRID, nd.AllToAll(), {"weight": nd.Formula("d")}, "needs a rule of place.*got AllToAll"),
     (GRID, nd.Within(3.0), {"weight": nd.Formula("q + d")}, "unknown name 'q'.*there are d, d2"),

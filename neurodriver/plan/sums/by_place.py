@@ -152,7 +152,6 @@ def _fits(layout: Layout, one: Drawn, start: int, stop: int) -> bool:
     else:
         alone = not located.autapses and one.ends.shared > 0
         alike = one.weight.least == one.weight.most and not alone
-        alike &= located.formulas == (None, None)
     if not alike:
         return False
     ends = (one.ends.source, relation.source, 0), (one.ends.target, relation.target, 1)
