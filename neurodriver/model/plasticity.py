@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from hashlib import blake2b
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -221,7 +222,8 @@ class Plasticity:
         """Return what the digest of a circuit takes in."""
         released = {name: [*map(str, uids)] for name, uids in self.released_by.items()}
         columns = {
-            n: c.tolist() if isinstance(c, np.ndarray) else repr(c) for n, c in self.columns.items()
+            n: blake2b(c.tobytes()).hexdigest() if isinstance(c, np.ndarray) else repr(c)
+            for n, c in self.columns.items()
         }
         numbers = sorted(self.values.items())
         return f"{type(self).__name__}:{numbers}{released or ''}{columns or ''}"
