@@ -146,6 +146,11 @@ def _main(arguments: list[str] | None) -> int:
         return error.exit_code
     except BrokenPipeError:
         return 1
+    except OSError as error:
+        if not error.filename:
+            raise
+        click.echo(f"error: {error.filename!s:.200}: {error.strerror}", err=True)
+        return 1
     except MemoryError:
         click.echo("error: out of memory; see `neurodriver check` for what is needed", err=True)
         return 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..errors import ModelError
-from .declarations import check_declarations
+from .declarations import check_declarations, several
 from .equations.expand import expand, written_as_equations
 from .fields import Field, Source, merged, merged_axes
 from .kinds import Kinds, VariableKind, agreed_unit, declared, usual_unit
@@ -216,9 +216,12 @@ class NDComponent:
         cls.pools = merged(cls, "pools", Reduce)
         cls.fields, cls.shared = (merged(cls, scope, Field) for scope in ("fields", "shared"))
         fill_texts(cls)
-        cls.accesses = Listed(a if isinstance(a, Access) else Access(a) for a in cls.accesses)
+        cls.accesses = Listed(
+            a if isinstance(a, Access) else Access(a)
+            for a in several(cls.accesses, f"{cls.__name__}.accesses")
+        )
         named = cls.updates if isinstance(cls.updates, Mapping) else {}
-        cls.updates = Listed(cls.updates)
+        cls.updates = Listed(several(cls.updates, f"{cls.__name__}.updates"))
         cls._hold()
         if written_as_equations(cls):
             expand(cls, State, Parameter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import ModelError, near
@@ -18,6 +19,13 @@ OF_POPULATIONS = frozenset(
     "model count name uids columns axes mask positions period every first space shape".split()
 )
 """Names of what a population takes and has, which no field or source can have."""
+
+
+def several(given: Any, where: str) -> Iterable[Any]:
+    """Return what a class declares as a list; raise ModelError for something else."""
+    if isinstance(given, Iterable):
+        return given
+    raise ModelError(f"{where}: must be a list of names, got {given!r:.60}")
 
 
 def check_declarations(cls: Any) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import re
 import sys
@@ -129,13 +130,33 @@ def _in_path(path: Path) -> list[Model | Rule]:
             raise ModelError(f"{path}: defines no subclass of NDComponent")
         return found
     found = []
-    for file in sorted(path.rglob("*.py")):
-        inside = file.relative_to(path).parts
-        if not any(part.startswith(("_", ".")) for part in inside):
-            found += _in_file(file)
+    for file in sorted(_files_in(path)):
+        found += _in_file(file)
     if not found:
         raise ModelError(f"{path}: no file in it defines a subclass of NDComponent")
     return found
+
+
+MOST_FOLDERS = 1000
+"""Folders within a folder of models; whoever names more has meant another one."""
+
+
+def _files_in(path: Path) -> Iterator[Path]:
+    """Yield the Python files in a folder and those below it, but for hidden ones.
+
+    Raises
+    ------
+    ModelError
+        For a folder with too many others.
+    """
+    for number, (folder, below, files) in enumerate(os.walk(path)):
+        if number == MOST_FOLDERS:
+            say = f"has more than {MOST_FOLDERS:,} folders; name the folder of the models"
+            raise ModelError(f"{path}: {say}")
+        below[:] = [name for name in below if not name.startswith(("_", "."))]
+        for name in files:
+            if name.endswith(".py") and not name.startswith(("_", ".")):
+                yield Path(folder, name)
 
 
 def _hint(error: BaseException) -> str:

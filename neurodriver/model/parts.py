@@ -102,8 +102,10 @@ def fill_texts(cls: Any) -> None:
     parts: Mapping[str, str] = cls.__dict__["parts"]
     given: dict[str, Any] = {}
     for name in TEXTS:
-        written = _written(cls, name)
         where = f"{cls.__name__}.{name}"
+        if name == "update" and cls.__dict__.get(name, "") is None:
+            raise ModelError(f"{where}: must be a text, got None")
+        written = _written(cls, name)
         whole: Any = written
         if cls.abstract and _open(written, parts):
             continue

@@ -12,6 +12,9 @@ from ..errors import CircuitError
 from ..ports import Pattern
 from .routes import Crossing
 
+LONGEST = 2**31
+"""Steps of a delay are fewer."""
+
 
 @dataclass(frozen=True, eq=False)
 class PatternLinks:
@@ -22,6 +25,10 @@ class PatternLinks:
 
     def crossings(self, dt: float) -> list[Crossing]:
         """Return them for a step of ``dt`` seconds."""
+        if self.delay / dt >= LONGEST:
+            ends = " and ".join(dict.fromkeys(one.source for one in self.ends))
+            most = f"must be less than {LONGEST:,} steps of {dt:g} s"
+            raise CircuitError(f"Manager.connect: {ends}: delay {most}, got {self.delay:g} s")
         steps = np.asarray(round(self.delay / dt), dtype=np.int64)
         return [replace(one, steps=steps) for one in self.ends]
 

@@ -20,7 +20,7 @@ import neurodriver as nd
 
 HERE = Path(__file__).parent
 
-MOST = 400
+MOST = 150
 """About so many cases of a class are run; all of them by ``table.py``, or with RELIABILITY=all."""
 
 
