@@ -13,9 +13,6 @@ from .relation import AxisRuns, Relation
 
 _integer, _real, _array = ct.c_longlong, ct.c_double, ct.c_void_p
 
-MOST_AXES = 16
-"""Axes of a relation at most."""
-
 
 class _AxisStruct(ct.Structure):
     _fields_ = [(name, _integer) for name in ("sources", "targets", "kinds")]

@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError, quoted
 
-SCOPES = ("fields", "shared")
-"""Attributes of a class with fields: of its population, and of the circuit."""
-
 
 class Field:
     """A number, or an array, that a population or a circuit has once.

@@ -14,7 +14,7 @@ def _fields(process: int) -> list[str]:
 
 
 def state_of(process: int) -> str:
-    """Return its letter, such as R, S or T (stopped); a blank where there is none."""
+    """Return its character, such as R, S or T (stopped); a blank where there is none."""
     return (_fields(process) or [" "])[0]
 
 

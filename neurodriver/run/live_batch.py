@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,9 +21,6 @@ from .named import having, numbered
 if TYPE_CHECKING:
     from .live_values import LiveValues
     from .simulation import Simulation
-
-ChangedCopies = Callable[[int, str, NDArray[np.float64]], None]
-"""Takes a parameter of a group, (copies, n), whose value in each copy is one number so far."""
 
 
 class CopiedComponents(Components):

@@ -16,7 +16,7 @@ PACKAGE = Path(neurodriver.__file__).parent
 FOLDERS = ("plan", "codegen", "backends", "native")
 """Folders whose texts are checked for words."""
 
-BETWEEN_RANKS = ("parallel", "mpi.py")
+BETWEEN_RANKS = ("parallel", "mpi")
 """What is checked for the words of post in addition."""
 
 POST = ("mail", "mailbox", "letter", "letters")
