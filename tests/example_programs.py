@@ -36,6 +36,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 }
 """Name -> arguments."""
 
+BATCHES = {"10_connectome.py"}
+"""What runs copies of a circuit."""
+
 ELSEWHERE = {
     "one_neuron.gexf", "02_moving_edge.py", "03_lamina.py", "08_step_by_step.py",
     "11_random_associator.py", "papers/morrison_2007.py", "papers/serre_2007.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from gated import gated
 from learned_rates import DT, Mixed, Rates
@@ -60,11 +61,14 @@ def test_levels_and_intervals(late: int, synapses: int, dtype: str, executor: st
     """Texts of intervals with sums, and a modulator that is a variable of a component."""
     circuit, _ = gated(late, synapses)
 
-    def given(backend: str, **more: Any) -> dict[str, Any]:
+    def given(backend: str, **more: Any) -> tuple[dict[str, Any], Any]:
         record = [("V", None)]
         with started(circuit, DT, (), record, backend=backend, dtype=dtype, **more) as lpu:
             lpu.run(steps=STEPS)
-            own = {name: lpu["learning"].get(name) for name in ("weight", "used")}
-            return {**own, **recorded(lpu, STEPS)}
+            weight, used = lpu["learning"].get("weight"), lpu["learning"].get("used")
+            return {"weight": weight, **recorded(lpu, STEPS)}, used
 
-    assert_same_bits(given("cpu"), given("cuda", executor=executor))
+    one, uses = given("cpu")
+    other, used = given("cuda", executor=executor)
+    assert_same_bits(one, other)
+    assert uses.any() and np.array_equal(uses, used)  # one number for all: all have one level
