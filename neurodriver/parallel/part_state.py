@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -66,9 +67,9 @@ class PartedState(Divided):
     _sends_again: bool
     """Whether rows that others have may have been changed."""
 
+    @abstractmethod
     def _each(self, work: Callable[[CircuitPart], None]) -> None:
         """Do something with all parts of this process, side by side."""
-        raise NotImplementedError
 
     def _everywhere(self, work: Callable[[], list[Any]]) -> list[Any]:
         """Return what all processes have found; an error of one is an error of all."""
