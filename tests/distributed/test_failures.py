@@ -27,7 +27,7 @@ WITHIN = 5.0
 AFTER_KILL = 30.0
 
 RANKS = 3
-RUNS = 10
+RUNS = max(4, TIMES)
 
 
 @dataclass

@@ -66,15 +66,14 @@ def test_parts_are_as_many_as_ranks() -> None:
         nd.LPU(circuit, DT, parts=3)
 
 
-@pytest.mark.parametrize("parts", ["auto", "areas"])
-def test_areas_of_a_cortex(parts: str) -> None:
-    """The multi-area model fires in the same steps, dealt over the ranks, or an area on each."""
+def test_areas_of_a_cortex() -> None:
+    """The multi-area model fires in the same steps with an area on each rank."""
     module = example("schmidt_2018")
     circuit, inputs, populations = module.network(
         module.synthetic(areas=2), sizes=0.006, indegrees=0.2
     )
     counts = [len(one) for one in populations.values()]
-    own = np.repeat(np.repeat([0, 1], 8), counts) if parts == "areas" else parts
+    own = np.repeat(np.repeat([0, 1], 8), counts)
     found = []
     for given in (None, own):
         recorder = nd.MemoryRecorder([("spike_state", None)])
