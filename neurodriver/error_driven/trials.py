@@ -31,16 +31,7 @@ READ = (
 
 
 class Trials:
-    """A network that runs trial by trial.
-
-    Parameters
-    ----------
-    network : Network
-    slow_interval : int
-        Trials from one change of structural weights to the next.
-    **options
-        Of `LPU`, such as ``backend`` and ``threads``.
-    """
+    """A network that runs trial by trial. It takes what `Trainer` takes."""
 
     def __init__(self, network: Network, slow_interval: int = 100, **options: Any) -> None:
         self.network, self.slow_interval = network, slow_interval

@@ -95,14 +95,8 @@ def read_connectome(
     preset = release(name)
     called = table_name(edges, "the table of edges")
     faults = Faults(called)
-    usual: Mapping[str, Any] = FLY if _is_fly(model) else {}
     given = {"weight_scale": weight_scale, "delay": delay, "receptor": receptor}
-    chosen: dict[str, Any] = {
-        **usual,
-        **{key: value for key, value in given.items() if value is not None},
-    }
-    if "weight_scale" not in chosen:
-        faults.add(f"weight_scale: say what a synapse of {model!r:.60} weighs")
+    chosen = _of_synapses(model, given, faults)
     cells = _Neurons(preset, neurons, where or {}, faults)
     links = _edges(preset, edges, called, cells, faults)
     factors = _Signs(preset, signs, faults)
@@ -120,16 +114,23 @@ def read_connectome(
     table = {"source": source, "target": target, "weight": weight}
     id = "id" if cells.id is None else cells.id
     columns = {key: column for key, column in cells.columns.items() if key != id}
-    made = read_tables(
+    return read_tables(
         arrow().table(table), arrow().table({id: ids, **columns}), model=model, source="source",
         target="target", weight="weight", index=True, id=id, params=params, models=models,
         strict=strict, name=called, **chosen,
     )  # fmt: skip
-    return made
 
 
-def _is_fly(model: type[NDComponent] | str) -> bool:
-    return (model if isinstance(model, str) else model.__name__) == "LeakyIAFShiu"
+def _of_synapses(
+    model: type[NDComponent] | str, given: Mapping[str, Any], faults: Faults
+) -> dict[str, Any]:
+    """Return what is given for synapses, and for the rest that of the published fly model."""
+    name = model if isinstance(model, str) else model.__name__
+    usual: Mapping[str, Any] = FLY if name == "LeakyIAFShiu" else {}
+    chosen = {**usual, **{key: value for key, value in given.items() if value is not None}}
+    if "weight_scale" not in chosen:
+        faults.add(f"weight_scale: say what a synapse of {model!r:.60} weighs")
+    return chosen
 
 
 def _present(table: ColumnTable, names: Iterable[str]) -> list[str]:

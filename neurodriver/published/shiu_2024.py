@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..circuit.circuit import Circuit
 from ..errors import CircuitError, Faults, NeurodriverError, near, quoted
@@ -139,21 +140,26 @@ def run_exp(
         lpu.run(duration=numbers["t_run"], record=[SPIKES])
         recording = lpu.recording
     print(f"    Elapsed time:   {int(time.perf_counter() - begin)} s")
-    ids = brain.uids.astype(np.int64) if _all_whole(brain.uids) else brain.uids
-    place = {uid: i for i, uid in enumerate(brain.uids.tolist())}
-    frames = []
-    for trial, one in enumerate(recording.copies if trials > 1 else (recording,)):
-        found, index = one.spikes.read()
-        where = np.array([place[uid] for uid in one.spikes.uids], dtype=np.int64)[index]
-        order = np.lexsort((found, where))
-        frames.append({"t": found[order], "trial": np.full(len(order), trial), "id": where[order]})
-    columns = {key: np.concatenate([frame[key] for frame in frames]) for key in frames[0]}
+    columns = _spikes_of(recording.copies if trials > 1 else (recording,), brain)
     table = pd.DataFrame({"t": columns["t"], "trial": columns["trial"].astype(np.int64)})
+    ids = brain.uids.astype(np.int64) if _all_whole(brain.uids) else brain.uids
     table["flywire_id"] = ids[columns["id"]]
     table["exp_name"] = exp_name
     path_save.parent.mkdir(parents=True, exist_ok=True)
     with complete_or_none(path_save) as part:
         table.to_parquet(part, compression="brotli")
+
+
+def _spikes_of(trials: Sequence[Any], brain: Circuit) -> dict[str, NDArray[Any]]:
+    """Return time, trial and neuron of each spike: trial by trial, neuron by neuron."""
+    place = {uid: i for i, uid in enumerate(brain.uids.tolist())}
+    frames = []
+    for trial, one in enumerate(trials):
+        found, index = one.spikes.read()
+        where = np.array([place[uid] for uid in one.spikes.uids], dtype=np.int64)[index]
+        order = np.lexsort((found, where))
+        frames.append({"t": found[order], "trial": np.full(len(order), trial), "id": where[order]})
+    return {key: np.concatenate([frame[key] for frame in frames]) for key in frames[0]}
 
 
 def create_model(

@@ -7,6 +7,7 @@ with the factor that converts it into PyNN's unit, and ``nd_weight`` the factor 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,19 +134,19 @@ class Izhikevich(PointNeuron, standard.Izhikevich):
     )
 
 
-class SpikeTrains:
+class SpikeTrains(ABC):
     """Sources whose spikes are drawn here: `drawn` returns the times of one cell in a window."""
 
     nd_model: ClassVar[str] = "SpikeSource"
     nd_states: ClassVar[dict[str, tuple[str, float]]] = {}
 
     @staticmethod
+    @abstractmethod
     def drawn(given: dict[str, Any], start: float, stop: float, last: float, rng: Any) -> Times:
         """Return the times of the spikes from ``start`` on until before ``stop``, ms.
 
         ``last`` is the time of the spike before, or of the begin of the train.
         """
-        raise NotImplementedError
 
     @classmethod
     def renewal(

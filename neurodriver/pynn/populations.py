@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,15 @@ class NDAssembly(common.Assembly):
     _simulator = simulator
 
 
-class _Cells:
+class _Cells(ABC):
     """What populations and views have in common: parameters are arrays of the population."""
 
     _assembly_class = NDAssembly
     _simulator = simulator
 
+    @abstractmethod
     def _where(self) -> tuple[Any, Any]:
         """Return the population, and which of its cells are meant."""
-        raise NotImplementedError
 
     def _get_view(self, selector: Any, label: Any = None) -> Any:
         return NDPopulationView(self, selector, label)

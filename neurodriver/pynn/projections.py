@@ -9,6 +9,7 @@ import numpy as np
 from pyNN import common
 from pyNN.space import Space
 
+from ..errors import CircuitError
 from . import simulator
 from .synapses import StaticSynapse
 
@@ -89,7 +90,7 @@ class NDProjection(common.Projection):
         **connection_parameters: Any,
     ) -> None:
         if location_selector is not None:
-            raise NotImplementedError("neurodriver has no cells of several compartments")
+            raise CircuitError("cells have one compartment here: leave out location_selector")
         sources = np.atleast_1d(np.asarray(presynaptic_indices, dtype=np.int64))
         part = {
             "presynaptic_index": sources,
@@ -140,4 +141,5 @@ class NDProjection(common.Projection):
             self.put(name, slice(None), np.broadcast_to(value, self.shape)[at])
 
     def _set_initial_value_array(self, variable: str, initial_values: Any) -> None:
-        raise NotImplementedError(f"{variable}: synapses start at the values of their type")
+        say = "synapses start at the values of their type; set parameters of the type instead"
+        raise CircuitError(f"{variable}: {say}")
