@@ -281,3 +281,18 @@ def assert_same_bits(one: Recorded, other: Recorded) -> None:
         assert data.min() < data.max(), f"{variable} never moved"
         different = data.view(np.uint8) != other[variable].view(np.uint8)
         assert not different.any(), f"{variable}: {np.argwhere(data != other[variable])[:3]}"
+
+
+def between_ports(into: str, out: str) -> Circuit:
+    """Return a neuron whose synapse listens to one port, and whose potential leaves by another."""
+    port = {"class": "Port", "port_type": "gpot"}
+    power = {"threshold": -70.0, "slope": 0.02, "power": 1.0, "saturation": 0.4, "scale": 1.0}
+    return build(
+        {
+            "in": {**port, "selector": into, "port_io": "in"},
+            "s": node("PowerGPotGPot", power, reverse=-30.0),
+            "n": node("LeakyIAF", IAF, initV=-65.0),
+            "out": {**port, "selector": out, "port_io": "out"},
+        },
+        [("in", "s"), ("s", "n"), ("n", "out", {"variable": "V"})],
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 from cutting import random_parts
 from stepping import wire
-from support import DT, weighted_network
+from support import DT, between_ports, weighted_network
 
 import neurodriver as nd
 from neurodriver.mpi import world
@@ -45,19 +45,7 @@ def manager(kind: str) -> None:
 
 def port(name: str) -> Any:
     """Return a neuron between two ports."""
-    from support import IAF, build, node
-
-    kind = {"class": "Port", "port_type": "gpot"}
-    power = {"threshold": -70.0, "slope": 0.02, "power": 1.0, "saturation": 0.4, "scale": 1.0}
-    return build(
-        {
-            "in": {**kind, "selector": f"/{name}/in", "port_io": "in"},
-            "s": node("PowerGPotGPot", power, reverse=-30.0),
-            "n": node("LeakyIAF", IAF, initV=-65.0),
-            "out": {**kind, "selector": f"/{name}/out", "port_io": "out"},
-        },
-        [("in", "s"), ("s", "n"), ("n", "out", {"variable": "V"})],
-    )
+    return between_ports(f"/{name}/in", f"/{name}/out")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from stepping import Echo, wire
-from support import DT, IAF, build, node
+from support import DT, between_ports
 
 from neurodriver import LPU, Manager, StepInput
 from neurodriver.errors import LPUExecutionError
@@ -142,17 +142,7 @@ class BrokenModule(Echo):
 
 def circuit(name: str, other: str) -> Any:
     """Return a neuron that sends its potential to the other LPU and takes that of it."""
-    port = {"class": "Port", "port_type": "gpot"}
-    power = {"threshold": -70.0, "slope": 0.02, "power": 1.0, "saturation": 0.4, "scale": 1.0}
-    return build(
-        {
-            "in": {**port, "selector": f"/{name}/from/{other}", "port_io": "in"},
-            "s": node("PowerGPotGPot", power, reverse=-30.0),
-            "n": node("LeakyIAF", IAF, initV=-65.0),
-            "out": {**port, "selector": f"/{name}/to", "port_io": "out"},
-        },
-        [("in", "s"), ("s", "n"), ("n", "out", {"variable": "V"})],
-    )
+    return between_ports(f"/{name}/from/{other}", f"/{name}/to")
 
 
 def make(number: int) -> Manager:
