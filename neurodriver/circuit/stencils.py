@@ -1,6 +1,6 @@
 """Stencils: what a cell is connected with, counted from its own place.
 
-On even axes most cells have the same stencil. Example: on a torus of 1,000 x 1,000 cells with
+On regular axes most cells have the same stencil. Example: on a torus of 1,000 x 1,000 cells with
 connections within 12, there are 440 million connections. They follow from 625 stencils: one of all
 cells whose connections do not cross the seam, and others beside the seam.
 

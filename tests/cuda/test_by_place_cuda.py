@@ -25,7 +25,7 @@ def sums(one: nd.Circuit, **more: Any) -> tuple[dict[str, bytes], set[str]]:
      ("closed uneven", False, "float64"), ("uneven", True, "float32")],
 )  # fmt: skip
 def test_bits_of_the_cpu(kind: str, masked: bool, dtype: str, executor: str) -> None:
-    """All reductions, delays, masks, closed and uneven axes."""
+    """All reductions, delays, masks, closed and irregular axes."""
     one = circuit(kind, masked, False)
     found, forms = sums(one, dtype=dtype, backend="cuda", executor=executor)
     assert forms == {"by_place"}

@@ -20,7 +20,7 @@ DOG = nd.Formula("1.2 * exp(-d2 / 8) - 0.5 * exp(-d2 / 50) + 0.01 * dx")
 
 
 def sheet(name: str, period: bool, coarse: int = 1, **more: Any) -> nd.Population:
-    """Return cells on even axes that fill 10 x 30, with steps of a half and of one, or coarser."""
+    """Return cells on regular axes that fill 10 x 30, steps of a half and one, or coarser."""
     given = {"drive_rate": 3000.0, "drive_weight": 1.3, **CELL, **more}
     y, x = (
         nd.Axis.span(n // coarse, 0, size, period=size if period else None)
@@ -125,7 +125,7 @@ def test_a_run_goes_on_with_the_other_plan(tmp_path: Path, ways: tuple[bool, boo
 
 
 def test_where_connections_have_to_be_stored() -> None:
-    """Uneven axes, a mask, drawn weights: few cells have equal connections."""
+    """Irregular axes, a mask, drawn weights: few cells have equal connections."""
     a = sheet("a", False)
     y = nd.Axis.at(np.sort(np.random.default_rng(0).random(30)))
     uneven = nd.Population("LeakyIAFDelta", name="u", axes={"y": y}, **CELL)

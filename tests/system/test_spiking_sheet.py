@@ -22,7 +22,7 @@ LIF = {"resting_potential": -65.0, "reset_potential": -65.0, "threshold": -50.0,
 
 
 def sheet(size: int, period: float | None) -> nd.Circuit:
-    """Return cells on uneven axes, with a difference of Gaussians within 12."""
+    """Return cells on irregular axes, with a difference of Gaussians within 12."""
     i = np.arange(size)
     y, x = (nd.Axis.at(i + 0.3 * np.sin(f * i), period=period) for f in (2.3, 1.7))
     cells = nd.Population("LeakyIAFDeltaDriven", name="sheet", axes={"y": y, "x": x}, **LIF)

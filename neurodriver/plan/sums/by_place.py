@@ -74,11 +74,11 @@ def _possible(layout: Layout, one: Drawn) -> str:
     """Return where connections like some need not be stored, in words."""
     if not layout.circuit.kinds.is_event(one.variable):
         where = "where rules along axes alone lead into the access of a graded value"
-        even = "by distance or with a formula on even axes"
+        even = "by distance or with a formula on regular axes"
         return f"{where}, {even}, each with one delay, and its weight no distribution"
     if layout.target.threads:
         return "for spikes on a CPU alone"
-    where = "for weighted spikes between whole populations on even axes without a mask"
+    where = "for weighted spikes between whole populations on regular axes without a mask"
     return f"{where}, whose weights and delays are numbers or formulas"
 
 

@@ -1,7 +1,7 @@
 """What a row of targets reads of a row of sources where distances decide, for ``by_place``.
 
-On even axes all targets of a row read sources at the same distances. So each difference of indices
-along the last axis is a kind, and an entry has one weight, also one by a formula. Near the seam of
+On regular axes all targets of a row read sources at the same distances. So each difference of
+indices along the last axis is a kind, and an entry has one weight, also one by a formula. Near the seam of
 a closed axis the difference is another one: then a target reads a source of another entry.
 """
 
@@ -21,7 +21,7 @@ MOST = 1 << 24
 """Pairs of rows and differences that are looked at."""
 
 AROUND = 4
-"""Differences along an axis for each source of a target, at most; more where cells are uneven."""
+"""Differences along an axis for each source of a target, at most; more on irregular axes."""
 
 
 def needs_distances(one: Drawn) -> bool:
@@ -37,7 +37,7 @@ def needs_distances(one: Drawn) -> bool:
 def by_distance(one: Drawn) -> Found | None:
     """Return kinds, their tables and entries, as `kinds_of` does; factors are weights by a formula.
 
-    None where distances differ between the targets of a row, as on uneven axes.
+    None where distances differ between the targets of a row, as on irregular axes.
     """
     located = one.located
     assert located is not None
