@@ -1,8 +1,8 @@
 """Weighted spikes by rules of place whose connections are stored nowhere: stencils.
 
 Most cells on regular axes have the same stencil (`circuit.stencils`): the same partners, counted
-from their own place, with the same weights and delays. So a source has two numbers, its stencil and its
-home, and a stencil is stored once.
+from their own place, with the same weights and delays. So a source has two numbers, its stencil
+and its home, and a stencil is stored once.
 
 A connection is read when its spike is due. Its source looks back over rows of spikes, as far as the
 longest delay. So slots are needed for the steps of a window alone, and neighbours that spike

@@ -1,8 +1,8 @@
 """What a row of targets reads of a row of sources where distances decide, for ``by_place``.
 
 On regular axes all targets of a row read sources at the same distances. So each difference of
-indices along the last axis is a kind, and an entry has one weight, also one by a formula. Near the seam of
-a closed axis the difference is another one: then a target reads a source of another entry.
+indices along the last axis is a kind, and an entry has one weight, also one by a formula. Near the
+seam of a closed axis the difference is another one: then a target reads a source of another entry.
 """
 
 from __future__ import annotations
