@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_code import check_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import assert_same_bits, build, simulate
 
 from neurodriver import NDComponent, Parameter, State
-from neurodriver.backends.cuda import compiler
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, device_text
 from neurodriver.codegen.simt.shape import Shape
@@ -370,8 +370,7 @@ def test_text_for_a_gpu_compiles() -> None:
     program = compile_circuit(circuit, 1e-4, target=CUDA)
     parts = [Part(task.kernel) for task in generate(program).tasks]
     text = device_text(parts, "float64", Shape(128))
-    cubin, _ = compiler.find_compiler().compile(text, "sm_90", [*compiler.FLAGS])
-    assert cubin.startswith(b"\x7fELF")
+    check_text(text)
 
 
 VALUES = st.floats(-3, 3).map(lambda x: round(x, 3))

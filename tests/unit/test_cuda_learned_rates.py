@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from device_code import check_no_spills
 from learned_rates import DT, Mixed, Rates
-from test_cuda_text import built
 
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, Shape, device_text
@@ -20,5 +20,5 @@ def test_the_text_compiles(late: int, dtype: str) -> None:
     circuit = Rates.drawn(150, 900, 5, late).circuit(Mixed(), Mixed())
     units = generate(compile_circuit(circuit, DT, dtype, target=CUDA)).tasks
     parts = [Part(unit.kernel) for unit in units]
-    said = built(device_text(parts, dtype, Shape(128)), "sm_90")
-    assert "on_step" in parts[0].kernel.text and "warning" not in said
+    assert "on_step" in parts[0].kernel.text
+    check_no_spills(device_text(parts, dtype, Shape(128)))

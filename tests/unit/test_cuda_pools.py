@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from device_code import check_text
 from pooled import CIRCUITS
-from test_cuda_text import built
 
 import neurodriver as nd
 from neurodriver.backends.cuda.batch import CUDABatch
@@ -24,8 +24,7 @@ def test_the_text_compiles(dtype: str) -> None:
         parts += [Part(unit.kernel) for unit in units]
     unique = list({part.kernel.text: part for part in parts}.values())
     assert len(unique) > 20
-    said = built(device_text(unique, dtype, Shape(128, stages=10)), "sm_90")
-    assert "warning" not in said
+    check_text(device_text(unique, dtype, Shape(128, stages=10)))
 
 
 def test_a_batch_is_refused() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from device_code import check_text
 from reductions import drawn
-from test_cuda_text import built
 
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.simt.device import Part, Shape, device_text
@@ -17,5 +17,4 @@ pytestmark = pytest.mark.needs("NVRTC")
 def test_the_text_compiles(dtype: str) -> None:
     """Kept connections, batches of them and a tail."""
     units = generate(compile_circuit(drawn()[0], 1e-3, dtype, target=CUDA)).tasks
-    said = built(device_text([Part(unit.kernel) for unit in units], dtype, Shape(128)), "sm_90")
-    assert "warning" not in said
+    check_text(device_text([Part(unit.kernel) for unit in units], dtype, Shape(128)))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_code import check_text, told_resources
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import model
@@ -23,7 +24,7 @@ from neurodriver import (
     SubUnits,
     Uniform,
 )
-from neurodriver.backends.cuda import compiler, schedule
+from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuit.drawing import near_first
 from neurodriver.codegen.generate import generate
@@ -200,8 +201,7 @@ def test_text_of_sums_in_two_parts_compiles(dtype: str) -> None:
     parts: Any = parts_of(generate(program), schedule.LaunchPlan("grid", 132, shape, (1,)), binding)
     assert "nd_x_spike_state__outside[nd_i]) * nd" in parts[0].kernel.text
     text = device_text(parts, dtype, shape)
-    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
-    assert cubin.startswith(b"\x7fELF")
+    check_text(text)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_few_are_sent_by_their_threads() -> None:
         plan = schedule.LaunchPlan("grid", 132, shape, (1,) * len(program.units))
         text = device_text(parts_of(generate(program), plan, binding), "float64", shape)
         assert "\n#define ND_LISTS 0\n" in text and "#define ND_DELIVERS 1\n" in text
-        compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+        check_text(text)
 
 
 @pytest.mark.needs("NVRTC")
@@ -293,7 +293,7 @@ def test_where_connections_are_kept() -> None:
         text = device_text([replace(parts[0], kernel=kernel), *parts[1:]], "float32", shape)
         assert f"\n#define ND_CACHED {shelf}\n" in text
         assert f"\n#define ND_KEEPS {keeps}\n" in text
-        compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
+        check_text(text)
 
 
 @pytest.mark.needs("NVRTC")
@@ -308,8 +308,5 @@ def test_text_compiles(threads: tuple[int, bool, int], delays: tuple[int, int]) 
     plan = schedule.LaunchPlan("grid", 132, shape, (own,))
     binding: Any = _Literal()
     text = device_text(parts_of(generate(program), plan, binding), dtype, shape)
-    flags = [*compiler.FLAGS, "--ptxas-options=-v"]
-    cubin, said = compiler.find_compiler().compile(text, "sm_90", flags)
-    assert cubin.startswith(b"\x7fELF")
-    (told,) = (line for line in compiler.resources(said) if line.startswith("nd_advance"))
+    (told,) = (line for line in told_resources(text) if line.startswith("nd_advance"))
     assert ", 0 bytes stack" in told, told

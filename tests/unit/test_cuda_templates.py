@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from device_code import check_text
 from old_style import TEMPLATES, OldAlpha, OldLeaky
 from support import ALPHA, IAF, ML, build, model, node
 
 from neurodriver import Circuit, NDComponent
-from neurodriver.backends.cuda import compiler
 from neurodriver.backends.cuda.on_device import helper_text
 from neurodriver.codegen.generate import generate
 from neurodriver.codegen.kernel import Kernel
@@ -64,9 +64,7 @@ def kernels(circuit: Circuit, dtype: str) -> list[Kernel]:
 def built(parts: Sequence[Kernel], dtype: str, own: int = 1, holds: bool = True) -> None:
     """Compile kernels as one circuit."""
     text = device_text([Part(k, own) for k in parts], dtype, Shape(256, 1, holds))
-    cubin, said = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
-    assert cubin.startswith(b"\x7fELF")
-    assert "warning" not in said, said
+    check_text(text)
 
 
 def alone(cls: type[NDComponent], **given: Any) -> Circuit:
@@ -175,8 +173,7 @@ def test_a_class_in_a_comment_is_none() -> None:
 @needs_compiler
 def test_helpers(dtype: str) -> None:
     """Sums and notes for classes with a `run_step`."""
-    cubin, said = compiler.find_compiler().compile(helper_text(dtype), "sm_90", compiler.FLAGS)
-    assert cubin.startswith(b"\x7fELF") and "warning" not in said
+    cubin = check_text(helper_text(dtype))
     assert b"nd_inputs" in cubin and b"nd_mark_events" in cubin
 
 

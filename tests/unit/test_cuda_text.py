@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,10 +13,11 @@ from typing import Any
 import layered
 import numpy as np
 import pytest
+from device_code import check_no_spills, check_text, told_resources
 from support import AMPA, HH2, IAF, all_to_all, converging, model, spiking_network
 
 from neurodriver import Circuit, Connections, NDComponent
-from neurodriver.backends.cuda import compiler, schedule
+from neurodriver.backends.cuda import schedule
 from neurodriver.backends.cuda.spike_delivery import parts_of, plan_delivery
 from neurodriver.circuits import optic_lobe
 from neurodriver.codegen.generate import generate
@@ -34,15 +36,6 @@ pytestmark = pytest.mark.needs("NVRTC")
 
 ARCHITECTURES = ("sm_80", "sm_90")
 FUNCTION = re.compile(r"^ND_FN (?P<type>[\w ]+?) (?P<name>nd_\w+)\((?P<arguments>[^)]*)\)", re.M)
-
-
-def built(text: str, arch: str) -> str:
-    """Return what NVRTC says about a text that it takes."""
-    cubin, said = compiler.find_compiler().compile(
-        text, arch, [*compiler.FLAGS, "--ptxas-options=-v"]
-    )
-    assert cubin.startswith(b"\x7fELF")
-    return said
 
 
 def argument(declared: str, number: int) -> str:
@@ -81,9 +74,7 @@ def test_each_function_of_the_headers_is_device_code(arch: str) -> None:
     prelude = (
         "/* math.h, philox.h and division.cuh */\n#define ND_FN static __device__ __forceinline__"
     )
-    said = built("\n".join([prelude, *headers, *kernels]), arch)
-    assert "warning" not in said
-    told = compiler.resources(said)
+    told = told_resources("\n".join([prelude, *headers, *kernels]), arch)
     assert len(told) == len(kernels)
     for line in told:
         assert ", 0 bytes stack, 0 + 0 bytes spilled" in line
@@ -196,7 +187,7 @@ def test_every_model_with_every_form(name: str, dtype: str) -> None:
         assert found[6] == ("rows" if not access.single else "single")
     parts = [Part(kernel) for kernel in {kernel.text: kernel for kernel in kernels}.values()]
     assert len(parts) > 1
-    built(device_text(parts, dtype, Shape(128)), "sm_90")
+    check_text(device_text(parts, dtype, Shape(128)))
 
 
 CIRCUITS = {
@@ -208,26 +199,34 @@ CIRCUITS = {
 }
 
 
-@pytest.mark.parametrize("name", CIRCUITS)
-@pytest.mark.parametrize(
-    ("arch", "holds", "own"), [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
-)
-@pytest.mark.parametrize(
-    ("timers", "gates"), [(False, False), (True, False), (False, True), (True, True)]
-)
+WAYS = [("sm_80", False, 1), ("sm_90", True, 1), ("sm_90", False, 2)]
+"""Architecture, whether components are held, and how many a thread has."""
+
+EXTRAS = [(False, False), (True, False), (False, True), (True, True)]
+"""With timers, and with gates."""
+
+
+def combinations() -> list[Any]:
+    """Return all ways and extras for one circuit; for others each of them in one combination."""
+    precisions = ("float32", "float64")
+    out = [("spiking", *each) for each in itertools.product(WAYS, EXTRAS, precisions)]
+    for i, name in enumerate(n for n in CIRCUITS if n != "spiking"):
+        for j, extra in enumerate(EXTRAS):
+            out.append((name, WAYS[(i + j) % 3], extra, precisions[(i + j // 2) % 2]))
+    return out
+
+
+@pytest.mark.parametrize(("name", "way", "extra", "dtype"), combinations())
 def test_circuits(
-    name: str, arch: str, holds: bool, own: int, timers: bool, gates: bool, dtype: str
+    name: str, way: tuple[str, bool, int], extra: tuple[bool, bool], dtype: str
 ) -> None:
     """Components that are streamed or held, one or two a thread; no kernel spills a register."""
+    (arch, holds, own), (timers, gates) = way, extra
     units = generate(compile_circuit(CIRCUITS[name], 1e-4, dtype, target=CUDA)).tasks
     shape = Shape(256, 1, holds, timers=timers, gates=gates, caches_dirty=gates)
-    text = device_text([Part(u.kernel, own) for u in units], dtype, shape)
-    said = built(text, arch)
-    told = compiler.resources(said)
-    assert "warning" not in said
+    told = check_no_spills(device_text([Part(u.kernel, own) for u in units], dtype, shape), arch)
     lists = ["nd_count_events", "nd_enter_events", "nd_list_events"]
     assert sorted(line.split(":")[0] for line in told) == ["nd_advance", *lists, "nd_once"]
-    assert all("0 + 0 bytes spilled" in line for line in told)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +239,7 @@ def test_threads_divide_cells(name: str, own: int, word: str) -> None:
     found = [unit for unit in units if word in unit.kernel.text]
     assert found and all(bool(u.side) != u.spread for u in found)
     text = device_text([Part(u.kernel, own) for u in units], "float32", Shape(256, 1, False))
-    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(built(text, "sm_90")))
+    check_no_spills(text)
 
 
 def test_connections_that_are_stored_nowhere(dtype: str) -> None:
@@ -249,8 +248,7 @@ def test_connections_that_are_stored_nowhere(dtype: str) -> None:
     program = compile_circuit(one, 1e-3, dtype, target=CUDA)
     assert "by_place" in {gather.form for gather in program.gathers.values()}
     parts = [Part(unit.kernel) for unit in generate(program).tasks]
-    said = built(device_text(parts, dtype, Shape(256, 1, False)), "sm_90")
-    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(said))
+    check_no_spills(device_text(parts, dtype, Shape(256, 1, False)))
 
 
 def few_synapses(neurons: int) -> Circuit:
@@ -284,8 +282,7 @@ def test_registers_suffice(name: str, dtype: str) -> None:
     units = generate(compile_circuit(WIDE[name](), 1e-4, dtype, target=CUDA)).tasks
     plan = schedule.choose(units, 132, True, 4 if dtype == "float32" else 8)
     parts = [Part(unit.kernel, own) for unit, own in zip(units, plan.own, strict=True)]
-    said = built(device_text(parts, dtype, replace(plan.shape, marks=True)), "sm_90")
-    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(said)), plan
+    check_no_spills(device_text(parts, dtype, replace(plan.shape, marks=True)))
 
 
 def test_divisions_have_no_branches(dtype: str) -> None:
@@ -314,7 +311,7 @@ def test_records_stay_in_shared_memory() -> None:
     assert schedule.with_ahead(tight, units, 4).shape.stay == 0
     text = device_text([Part(units[0].kernel)], "float32", plan.shape)
     assert f"#define ND_STAY {plan.shape.stay}\n" in text
-    assert all("0 + 0 bytes spilled" in line for line in compiler.resources(built(text, "sm_90")))
+    check_no_spills(text)
 
 
 def test_idle_warps_have_several_components() -> None:
@@ -340,7 +337,6 @@ def test_copies_of_a_batch_have_tables_in_shared_memory(blocks: int) -> None:
     text = device_text(parts, "float64", plan.shape)
     assert "__shared__ nd_args::of_copy nd_table_0;" in text
     assert "__constant__ nd_args" not in text
-    for line in compiler.resources(built(text, "sm_90")):
-        assert "0 + 0 bytes spilled" in line
+    check_no_spills(text)
     lone = device_text(parts, "float64", replace(plan.shape, copies=0))
     assert "__constant__ nd_args" in lone and "__shared__ nd_args::" not in lone

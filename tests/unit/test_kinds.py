@@ -11,9 +11,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from device_code import check_text
 
 import neurodriver as nd
-from neurodriver.backends.cuda import compiler
 from neurodriver.circuit.cut import cut
 from neurodriver.circuit.wiring import resolve
 from neurodriver.codegen.generate import generate
@@ -182,8 +182,7 @@ def test_the_text_of_a_gpu_compiles_with_own_names() -> None:
     parts = [Part(task.kernel) for task in generate(program).tasks]
     text = device_text(parts, "float64", Shape(256))
     assert "nd_send_clicks<" in text and "spike_state" not in text
-    cubin, _ = compiler.find_compiler().compile(text, "sm_90", compiler.FLAGS)
-    assert cubin.startswith(b"\x7fELF")
+    check_text(text)
 
 
 def test_own_names_are_fused() -> None:
