@@ -20,7 +20,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "NEURODRIVER_FUZZ": ("0", "not 0: a GPU takes its work in orders drawn from it, for tests"),
     "NEURODRIVER_VALIDATE": ("0", "1 runs every step on the CPU, too, and compares all values"),
     "NEURODRIVER_TIMEOUT": (
-        "25",
+        "24",
         "seconds without progress of a rank until the job ends; 0: never",
     ),
     "NEURODRIVER_DEBUG": ("0", "1 prints the plan of a circuit, 2 also the generated text"),

@@ -33,7 +33,7 @@ from .tasks import SCRIPT, TASKS, WAITING, Seen
 PAUSE = 0.5
 """Seconds between two heartbeats."""
 
-CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 4.0
 """What ranks get to close their files before the job is ended."""
 
 LONGER = 10

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from pathlib import Path
+
+JOB, RANK = "PMIX_NAMESPACE", "PMIX_RANK"
+"""Variables by which a launcher tells a process what it is."""
 
 
 def _fields(process: int) -> list[str]:
@@ -23,3 +28,19 @@ def processor_seconds(process: int) -> float:
     fields = _fields(process)
     ticks = int(fields[11]) + int(fields[12]) if fields else 0
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def processes_of(ranks: Collection[int]) -> list[int]:
+    """Return the processes of some ranks of this job, without this one."""
+    wanted = {f"{RANK}={rank}".encode() for rank in ranks}
+    job = f"{JOB}={os.environ.get(JOB)}".encode()
+    out = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            given = set(path.read_bytes().split(b"\0"))
+        except OSError:
+            continue
+        process = int(path.parent.name)
+        if job in given and given & wanted and process != os.getpid():
+            out.append(process)
+    return out

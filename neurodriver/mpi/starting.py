@@ -1,8 +1,9 @@
 """The start of MPI, which waits for all ranks, and what MPI leaves behind.
 
-MPI starts no rank before the last one is there. So a thread watches the start, and ends this
-process where a rank of this host has not come, or is stopped. Each process that imports the package
-leaves a file in the folder that the launcher has made for the job, and removes when the job ends.
+MPI starts no rank before the last one is there. So a thread watches the start, and kills a rank of
+this host that has not come, or is stopped. Then the launcher ends the job. Each process that
+imports the package leaves a file in the folder that the launcher has made for the job, and removes
+when the job ends.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
@@ -19,10 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import NeurodriverError
-from .processes import state_of
+from .processes import processes_of, state_of
 
 OTHER_HOSTS = 10
 """Times the limit that ranks of other hosts may take to start: nothing is known of them."""
+
+LAUNCHER_SECONDS = 5.0
+"""What the launcher gets to end this process. Open MPI 5 hangs where a process is gone before the
+launcher has answered its call, and a busy launcher answers late."""
 
 ADVICE = "NEURODRIVER_TIMEOUT sets this time"
 
@@ -128,14 +134,18 @@ def _watch(limit: float, done: threading.Event) -> None:
     while not done.wait(min(0.5, limit / 4)):
         waited = time.monotonic() - begin
         if waited > limit and (missing := _missing(waited > OTHER_HOSTS * limit)):
-            first, text = missing
+            first, ranks, text = missing
             if first:
                 print(f"error: {text} after {limit:g} s; {ADVICE}", file=sys.stderr, flush=True)
+                for process in processes_of(ranks):
+                    with contextlib.suppress(OSError):
+                        os.kill(process, signal.SIGKILL)
+            time.sleep(LAUNCHER_SECONDS)
             os._exit(1)
 
 
-def _missing(late: bool) -> tuple[bool, str] | None:
-    """Return which ranks do not come, and whether this rank is the one to say so."""
+def _missing(late: bool) -> tuple[bool, list[int], str] | None:
+    """Return whether this rank is the one to say so, which ranks do not come, and how."""
     names = ("PMIX_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
     rank, local, size = (int(os.environ.get(name, "-1")) for name in names)
     found: dict[int, tuple[int, str]] = {}
@@ -147,12 +157,12 @@ def _missing(late: bool) -> tuple[bool, str] | None:
     first = rank == min((r for r, (_, text) in found.items() if text == _WAITS), default=rank)
     stopped = [r for r, (process, _) in found.items() if state_of(process) in "Tt"]
     if stopped:
-        return first, f"{_ranks(stopped)} is stopped and has not started MPI"
+        return first, stopped, f"{_ranks(stopped)} is stopped and has not started MPI"
     if found and len(found) < size:
         absent = sorted(set(range(rank - local, rank - local + size)) - set(found))
         which = _ranks(absent) if len(absent) == size - len(found) else "a rank of this host"
-        return first, f"{which} has not started"
-    return (first, "a rank has not started MPI") if late else None
+        return first, absent, f"{which} has not started"
+    return (first, [], "a rank has not started MPI") if late else None
 
 
 def _ranks(numbers: list[int]) -> str:

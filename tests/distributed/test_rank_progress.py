@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from test_failures import RANKS, Ended, job, recorded
 
 TIMES = int(os.environ.get("NEURODRIVER_TEST_FAULTS", "1"))
 LIMIT = 3.0
-LATER = 5.0
+LATER = 8.0
 """Seconds from the limit to the end of every rank."""
 HERE = Path(__file__).parent
 
@@ -85,7 +86,7 @@ def test_the_limit_by_default(tmp_path: Path) -> None:
     """All is over after 30 s."""
     ended = job("stopped", tmp_path, seed=1)
     said = check_end(ended, tmp_path, 30.0)
-    assert "rank 0 has made no progress for 25 s: its process is stopped" in said
+    assert "rank 0 has made no progress for 24 s: its process is stopped" in said
 
 
 @pytest.mark.usefixtures("limit")
@@ -93,10 +94,13 @@ def test_the_limit_by_default(tmp_path: Path) -> None:
     ("kind", "says"), [("never", "rank 1 has not started"), ("stopped", "rank 1 is stopped")]
 )
 def test_a_rank_that_never_starts(kind: str, says: str) -> None:
-    """MPI itself would wait for it for ever."""
+    """MPI itself would wait for it for ever. It is killed, and the launcher ends the other rank.
+
+    Where the other rank ended itself, the launcher of Open MPI 5.0.11 could hang.
+    """
     begin = time.time()
     done = mpiexec(2, [str(HERE / "late_rank.py"), kind], 60.0, check=False)
-    assert done.returncode != 0 and "started" not in done.stdout
+    assert done.returncode == 128 + signal.SIGKILL and "started" not in done.stdout
     assert done.stderr.count("error:") == 1 and says in done.stderr, done.stderr
     assert time.time() - begin < LIMIT + LATER + 3.0  # imports included
     assert not processes("late_rank.py")
