@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..errors import Faults
 from .circuit import Circuit
 from .step_length import warn_of_overshoot
@@ -18,10 +20,20 @@ DELAY = 0.5
 
 
 def warn_of_step(circuit: Circuit, dt: float) -> None:
-    """Warn of models that take very many sub-steps in a step of ``dt`` seconds, or overshoot."""
+    """Warn of models that take very many sub-steps in a step of ``dt`` seconds, or overshoot.
+
+    Raises
+    ------
+    CircuitError
+        For models that have another step, or would take too many sub-steps.
+    """
     faults = Faults(circuit.name)
     for model in dict.fromkeys(group.model for group in circuit.groups):
-        if (many := model.substeps(dt)) > MOST_SUBSTEPS:
+        fixed = model.fixed_dt
+        if fixed is not None and not math.isclose(dt, fixed, rel_tol=1e-9):
+            say = f"{model.__name__} is written for steps of {fixed:g} s (got {dt:g} s)"
+            faults.add(f"{say}; give dt={fixed:g}")
+        elif (many := model.substeps(dt)) > MOST_SUBSTEPS:
             say = f"{model.__name__} would take {many:,} sub-steps a step of dt = {dt:g} s"
             faults.add(f"{say}; {MOST_SUBSTEPS:,} are allowed: dt is in seconds")
         elif many >= SUBSTEPS:

@@ -6,6 +6,12 @@ from .network import NetworkLayer as NetworkLayer
 from .network import NetworkPath as NetworkPath
 from .neuron import AxonArrivals as AxonArrivals
 from .neuron import AxonNeuron as AxonNeuron
+from .neuron_pools import AxonPoolArrivals as AxonPoolArrivals
+from .neuron_pools import AxonPoolNeuron as AxonPoolNeuron
+from .patterns import PathPattern as PathPattern
+from .patterns import PoolOneToOne as PoolOneToOne
+from .patterns import PoolTile as PoolTile
+from .patterns import UniformRandom as UniformRandom
 from .statistics import Log as Log
 from .synapse import AxonSynapse as AxonSynapse
 from .table import Table as Table

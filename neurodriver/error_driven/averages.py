@@ -7,10 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from .network import NetworkLayer
+from .whole import Counts, real, whole
+
 Reals = NDArray[np.float64]
 
 LEAST = 1e-4
 """A mean activity that is lower counts as none."""
+
+TOO_LOW, MOST_STEP = 0.8, 0.01
+"""Share of nominal activity that may be missing, and how far inhibition changes at once."""
 
 
 class Averages:
@@ -22,52 +28,89 @@ class Averages:
         First target averages.
     own : mapping of str to float
         Parameters of the layer.
-    hidden : bool
-        Whether target averages change.
+    layer : NetworkLayer
+        Target averages change in super layers alone.
+    changes : (2 units + 1,) int64
+        Sums over items, in units of `whole`: of changes of the target averages, of changes of the
+        average activity, and of the mean activity. Who sums them over ranks sets them to 0, too.
 
     Attributes
     ----------
     target : (units,) float64
         TrgAvg: average activity that a unit aims at, relative to that of its layer.
-    target_change : (units,) float64
-        DTrgAvg: change of the target since weights were changed last.
     activity : (units,) float64
         ActAvg: long average of ActM.
     mean : float
         ActMAvg: long average of the layer's mean activity.
+    gi_mult : float
+        GiMult: factor of the inhibition of the layer.
     """
 
-    def __init__(self, target: Reals, own: Mapping[str, float | bool], hidden: bool) -> None:
-        self.target, self.hidden = target, hidden
-        self._own = own
-        self.target_change = np.zeros(len(target))
+    def __init__(
+        self, target: Reals, own: Mapping[str, float | bool], layer: NetworkLayer, changes: Counts
+    ) -> None:
+        self.target, self._own, self._layer = target, own, layer
+        self._of_target, self._of_activity, self._of_mean = np.split(
+            changes, [len(target), 2 * len(target)]
+        )
         self.activity = float(own["nominal"]) * target
-        self.mean = float(own["nominal"])
+        self.mean, self.gi_mult = float(own["nominal"]), float(own["gi_mult"])
 
-    def note(self, states: Mapping[str, Reals], learn: bool) -> None:
-        """Take up the states at the end of a trial."""
+    @property
+    def hidden(self) -> bool:
+        """Whether target averages change."""
+        return self._layer.kind == "super"
+
+    def note(self, states: Mapping[str, Reals]) -> None:
+        """Take up the states of an item at the end of a trial."""
         tau = float(self._own["tau_average"])
-        self.activity = self.activity + (states["ActM"] - self.activity) / tau
-        mean = float(states["ActBeforeM"].mean())
-        if mean >= LEAST:
-            self.mean += (mean - self.mean) / tau
-        if self.hidden and learn:
-            self.target_change += float(self._own["trg_rate"]) * (states["CaP"] - states["CaD"])
+        self._of_activity += whole((states["ActM"] - self.activity) / tau)
+        self._of_mean += whole(states["ActBeforeM"].mean())
+        if self.hidden:
+            rate = float(self._own["trg_rate"])
+            self._of_target += whole(rate * (states["CaP"] - states["CaD"]))
 
-    def apply(self) -> None:
-        """Change the target averages by what was noted."""
-        if not self.hidden:
-            return
-        change = self.target_change
-        change = change - float(self._own["trg_sub_mean"]) * change.mean()
-        self.target = np.clip(self.target + change, 0.5, 2)
-        self.target_change = np.zeros(len(self.target))
+    def apply(self, items: int) -> None:
+        """Change the averages by what was noted of so many items."""
+        self.activity = self.activity + real(self._of_activity)
+        mean = float(real(self._of_mean)[0]) / items
+        if mean >= LEAST:
+            self.mean += (mean - self.mean) / float(self._own["tau_average"])
+        if self.hidden:
+            change = real(self._of_target)
+            pools = self._layer.pools if self._own["pool_inhibits"] else 1
+            change = change - float(self._own["trg_sub_mean"]) * _means(change, pools)
+            self.target = np.clip(self.target + change, 0.5, 2)
+
+    def adapt_inhibition(self) -> bool:
+        """Strengthen or weaken inhibition where activity is off its nominal value, if asked for.
+
+        Activity may be below its nominal value by 80 %. Return whether the factor has changed.
+        """
+        nominal = float(self._own["nominal"])
+        if not self._own["gi_adapts"] or self._layer.kind == "input" or nominal <= 0:
+            return False
+        off = (self.mean - nominal) / nominal
+        if -TOO_LOW <= off <= 0:
+            return False
+        self.gi_mult += float(np.clip(0.1 * off, -MOST_STEP, MOST_STEP))
+        return True
 
     @property
     def difference(self) -> Reals | None:
-        """AvgDif: relative average activity minus the target; None where there is no activity."""
-        mean = float(self.activity.mean())
-        if not self.hidden or mean < LEAST:
+        """AvgDif: relative average activity minus the target, 0 where there is no activity.
+
+        None in layers whose target averages do not change.
+        """
+        if not self.hidden:
             return None
-        out: Reals = self.activity / mean - self.target
+        mean = _means(self.activity, self._layer.pools)
+        none = mean < LEAST
+        out: Reals = np.where(none, 0.0, self.activity / np.where(none, 1, mean) - self.target)
         return out
+
+
+def _means(values: Reals, pools: int) -> Reals:
+    """Return for each unit the mean of its sub-pool."""
+    parts = values.reshape(pools, -1)
+    return np.repeat([part.mean() for part in parts], parts.shape[1])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .contrast import contrast
 from .neuron_text import BIN
-from .pairs import Numbers, SynapsePairs
+from .pairs import SomeSynapses, SynapsePairs
 from .starts import Weights
+from .whole import Counts, real, whole
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -69,7 +69,6 @@ def rate_factors(states: States, on: bool) -> Reals:
     return out
 
 
-@dataclass
 class Learning:
     """What a path keeps between trials, and how it changes.
 
@@ -81,89 +80,110 @@ class Learning:
         Parameters of the path.
     by_target : bool
         Whether the receiving layer has targets.
-    bins, plus : int
+    bins : (int, int)
         Bins of a trial, and those of the plus phase.
+    items : int
+        Items that are shown side by side.
+    changes : (synapses,) int64
+        DWt: the sum of the changes of all items since weights were changed last, in units of
+        `whole`. Who sums them over ranks sets them to 0, too.
     """
 
-    pairs: SynapsePairs
-    weights: Weights
-    own: Mapping[str, float | bool]
-    by_target: bool
-    bins: int
-    plus: int
-
-    def __post_init__(self) -> None:
-        self.change = np.zeros(len(self.pairs))
-        """DWt, since weights were changed last."""
-        self.slow = np.zeros(len(self.pairs))
+    def __init__(
+        self,
+        pairs: SynapsePairs,
+        weights: Weights,
+        own: Mapping[str, float | bool],
+        by_target: bool,
+        bins: tuple[int, int],
+        items: int,
+        changes: Counts,
+    ) -> None:
+        self.pairs, self.weights, self.own, self.by_target = pairs, weights, own, by_target
+        self.bins, self.changes = bins[0], changes
+        self.slow = np.zeros(len(pairs))
         """DSWt, since structural weights were changed last."""
-        self.trace = np.zeros(len(self.pairs))
-        self.touched: Numbers = np.zeros(0, np.int64)
-        p, d = phase_weights(self.bins, self.plus)
-        self._phases = float(self.own["cap_scale"]) * p - d
+        self.traces = np.zeros((items, len(pairs) if own["tau_trace"] != 1 else 0))
+        p, d = phase_weights(*bins)
+        self._phases = float(own["cap_scale"]) * p - d
 
-    def learn(self, sender: States, receiver: States, rate: Reals) -> None:
-        """Add the changes that follow from a trial.
+    def learn(self, item: int, sender: States, receiver: States, rate: Reals) -> None:
+        """Add the changes that follow from a trial of an item.
 
         Parameters
         ----------
+        item : int
         sender, receiver : mapping of str to array
             States of both layers at the end of the trial.
         rate : (receivers,) float64
             Factors of the receivers.
         """
-        sent, received = (states["bins"].T[-self.bins :] for states in (sender, receiver))
-        if self.by_target:
-            which = np.arange(len(self.pairs))
-            products = self.pairs.products(self._phases[:, None] * sent, received, which)
-            error = rate[self.pairs.post] * products
+        active = receiver["CaD"] > LEAST_CAD
+        if self.by_target or self.own["hebb"]:
+            active = np.ones(len(active), bool)
+        some = self.pairs.of(active)
+        if not len(some.which):
+            return
+        linear, lrate = some.of(self.weights.linear), float(self.own["lrate"])
+        if self.own["hebb"]:
+            change = lrate * self._hebb(some, sender["LearnCaP"], receiver["LearnCaP"], linear)
         else:
-            which = self.pairs.of(receiver["CaD"] > LEAST_CAD)
-            error = self._cortex(sent, received, receiver, rate, which)
-        linear = self.weights.linear[which]
-        bound = np.where(error > 0, 1 - linear, linear)
-        self.change[which] += float(self.own["lrate"]) * error * bound
-        self.touched = np.union1d(self.touched, which) if len(self.touched) else which
+            sent, received = (states["bins"].T[-self.bins :] for states in (sender, receiver))
+            if self.by_target:
+                products = some.products(self._phases[:, None] * sent, received)
+                error = rate[some.post] * products
+            else:
+                error = self._cortex(some, item, sent, received, receiver, rate)
+            change = lrate * error * np.where(error > 0, 1 - linear, linear)
+        some.add(self.changes, whole(change))
 
     def _cortex(
-        self, sent: Reals, received: Reals, receiver: States, rate: Reals, which: Numbers
+        self,
+        some: SomeSynapses,
+        item: int,
+        sent: Reals,
+        received: Reals,
+        receiver: States,
+        rate: Reals,
     ) -> Reals:
-        first = (self.bins * BIN - 1 - WINDOW * BIN) // BIN
-        window = slice(max(first, 0), max(first, 0) + WINDOW)
-        product = PRODUCT * self.pairs.products(sent[window], received[window], which)
-        trace = product
-        tau = float(self.own["tau_trace"])
+        first = max((self.bins * BIN - 1 - WINDOW * BIN) // BIN, 0)
+        window = slice(first, first + WINDOW)
+        product = some.products(PRODUCT * sent[window], received[window])
+        trace, tau = product, float(self.own["tau_trace"])
         if tau != 1:
-            trace = self.trace[which]
+            trace = some.of(self.traces[item])
             trace += (product - trace) / tau
-            self.trace[which] = trace
-        delta = ((receiver["LearnCaP"] - receiver["LearnCaD"]) * rate)[self.pairs.post[which]]
+            some.put(self.traces[item], trace)
+        delta = ((receiver["LearnCaP"] - receiver["LearnCaD"]) * rate)[some.post]
         out: Reals = np.where(product > float(self.own["synapse_threshold"]), trace * delta, 0.0)
+        return out
+
+    @staticmethod
+    def _hebb(some: SomeSynapses, sent: Reals, received: Reals, linear: Reals) -> Reals:
+        before, after = sent[some.pre], received[some.post]
+        out: Reals = after * (0.5 * before * (1 - linear) - (1 - before) * linear)
         return out
 
     def apply(self) -> bool:
         """Change the linear weights by what was added; return whether anything has changed."""
-        which = self.touched
+        which = np.flatnonzero(self.changes)
         if not len(which):
             return False
-        taken = float(self.own["sub_mean"])
-        if taken:
-            self._subtract(taken)
-        change = self.change[which]
+        change = real(self.changes[which])
+        if taken := float(self.own["sub_mean"]):
+            change -= taken * self._mean_change()[self.pairs.post[which]]
         self.slow[which] += change
         w = self.weights
-        w.linear[which] = np.clip(w.linear[which] + change, 0, 1)
-        w.weight[which] = w.structural[which] * contrast(w.linear[which])
-        self.change[which] = 0
-        self.touched = np.zeros(0, np.int64)
+        w.linear[which] = linear = np.clip(w.linear[which] + change, 0, 1)
+        w.weight[which] = w.structural[which] * contrast(linear)
         return True
 
-    def _subtract(self, share: float) -> None:
-        """Take off the mean of the changes of each receiver that are not 0, if it has several."""
-        moved = self.change != 0
+    def _mean_change(self) -> Reals:
+        """Return the mean of the changes of each receiver that are not 0, if it has several."""
+        moved = self.changes != 0
         several = self.pairs.sums(moved.astype(float)) > 1
-        mean = np.where(several, self.pairs.means(self.change, moved), 0.0)
-        self.change -= np.where(moved, share * mean[self.pairs.post], 0.0)
+        out: Reals = np.where(several, self.pairs.means(real(self.changes), moved), 0.0)
+        return out
 
     def adapt_structure(self, difference: Reals | None) -> None:
         """Change the structural weights, and the linear ones towards the target averages.

@@ -13,8 +13,8 @@ from neurodriver.errors import CircuitError, quoted
 from neurodriver.model.kinds import SPIKES
 
 from .network import Network, NetworkLayer, NetworkPath
-from .neuron import AxonArrivals, AxonNeuron
-from .neuron_text import PARAMETERS
+from .neuron import AnyArrivals, AnyAxonNeuron, AxonArrivals, AxonNeuron
+from .neuron_pools import AxonPoolArrivals, AxonPoolNeuron
 from .starts import Weights, first_weights
 from .synapse import AxonSynapse
 
@@ -36,16 +36,9 @@ def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -
     """
     arrivals, neurons = [], []
     for layer in network.layers.values():
-        ignored = _ignored(network, layer)
-        axes = {"unit": layer.count}
-        first = Population(AxonArrivals, name=f"{layer.name}_arrivals", axes=axes, ignored=ignored)
-        numbers: dict[str, Any] = {
-            n: v for n, v in network.parameters(layer).items() if n in PARAMETERS
-        }
+        first, second = _populations(network, layer)
         arrivals.append(first)
-        neurons.append(
-            Population(AxonNeuron, name=layer.name, axes=axes, arrivals=first, **numbers)
-        )
+        neurons.append(second)
     known = first_weights(network) if weights is None else weights
     links = [
         _connections(network, path, known[path.name].weight) for path in network.paths.values()
@@ -57,6 +50,22 @@ def circuit_of(network: Network, weights: Mapping[str, Weights] | None = None) -
         shared={"minus": network.minus, "plus": network.plus},
         seed=network.seed,
     )
+
+
+def _populations(network: Network, layer: NetworkLayer) -> tuple[Population, Population]:
+    """Return what arrives at the units of a layer, and the units."""
+    own, axes = network.parameters(layer), {"unit": layer.count}
+    models: tuple[type[AnyArrivals], type[AnyAxonNeuron]] = AxonArrivals, AxonNeuron
+    if own["pool_inhibits"]:
+        if len(layer.shape) != 4:
+            say = f"a shape (py, px, y, x) is needed (got {layer.shape})"
+            raise CircuitError(f"layer {quoted(layer.name)}, pool_inhibits: {say}")
+        models = AxonPoolArrivals, AxonPoolNeuron
+        axes = {"pool": layer.pools, "unit": layer.count // layer.pools}
+    name, ignored = f"{layer.name}_arrivals", _ignored(network, layer)
+    first = Population(models[0], name=name, axes=axes, ignored=ignored)
+    numbers: dict[str, Any] = {n: v for n, v in own.items() if n in models[1].params}
+    return first, Population(models[1], name=layer.name, axes=axes, arrivals=first, **numbers)
 
 
 def first_units(network: Network) -> dict[str, int]:

@@ -14,6 +14,7 @@ from neurodriver.errors import CircuitError, near, quoted
 
 from .neuron_text import BIN, BINS
 from .pairs import SynapsePairs
+from .patterns import PathPattern
 from .scaling import activity_scale
 from .settings import LAYER_KINDS, PATH_KINDS, Rules, check_names, value_of
 
@@ -43,6 +44,11 @@ class NetworkLayer:
     def count(self) -> int:
         """Units."""
         return int(np.prod(self.shape))
+
+    @property
+    def pools(self) -> int:
+        """Sub-pools: a layer of shape (py, px, y, x) has py times px of them."""
+        return int(np.prod(self.shape[:2])) if len(self.shape) == 4 else 1
 
     @property
     def learns_by_target(self) -> bool:
@@ -119,6 +125,8 @@ class Network:
             target layer is clamped to the target in the plus phase. A compare layer never is: the
             target serves statistics alone.
         shape : int or sequence of int
+            (py, px, y, x) are py times px sub-pools of y times x units. They inhibit themselves
+            with ``pool_inhibits=True``.
         **own
             Parameters, which no rule of `set` changes.
 
@@ -149,7 +157,7 @@ class Network:
         self,
         sender: NetworkLayer | str,
         receiver: NetworkLayer | str,
-        pattern: AllToAll | OneToOne | ArrayLike | None = None,
+        pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
         kind: str = "forward",
         **own: Any,
     ) -> NetworkPath:
@@ -158,7 +166,7 @@ class Network:
         Parameters
         ----------
         sender, receiver : NetworkLayer or str
-        pattern : AllToAll, OneToOne or (senders, receivers) bool, optional
+        pattern : AllToAll, OneToOne, PathPattern or (senders, receivers) bool, optional
             All are connected with all by default.
         kind : {"forward", "back", "lateral", "inhib"}
             All but ``"inhib"`` excite.
@@ -189,13 +197,13 @@ class Network:
         self,
         low: NetworkLayer | str,
         high: NetworkLayer | str,
-        pattern: AllToAll | OneToOne | ArrayLike | None = None,
+        pattern: AllToAll | OneToOne | PathPattern | ArrayLike | None = None,
     ) -> tuple[NetworkPath, NetworkPath]:
         """Add a forward path from the lower layer to the higher one, and the mirrored way back."""
         forward = self.connect(low, high, pattern)
-        mirrored = pattern
-        if not (pattern is None or isinstance(pattern, AllToAll | OneToOne)):
-            mirrored = np.asarray(pattern).T
+        pairs = forward.pairs
+        mirrored = np.zeros((pairs.receivers, pairs.senders), bool)
+        mirrored[pairs.post, pairs.pre] = True
         return forward, self.connect(high, low, mirrored, "back")
 
     def set(self, selector: str, **values: Any) -> None:
@@ -285,9 +293,15 @@ def _connected(
         if low.count != high.count:
             raise CircuitError(f"{where}: one to one needs layers of one size (got {shape})")
         return np.eye(low.count, dtype=bool)
-    given = np.asarray(pattern)
+    if isinstance(pattern, PathPattern):
+        try:
+            given = pattern.connected(low.shape, high.shape)
+        except CircuitError as error:
+            raise CircuitError(f"{where}: {error}") from None
+    else:
+        given = np.asarray(pattern)
     if given.dtype != bool or given.shape != shape:
-        want = f"AllToAll(), OneToOne() or an array of bool of shape {shape}"
+        want = f"AllToAll(), OneToOne(), a PathPattern or an array of bool of shape {shape}"
         got = f"{given.dtype} of shape {given.shape}"
         raise CircuitError(f"{where}: a pattern is {want} (got {got})")
     if not given.any():

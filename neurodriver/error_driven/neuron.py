@@ -29,15 +29,15 @@ TRIAL = {
 """Fields of a circuit: when trials and phases begin. A cycle is a step of 1 ms."""
 
 
-class AxonArrivals(NDComponent):
+class AnyArrivals(NDComponent):
     """What arrives at the units of a layer in a step: the sums of weights over senders that spiked.
 
     In the first ``ignored`` cycles of a trial nothing arrives, as spikes of the trial before are
     cleared.
     """
 
+    abstract = True
     reference = SOURCE
-    axes = ("unit",)
     accesses = (
         Weighted("spike_state", receptor="exc"),
         Weighted("spike_state", receptor="inh"),
@@ -53,10 +53,16 @@ class AxonArrivals(NDComponent):
     """
 
 
-class AxonNeuron(NDComponent):
+class AxonArrivals(AnyArrivals):
+    """What arrives at the units of a layer without sub-pools."""
+
+    axes = ("unit",)
+
+
+class AnyAxonNeuron(NDComponent):
     """Unit of a layer: a point neuron with a dendrite, and the pooled inhibition of its layer.
 
-    The text is a step of 1 ms, so ``dt`` has to be 1 ms. Conductances are proportions of 100 nS.
+    The text is a step of 1 ms. Conductances are proportions of 100 nS.
     Names of states are those of Axon. In each step, as in Axon:
 
     1. At the begin of a trial, activity and conductances decay.
@@ -73,15 +79,14 @@ class AxonNeuron(NDComponent):
     an input layer, the first of the plus phase in a target layer. `NEVER` means none.
     """
 
+    abstract = True
     reference = SOURCE
-    axes = ("unit",)
-    maximum_dt = 1e-3
+    fixed_dt = 1e-3
     updates = {"spike_state": "1", "Spike": "1", "GeExt": "1", "Vm": "mV", "Act": "1"}
     pools = {
         "firing": Reduce("mean", "Spike", doc="share of the units that spiked"),
         "external": Reduce("mean", "GeExt", doc="external input of the layer"),
     }
-    sources = {"arrivals": Source("raw_e", "raw_i", model=AxonArrivals)}
     shared = TRIAL
     fields = {
         "clamped_from": Field("1", whole=True, default=NEVER, doc="first cycle with external input")
@@ -146,3 +151,11 @@ class AxonNeuron(NDComponent):
         "PoolGi": State("1", 0.0, doc="inhibitory conductance of the layer"),
     }
     update = UPDATE
+
+
+class AxonNeuron(AnyAxonNeuron):
+    """Unit of a layer without sub-pools."""
+
+    axes = ("unit",)
+    sources = {"arrivals": Source("raw_e", "raw_i", model=AxonArrivals)}
+    parts = {"unit": "here.unit", "pools": ""}

@@ -89,6 +89,12 @@ PARAMETERS = {
     "plus_int": _g(3.0, "how much faster ActInt is in the plus phase"),
 }  # fmt: skip
 
+POOL_PARAMETERS = {
+    "pool_gi": _g(1.0, "strength of the inhibition of sub-pools"),
+    "pool_fb": _g(1.0, "feedback of spikes in the fast inhibition of sub-pools"),
+}
+"""Parameters of a unit in a sub-pool that inhibits itself."""
+
 _RATES = {
     "fs": "tau_fs", "ss": "tau_ss", "ssf": "tau_ssf", "e": "tau_e", "i": "tau_i",
     "nmda": "tau_nmda", "vgcc": "tau_vgcc", "m": "tau_m", "p": "tau_p", "d": "tau_d",
@@ -169,10 +175,23 @@ _INHIBITION = """
     SSf += firing * (1 - SSf) - per_ssf * SSf;
     SSGi = gi * ss * SSi;
     PoolGi = gi * fast + SSGi;
+    $pools
 """
 
+POOLS = """
+    SubFSi *= act; SubSSi *= act; SubSSf *= act;
+    const real close = heard * here.pool_firing, entering = (1 - begins) * here.pool_external;
+    SubFSi += arrivals.pool_e[here.pool] + pool_fb * close - per_fs * SubFSi;
+    const real quick = entering > replacing ? entering : fmax(SubFSi - fs_threshold, 0) + entering;
+    SubSSi += per_ss * (SubSSf * close - SubSSi);
+    SubSSf += close * (1 - SubSSf) - per_ssf * SubSSf;
+    SSGi = pool_gi * ss * SubSSi;
+    PoolGi = fmax(PoolGi, pool_gi * quick + SSGi);
+"""
+"""Inhibition of a sub-pool: the same again, beside that of the layer."""
+
 _CONDUCTANCES = """
-    const real raw_e = arrivals.raw_e[here.unit], raw_i = arrivals.raw_i[here.unit];
+    const real raw_e = arrivals.raw_e[$unit], raw_i = arrivals.raw_i[$unit];
     GeSyn += raw_e - per_e * GeSyn;
     GiSyn += raw_i - per_i * GiSyn;
     GnmdaSyn += raw_e - per_nmda * GnmdaSyn;

@@ -6,6 +6,9 @@ of the columns, so they have the same bits with any number of threads.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,17 +55,14 @@ class SynapsePairs:
         """Whether all senders are connected with all receivers."""
         return bool(len(self) == self.senders * self.receivers)
 
-    def of(self, receivers: NDArray[np.bool_]) -> Numbers:
-        """Return the numbers of the synapses of some receivers, ascending."""
-        return np.flatnonzero(receivers[self.post])
-
-    def products(self, senders: Reals, receivers: Reals, which: Numbers) -> Reals:
-        """Return the sum of products of bins, (bins, units) each, for some synapses."""
-        total = np.zeros(len(which))
-        pre, post = self.pre[which], self.post[which]
-        for sent, received in zip(senders, receivers, strict=True):
-            total += sent[pre] * received[post]
-        return total
+    def of(self, receivers: NDArray[np.bool_]) -> SomeSynapses:
+        """Return the synapses of some receivers."""
+        rows = np.flatnonzero(receivers)
+        if self.full:
+            shape = self.receivers, self.senders
+            return SomeSynapses(shape, rows, slice(None), rows[:, None])
+        which = np.flatnonzero(receivers[self.post])
+        return SomeSynapses((len(self),), which, self.pre[which], self.post[which])
 
     def sums(self, values: Reals) -> Reals:
         """Return the sum over the synapses of each receiver, (receivers,)."""
@@ -73,3 +73,45 @@ class SynapsePairs:
         chosen = np.ones(len(self), bool) if which is None else which
         count = np.bincount(self.post, chosen, self.receivers)
         return self.sums(np.where(chosen, values, 0)) / np.maximum(count, 1)
+
+
+@dataclass(frozen=True)
+class SomeSynapses:
+    """Synapses of some receivers: a row for each of these in a full path, else a list.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of a column, as it is indexed here.
+    which : (n,) int64
+        Rows, or numbers, of the synapses.
+    pre, post : index
+        Their senders and receivers among the units of the layers.
+    """
+
+    shape: tuple[int, ...]
+    which: Numbers
+    pre: Any
+    post: Any
+
+    def of(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy of their part of a column."""
+        out: NDArray[Any] = column.reshape(self.shape)[self.which]
+        return out
+
+    def put(self, column: NDArray[Any], values: NDArray[Any]) -> None:
+        """Set their part of a column."""
+        column.reshape(self.shape)[self.which] = values
+
+    def add(self, column: NDArray[Any], values: NDArray[Any]) -> None:
+        """Add to their part of a column."""
+        column.reshape(self.shape)[self.which] += values
+
+    def products(self, senders: Reals, receivers: Reals) -> Reals:
+        """Return the sum of products of bins, (bins, units) each, one bin after the other."""
+        total: Reals = senders[0, self.pre] * receivers[0, self.post]
+        product = np.empty_like(total)
+        for sent, received in zip(senders[1:], receivers[1:], strict=True):
+            np.multiply(sent[self.pre], received[self.post], out=product)
+            total += product
+        return total

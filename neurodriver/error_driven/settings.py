@@ -7,22 +7,28 @@ from typing import Any
 
 from neurodriver.errors import CircuitError, near, quoted
 
-from .neuron_text import PARAMETERS
+from .neuron_text import PARAMETERS, POOL_PARAMETERS
 
 LAYER: dict[str, float | bool] = {
     "nominal": 0.1,  # share of units that is expected to be active
     "rate_factor": True,  # receivers whose activity is saturated or unchanged learn less
+    "pool_inhibits": False,  # whether sub-pools inhibit themselves beside the layer
     "trg_rate": 0.02,  # change of the target average by CaP - CaD
     "trg_sub_mean": 1.0,  # share of the mean change that is taken off
+    "gi_adapts": False,  # gi_mult follows the mean activity, slowly
     "tau_average": 20.0,  # trials of the long averages of activity
 }
 """Parameters of a layer beside those of its neurons."""
+
+OF_UNITS = {**PARAMETERS, **POOL_PARAMETERS}
+"""Parameters of the neurons of a layer."""
 
 PATH: dict[str, float | bool] = {
     "rel": 1.0,  # strength among the paths into a layer
     "abs": 1.0,  # strength
     "delay": 2.0,  # cycles that a spike takes, beside the one that it is felt in
     "learn": True,
+    "hebb": False,  # changes follow from the activity of both ends, not from errors
     "lrate": 0.04,  # learning rate
     "mean": 0.5,  # of first weights
     "var": 0.25,  # half the range of first weights
@@ -57,7 +63,7 @@ PATH_KINDS = ("forward", "back", "lateral", "inhib")
 
 def known(what: str) -> list[str]:
     """Return the parameters of layers or of paths."""
-    return [*LAYER, *PARAMETERS] if what == "layer" else [*PATH]
+    return [*LAYER, *OF_UNITS] if what == "layer" else [*PATH]
 
 
 def check_names(what: str, names: Iterable[str], where: str) -> None:
@@ -82,7 +88,7 @@ def value_of(what: str, name: str, given: Any, where: str) -> float | bool:
         number = float(given)
     except (TypeError, ValueError):
         number = float("nan")
-    rule = PARAMETERS.get(name) if what == "layer" else None
+    rule = OF_UNITS.get(name) if what == "layer" else None
     if number != number or abs(number) == float("inf"):
         raise CircuitError(f"{where}, {name}: must be a finite number (got {given!r:.60})")
     if isinstance(default, bool):
@@ -110,7 +116,7 @@ class Rules:
         """Return all parameters of a layer or a path."""
         defaults: dict[str, float | bool] = dict(LAYER if what == "layer" else PATH)
         if what == "layer":
-            numbers = {n: rule.default for n, rule in PARAMETERS.items()}
+            numbers = {n: rule.default for n, rule in OF_UNITS.items()}
             defaults |= {n: float(v) for n, v in numbers.items() if v is not None}
         selected = [self._given.get(s, {}) for s in (what, f".{kind}", f"#{name}")]
         out = {**defaults, **KINDS[kind]}

@@ -113,8 +113,11 @@ def _way_back(network: Network, path: NetworkPath) -> NetworkPath | None:
 
 
 def first_averages(network: Network, layer: NetworkLayer) -> Reals:
-    """Return the first target averages of the units of a layer: 0.5 to 2, in random order."""
-    n = layer.count
-    order = generator(network, _AVERAGES, layer.number).permutation(n)
+    """Return the first target averages of the units of a layer: 0.5 to 2, in random order.
+
+    Where sub-pools inhibit themselves, each has all of these values.
+    """
+    pools = layer.pools if network.parameters(layer)["pool_inhibits"] else 1
+    n, draw = layer.count // pools, generator(network, _AVERAGES, layer.number)
     values = 0.5 + 1.5 * np.arange(n) / max(n - 1, 1)
-    return values[order]
+    return np.concatenate([values[draw.permutation(n)] for _ in range(pools)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from neurodriver.errors import RequestError, near, quoted
 from neurodriver.run.lpu import LPU
 
-from .averages import Averages
-from .changes import Learning, rate_factors
 from .circuit import CYCLE, circuit_of, first_units
+from .learner import ItemStates, Learner
 from .network import Network, NetworkLayer
 from .neuron import NEVER
-from .neuron_text import BIN
-from .starts import first_averages, first_weights
+from .starts import first_weights
 from .statistics import joined, target_statistics
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
 
 Reals = NDArray[np.float64]
 
@@ -33,29 +34,25 @@ READ = (
 class Trials:
     """A network that runs trial by trial. It takes what `Trainer` takes."""
 
-    def __init__(self, network: Network, slow_interval: int = 100, **options: Any) -> None:
-        self.network, self.slow_interval = network, slow_interval
+    def __init__(
+        self,
+        network: Network,
+        items: int | None = None,
+        communicator: Intracomm | None = None,
+        slow_interval: int = 100,
+        inhibition_interval: int = 1000,
+        **options: Any,
+    ) -> None:
+        if items is not None and (not isinstance(items, int | np.integer) or items < 1):
+            raise RequestError(f"items: a whole number from 1 on (got {items!r:.60})")
+        self.network, self.items = network, items
+        self.count = 1 if items is None else int(items)
         weights = first_weights(network)
-        self.lpu = LPU(circuit_of(network, weights), CYCLE, **options)
-        bins, plus = network.cycles // BIN, network.plus // BIN
-        self._learning = {
-            path.name: Learning(
-                path.pairs,
-                weights[path.name],
-                network.parameters(path),
-                path.receiver.learns_by_target,
-                bins,
-                plus,
-            )
-            for path in network.paths.values()
-        }
-        self._own = {layer.name: network.parameters(layer) for layer in network.layers.values()}
-        self.averages = {
-            layer.name: Averages(
-                first_averages(network, layer), self._own[layer.name], layer.kind == "super"
-            )
-            for layer in network.layers.values()
-        }
+        self.lpu = LPU(circuit_of(network, weights), CYCLE, batch=items, **options)
+        self.learner = Learner(
+            network, weights, self.count, communicator, slow_interval, inhibition_interval
+        )
+        self.averages = self.learner.averages
         self._carried = {name: self.lpu[name] for name in network.paths}
         self._populations = {name: self.lpu[name] for name in network.layers}
         first = first_units(network)
@@ -65,9 +62,7 @@ class Trials:
         }
         self._clamped = dict.fromkeys(network.layers, NEVER)
         self._shown: dict[str, Reals] = {}
-        self._states: dict[str, Reals] = {}
-        self.trials = 0
-        """Trials in which weights were changed."""
+        self._states: list[ItemStates] = []
 
     def __enter__(self) -> Self:
         return self
@@ -82,6 +77,11 @@ class Trials:
         """Let go of threads, memory and devices."""
         self.lpu.close()
 
+    @property
+    def trials(self) -> int:
+        """Trials in which weights were changed; each item counts."""
+        return self.learner.trials
+
     # -- trials ---------------------------------------------------------------------------------
 
     def begin(self, shown: Mapping[str, ArrayLike]) -> None:
@@ -90,7 +90,8 @@ class Trials:
         Parameters
         ----------
         shown : mapping of str to (units,) array
-            NetworkLayer -> input or target. Layers that are not named have none.
+            Layer -> input or target; (items, units) with items. Layers that are not named have
+            none.
 
         Raises
         ------
@@ -98,96 +99,89 @@ class Trials:
             For layers that have neither input nor target, and for values that do not fit.
         """
         self._shown = {name: self._values(name, given) for name, given in shown.items()}
-        every = np.zeros(sum(layer.count for layer in self.network.layers.values()))
+        units = sum(layer.count for layer in self.network.layers.values())
+        every = np.zeros((self.count, units))
         for name, values in self._shown.items():
-            every[self._units[name]] = values
-        self.lpu.set("Ext", every)
+            every[:, self._units[name]] = values
+        self.lpu.set("Ext", every[0] if self.items is None else every)
         for name, layer in self.network.layers.items():
             from_cycle = self._clamped_from(layer) if name in self._shown else NEVER
             if self._clamped[name] != from_cycle:
                 self._populations[name].set("clamped_from", from_cycle)
                 self._clamped[name] = from_cycle
         self.lpu.set("start", self.lpu.step)
-        self._states = {}
+        self._states = []
 
     def cycle(self, count: int = 1) -> None:
         """Run some cycles of the present trial."""
-        self._states = {}
+        self._states = []
         self.lpu.advance(count)
 
-    def trial(self, shown: Mapping[str, ArrayLike], learn: bool = True) -> dict[str, float]:
+    def trial(self, shown: Mapping[str, ArrayLike], learn: bool = True) -> dict[str, Any]:
         """Run a trial, and change the weights.
 
         Parameters
         ----------
         shown : mapping of str to (units,) array
-            NetworkLayer -> input or target, as `begin` takes it.
+            Layer -> input or target, as `begin` takes it.
         learn : bool
             Whether weights and averages change.
 
         Returns
         -------
         dict of str to float
-            ``unit_error``, ``error`` and ``correlation`` of the layers with targets.
+            ``unit_error``, ``error`` and ``correlation`` of the layers with targets; with items,
+            of str to (items,) array.
         """
         self.begin(shown)
         self.cycle(self.network.cycles)
         self.end(learn)
-        return joined(
-            [
-                target_statistics(self.states(name), values)
-                for name, values in self._shown.items()
-                if self.network.layers[name].learns_by_target
-            ]
-        )
+        each = self.statistics()
+        if self.items is None:
+            return dict(each[0])
+        return {name: np.array([one[name] for one in each]) for name in each[0]}
 
     def end(self, learn: bool = True) -> None:
         """End a trial: averages and, if asked for, changes of weights."""
         if not learn:
             return
-        for name, averages in self.averages.items():
-            averages.note(self.states(name), learn)
-        self._change()
-        self._apply()
+        paths, layers = self.learner.learn(self.states())
+        for name in paths:
+            self._send(name)
+        for name in layers:
+            self._populations[name].set("gi_mult", self.learner.averages[name].gi_mult)
 
-    def states(self, layer: str) -> dict[str, Reals]:
-        """Return the states of a layer that learning and statistics read."""
+    def statistics(self) -> list[dict[str, float]]:
+        """Return the errors and correlations of the trial of each item."""
+        return [
+            joined(
+                [
+                    target_statistics(states[name], values[number])
+                    for name, values in self._shown.items()
+                    if self.network.layers[name].learns_by_target
+                ]
+            )
+            for number, states in enumerate(self.states())
+        ]
+
+    def states(self) -> list[ItemStates]:
+        """Return the states that learning and statistics read, of each item."""
         if not self._states:
-            self._states = {name: np.asarray(self.lpu.get(name)) for name in READ}
-        units = self._units[self._layer(layer).name]
-        return {name: values[units] for name, values in self._states.items()}
-
-    def _change(self) -> None:
-        """Compute the changes of all weights."""
-        states = {name: self.states(name) for name in self.network.layers}
-        rates = {
-            name: rate_factors(states[name], bool(self._own[name]["rate_factor"]))
-            for name in states
-        }
-        for name, learning in self._learning.items():
-            path = self.network.paths[name]
-            if learning.own["learn"]:
-                ends = path.sender.name, path.receiver.name
-                learning.learn(states[ends[0]], states[ends[1]], rates[ends[1]])
-
-    def _apply(self) -> None:
-        """Change the weights."""
-        self.trials += 1
-        slow = self.slow_interval and self.trials % self.slow_interval == 0
-        for averages in self.averages.values():
-            averages.apply()
-        for name, learning in self._learning.items():
-            changed = learning.apply()
-            if slow and learning.own["learn"]:
-                path = self.network.paths[name]
-                difference = self.averages[path.receiver.name].difference
-                learning.adapt_structure(None if path.kind == "inhib" else difference)
-            if changed or slow:
-                self._send(name)
+            read = {name: np.asarray(self.lpu.get(name), np.float64) for name in READ}
+            if self.items is None:
+                read = {name: values[None] for name, values in read.items()}
+            self._states = [
+                {
+                    layer: {name: values[number, units] for name, values in read.items()}
+                    for layer, units in self._units.items()
+                }
+                for number in range(self.count)
+            ]
+        return self._states
 
     def _send(self, name: str) -> None:
         """Give the circuit the weights of a path."""
-        learning = self._learning[name]
+        learning = self.learner.paths[name]
         self._carried[name].set("weight", learning.weights.weight[learning.pairs.by_sender])
 
     def _layer(self, name: str) -> NetworkLayer:
@@ -199,11 +193,16 @@ class Trials:
         return {"input": 0, "target": self.network.minus}.get(layer.kind, NEVER)
 
     def _values(self, name: str, given: ArrayLike) -> Reals:
+        """Return what a layer is shown, (items, units)."""
         layer = self._layer(name)
         if layer.kind == "super":
             raise RequestError(f"layer {quoted(name)}: a super layer has neither input nor target")
-        values = np.asarray(given, np.float64).ravel()
-        if values.shape != (layer.count,) or not np.isfinite(values).all():
-            want = f"{layer.count} finite numbers are needed"
+        values = np.asarray(given, np.float64)
+        several = self.items is not None
+        fits = values.size == self.count * layer.count
+        fits &= values.shape[:1] == (self.count,) if several else True
+        if not fits or not np.isfinite(values).all():
+            items = f" for each of {self.count} items" if several else ""
+            want = f"{layer.count} finite numbers are needed{items}"
             raise RequestError(f"layer {quoted(name)}: {want}, got {given!r:.60}")
-        return values
+        return values.reshape(self.count, layer.count)

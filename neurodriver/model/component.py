@@ -111,6 +111,9 @@ class NDComponent:
         Of a synapse: that many of one target may be computed as one.
     maximum_dt : float or None
         Largest sub-step in seconds; None: one sub-step per step.
+    fixed_dt : float or None
+        The only step, in seconds, for which the texts are right; a run with another step is
+        refused.
     reference : str
         Source of the equations, with DOI.
     backends : sequence of str
@@ -169,6 +172,7 @@ class NDComponent:
     sub_units: ClassVar[SubUnits | None] = None
     linear: ClassVar[Linear | None] = None
     maximum_dt: ClassVar[float | None] = None
+    fixed_dt: ClassVar[float | None] = None
     reference: ClassVar[str] = ""
     units: ClassVar[dict[str, str]] = {}
     backends: ClassVar[tuple[str, ...]] = ()

@@ -74,8 +74,10 @@ def check_declarations(cls: Any) -> None:
         earlier.append(state)
     if "linear" in cls.__dict__ and cls.linear is not None:
         cls.linear.check(cls)
-    if cls.maximum_dt is not None and not 0 < cls.maximum_dt < math.inf:
-        raise ModelError(f"{where}.maximum_dt: must be positive seconds, got {cls.maximum_dt!r}")
+    for name in ("maximum_dt", "fixed_dt"):
+        value = getattr(cls, name)
+        if value is not None and not 0 < value < math.inf:
+            raise ModelError(f"{where}.{name}: must be positive seconds, got {value!r}")
 
 
 def _check_loops(cls: Any, access: Any) -> None:

@@ -88,6 +88,8 @@ def page(model: type[NDComponent]) -> list[str]:
     """Return everything that is declared about one model."""
     lines = [model.__name__, "", inspect.getdoc(model) or "", "", f"source: {model.reference}"]
     limit = "one sub-step a step" if model.maximum_dt is None else f"{model.maximum_dt:g} s"
+    if model.fixed_dt is not None:
+        limit = f"{model.fixed_dt:g} s, which is the only step"
     lines += [f"largest sub-step: {limit}", "", "accesses"]
     for access in model.accesses:
         more = f", receptor {access.receptor}" if access.receptor else ""
@@ -142,8 +144,9 @@ def source(model: type[NDComponent]) -> list[str]:
     lines += _mapping("constants", {n: repr(t) for n, t in model.constants.items()})
     lines += _mapping("terms", {n: repr(t) for n, t in model.terms.items()})
     lines += _mapping("outputs", {n: repr(t) for n, t in model.outputs.items()})
-    if model.maximum_dt is not None:
-        lines.append(f"    maximum_dt = {model.maximum_dt!r}")
+    for name in ("maximum_dt", "fixed_dt"):
+        if (value := getattr(model, name)) is not None:
+            lines.append(f"    {name} = {value!r}")
     return [*lines, *_block("update", inspect.cleandoc(model.update))]
 
 

@@ -29,7 +29,8 @@ class CopiedComponents(Components):
     What `Components` has as (n,) is (copies, n) here.
     """
 
-    __slots__ = ()
+    __slots__ = ("_kept",)
+    _kept: tuple[Live, list[Components]]
 
     def _in(self, simulation: Live, copy: int) -> Components:
         """Return the components in one copy."""
@@ -37,7 +38,12 @@ class CopiedComponents(Components):
         return Components(lambda: simulation, self._numbers, changed, self._said, self._parts)
 
     def _each(self) -> list[Components]:
-        return [self._in(one, i) for i, one in enumerate(self._copies())]
+        """Return the components in each copy: the same objects as long as nothing is compiled."""
+        simulation, kept = self._simulation(), getattr(self, "_kept", None)
+        if kept is None or kept[0] is not simulation:
+            kept = simulation, [self._in(one, i) for i, one in enumerate(self._copies())]
+            object.__setattr__(self, "_kept", kept)
+        return kept[1]
 
     def _copies(self) -> Sequence[Live]:
         return cast("Simulation", self._simulation()).copies

@@ -90,9 +90,14 @@ class Synapses:
     def write(self, name: str, values: NDArray[Any]) -> None:
         """Store a number of each synapse, (m,)."""
         for part in self.parts:
-            whole = self.backend.array(part.key(name)).copy()
-            whole[part.plan.places] = values[part.plan.order]
-            self.backend.live.write(part.key(name), whole)
+            plan, key = part.plan, part.key(name)
+            if isinstance(plan, LearningPlan):
+                whole = values if plan.rank is None else values[plan.rank]
+                self.backend.live.write(key, whole, slice(0, plan.edges))
+                continue
+            whole = self.backend.array(key).copy()
+            whole[plan.places] = values[plan.order]
+            self.backend.live.write(key, whole)
 
     @property
     def learns(self) -> bool:

@@ -297,6 +297,7 @@ def declare(**parts: Any) -> type[NDComponent]:
         ),
         ({"maximum_dt": 0.0}, "maximum_dt: must be positive seconds, got 0.0"),
         ({"maximum_dt": math.inf}, "must be positive seconds"),
+        ({"fixed_dt": -1e-3}, "fixed_dt: must be positive seconds, got -0.001"),
         ({"params": {"a": 3.0}}, "Broken.params.a: expected a unit or a Parameter, got 3.0"),
         ({"states": {"a": None}}, "Broken.states.a: expected a unit or a State, got None"),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from error_networks import LAYERS, UNITS, associator, four_units, patterns, shown
 
 import neurodriver as nd
 from neurodriver.codegen.generate import generate
@@ -16,31 +17,6 @@ from neurodriver.error_driven import Network, Table, Trainer, circuit_of, stop_a
 from neurodriver.error_driven.neuron_text import PARAMETERS
 from neurodriver.plan.compile import compile_circuit
 from neurodriver.plan.target import CUDA
-
-LAYERS = ("Input", "Hidden", "Output")
-UNITS = np.eye(4)
-
-
-def four_units(pattern: Any = None, inhibited: bool = False, rates: bool = False) -> Network:
-    """Return the network of four units a layer that Axon tests itself with."""
-    net, pattern = Network(), nd.OneToOne() if pattern is None else pattern
-    inp = net.layer("Input", "input", 4, gi=0.9)
-    hidden = net.layer("Hidden", "super", (2, 2))
-    out = net.layer("Output", "target", 4)
-    net.connect(inp, hidden, pattern)
-    net.connect(hidden, out, pattern)
-    net.connect(out, hidden, pattern, "back", rel=0.2)
-    if inhibited:
-        net.connect(inp, hidden, pattern, "inhib")
-    net.set("layer", fb=0.5, gi=1.0, clears=1, rate_factor=False)
-    net.set("path", var=0.0)
-    net.set(".super", rate_factor=rates)
-    return net
-
-
-def shown(unit: int) -> dict[str, np.ndarray]:
-    """Return a trial that shows a unit at both ends."""
-    return {"Input": UNITS[unit % 4], "Output": UNITS[unit % 4]}
 
 
 def near(sim: Trainer, layer: str, unit: int = 0, **expected: float) -> None:
@@ -244,32 +220,6 @@ def test_weights_in_a_file(tmp_path: Path) -> None:
             third.load(tmp_path / "weights.h5")
 
 
-def patterns(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return patterns of 6 active units among 25, which differ in 4 places at least."""
-    found: list[np.ndarray] = []
-    while len(found) < count:
-        one = np.zeros(25)
-        one[rng.choice(25, 6, replace=False)] = 1
-        if all(np.abs(one - other).sum() >= 4 for other in found):
-            found.append(one)
-    return np.array(found)
-
-
-def associator(hidden: int, seed: int = 0) -> Network:
-    """Return the random associator, with hidden layers of a size."""
-    net = Network(seed=seed)
-    inp = net.layer("Input", "input", (5, 5), gi=0.9, nominal=0.15, clamp=1.5)
-    h1, h2 = (net.layer(name, "super", (hidden, 10)) for name in ("Hidden1", "Hidden2"))
-    out = net.layer("Output", "target", (5, 5), gi=0.65, nominal=0.24, refractory=1)
-    net.connect(inp, h1)
-    net.connect_both(h1, h2)
-    net.connect_both(h2, out)
-    net.set("layer", gi=1.05, fb=0.5, nominal=0.06, mg=1.2, vgcc=0)
-    net.set("path", lrate=0.06, synapse_threshold=0.1)
-    net.set(".back", rel=0.3)
-    return net
-
-
 def trained(threads: int) -> tuple[Any, ...]:
     """Return what four patterns leave after a short training."""
     rng = np.random.default_rng(3)
@@ -322,6 +272,12 @@ def test_every_parameter_has_a_default_and_a_meaning() -> None:
     assert all(one.default is not None and one.doc for one in PARAMETERS.values())
 
 
+def test_another_step_is_refused() -> None:
+    """The text of the neuron is a step of 1 ms."""
+    with pytest.raises(nd.CircuitError, match=r"AxonNeuron is written for steps of 0.001 s \(got"):
+        nd.LPU(circuit_of(four_units()), 1e-4)
+
+
 def test_rules_of_parameters() -> None:
     """The more specific wins, among equals the later; a layer's own stay."""
     net = associator(2)
@@ -332,6 +288,13 @@ def test_rules_of_parameters() -> None:
     assert got == [0.9, 5.0, 4.0, 0.65]
     assert net.parameters(net.paths["OutputToHidden2"])["rel"] == 0.3
     assert net.parameters(net.paths["Hidden1ToHidden2"])["rel"] == 1.0
+
+
+def flat_pools() -> Network:
+    """Return a network whose layer has no sub-pools that could inhibit themselves."""
+    net = Network()
+    net.layer("a", "super", (4, 2), pool_inhibits=True)
+    return net
 
 
 FAULTS = {
@@ -349,6 +312,10 @@ FAULTS = {
     "tau_e: must be positive (got 0)": lambda n: n.set("layer", tau_e=0),
     "must be a multiple of 10 cycles (got 55)": lambda n: Network(minus=55),
     "a trial has at most 200 cycles": lambda n: Network(minus=200),
+    "items: a whole number from 1 on (got 0)": lambda n: Trainer(n, items=0),
+    "'a', pool_inhibits: a shape (py, px, y, x) is needed (got (4, 2))": lambda n: circuit_of(
+        flat_pools()
+    ),
 }
 
 
@@ -379,5 +346,9 @@ def test_what_is_shown_is_checked(plain: Trainer) -> None:
         plain.path("Input", "Output")
     with pytest.raises(nd.NeurodriverError, match="between 0 and twice the structural"):
         plain.set_weights("Input", "Hidden", np.full((4, 4), 1.5))
+    with pytest.raises(nd.NeurodriverError, match="paths with tau_trace = 1 keep no traces"):
+        plain.path("Input", "Hidden", "Tr")
+    with pytest.raises(nd.NeurodriverError, match="synapses have no 'Weight'; they have Wt, LWt"):
+        plain.path("Input", "Hidden", "Weight")
     with pytest.raises(nd.NeurodriverError, match="the same number of items"):
         Table(Input=np.zeros((3, 4)), Output=np.zeros((2, 4)))

@@ -1,0 +1,39 @@
+"""The neuron of a layer whose sub-pools inhibit themselves, too."""
+
+from __future__ import annotations
+
+from neurodriver.model.component import State
+from neurodriver.model.fields import Source
+from neurodriver.model.pools import Reduce
+
+from .neuron import AnyArrivals, AnyAxonNeuron
+from .neuron_text import POOL_PARAMETERS, POOLS
+
+
+class AxonPoolArrivals(AnyArrivals):
+    """What arrives at the units of a layer with sub-pools."""
+
+    axes = ("pool", "unit")
+    pools = {"pool_e": Reduce("mean", "raw_e", over="unit", doc="excitation of the sub-pool")}
+
+
+class AxonPoolNeuron(AnyAxonNeuron):
+    """Unit of a layer with sub-pools: the stronger inhibition of both counts.
+
+    A sub-pool has the inhibition of a layer, with parameters of its own. Slow inhibition of the
+    dendrite is that of the sub-pool.
+    """
+
+    axes = ("pool", "unit")
+    pools = {
+        "pool_firing": Reduce("mean", "Spike", over="unit", doc="share that spiked"),
+        "pool_external": Reduce("mean", "GeExt", over="unit", doc="external input"),
+    }
+    sources = {"arrivals": Source("raw_e", "raw_i", model=AxonPoolArrivals)}
+    params = POOL_PARAMETERS
+    parts = {"unit": "here.pool, here.unit", "pools": POOLS}
+    states = {
+        "SubFSi": State("1", 0.0, doc="fast inhibition of the sub-pool"),
+        "SubSSi": State("1", 0.0, doc="slow inhibition of the sub-pool"),
+        "SubSSf": State("1", 0.0, doc="facilitation of slow inhibition of the sub-pool"),
+    }

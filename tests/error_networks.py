@@ -1,0 +1,61 @@
+"""Small networks that learn from errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import neurodriver as nd
+from neurodriver.error_driven import Network
+
+LAYERS = ("Input", "Hidden", "Output")
+UNITS = np.eye(4)
+
+
+def four_units(pattern: Any = None, inhibited: bool = False, rates: bool = False) -> Network:
+    """Return the network of four units a layer that Axon tests itself with."""
+    net, pattern = Network(), nd.OneToOne() if pattern is None else pattern
+    inp = net.layer("Input", "input", 4, gi=0.9)
+    hidden = net.layer("Hidden", "super", (2, 2))
+    out = net.layer("Output", "target", 4)
+    net.connect(inp, hidden, pattern)
+    net.connect(hidden, out, pattern)
+    net.connect(out, hidden, pattern, "back", rel=0.2)
+    if inhibited:
+        net.connect(inp, hidden, pattern, "inhib")
+    net.set("layer", fb=0.5, gi=1.0, clears=1, rate_factor=False)
+    net.set("path", var=0.0)
+    net.set(".super", rate_factor=rates)
+    return net
+
+
+def shown(unit: int) -> dict[str, np.ndarray]:
+    """Return a trial that shows a unit at both ends."""
+    return {"Input": UNITS[unit % 4], "Output": UNITS[unit % 4]}
+
+
+def patterns(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Return patterns of 6 active units among 25, which differ in 4 places at least."""
+    found: list[np.ndarray] = []
+    while len(found) < count:
+        one = np.zeros(25)
+        one[rng.choice(25, 6, replace=False)] = 1
+        if all(np.abs(one - other).sum() >= 4 for other in found):
+            found.append(one)
+    return np.array(found)
+
+
+def associator(hidden: int, seed: int = 0) -> Network:
+    """Return the random associator, with hidden layers of a size."""
+    net = Network(seed=seed)
+    inp = net.layer("Input", "input", (5, 5), gi=0.9, nominal=0.15, clamp=1.5)
+    h1, h2 = (net.layer(name, "super", (hidden, 10)) for name in ("Hidden1", "Hidden2"))
+    out = net.layer("Output", "target", (5, 5), gi=0.65, nominal=0.24, refractory=1)
+    net.connect(inp, h1)
+    net.connect_both(h1, h2)
+    net.connect_both(h2, out)
+    net.set("layer", gi=1.05, fb=0.5, nominal=0.06, mg=1.2, vgcc=0)
+    net.set("path", lrate=0.06, synapse_threshold=0.1)
+    net.set(".back", rel=0.3)
+    return net

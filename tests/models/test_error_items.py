@@ -1,0 +1,307 @@
+"""Items side by side, ranks, sub-pools, and rules that a network may add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from error_networks import UNITS, four_units, shown
+
+import neurodriver as nd
+from neurodriver.error_driven import (
+    Log,
+    Network,
+    PoolOneToOne,
+    PoolTile,
+    Table,
+    Trainer,
+    UniformRandom,
+)
+from neurodriver.error_driven.changes import Learning
+from neurodriver.error_driven.pairs import SynapsePairs
+from neurodriver.error_driven.settings import PATH
+from neurodriver.error_driven.starts import Weights
+from neurodriver.plot import plot_learning, plot_receptive_fields
+
+
+class ThreadRanks:
+    """Communicators of threads that stand for ranks, as mpi4py has them."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.barrier = size, Barrier(size)
+        self.held: list[Any] = [None] * size
+
+    def of(self, rank: int) -> Any:
+        """Return the communicator of a rank."""
+        ranks = self
+
+        class Communicator:
+            Get_size = staticmethod(lambda: ranks.size)
+            Get_rank = staticmethod(lambda: rank)
+
+            @staticmethod
+            def allgather(given: Any) -> list[Any]:
+                ranks.held[rank] = given
+                ranks.barrier.wait(60)
+                out = list(ranks.held)
+                ranks.barrier.wait(60)
+                return out
+
+            @classmethod
+            def Allreduce(cls, given: Any, out: Any) -> None:
+                out[:] = sum(cls.allgather(given))
+
+        return Communicator()
+
+
+def together(size: int, one: Callable[[Any], Any]) -> list[Any]:
+    """Return what each of some ranks returns that run at once."""
+    ranks = ThreadRanks(size)
+    with ThreadPoolExecutor(size) as pool:
+        return list(pool.map(lambda rank: one(ranks.of(rank)), range(size)))
+
+
+def side_by_side() -> Network:
+    """Return a network with paths of several kinds, whose weights differ."""
+    net = four_units(nd.AllToAll(), rates=True)
+    net.set("path", var=0.25)
+    net.set("#HiddenToOutput", sub_mean=1)
+    net.set("#OutputToHidden", tau_trace=2)
+    return net
+
+
+ITEMS = Table(shuffled=False, Input=UNITS, Output=UNITS[[1, 2, 3, 0]])
+PATHS = ("Input", "Hidden"), ("Hidden", "Output"), ("Output", "Hidden")
+
+
+def trained(items: int | None, communicator: Any = None) -> tuple[Any, ...]:
+    """Return what eight trials leave; those of four items are summed."""
+    with Trainer(side_by_side(), items, communicator, slow_interval=8) as sim:
+        log = sim.train(ITEMS, epochs=2, trials=4)
+        kept = [sim.path(*ends, name) for ends in PATHS for name in ("Wt", "SWt", "DSWt")]
+        averages = sim.averages["Hidden"]
+        kept += [averages.target, averages.activity, np.array([averages.mean, sim.trials])]
+        return kept, log["trial"], sim.get("Hidden", "Vm"), sim.get("Hidden", "bins")
+
+
+def test_items_and_ranks_have_the_same_bits() -> None:
+    """Four items of one process, two ranks with two each, and four ranks with one."""
+    kept, rows, potentials, bins = trained(4)
+    assert potentials.shape == (4, 2, 2) and bins.shape == (4, 2, 2, 20)
+    assert np.ptp(potentials, axis=0).max() > 0.1 and kept[-1][1] == 8
+    assert rows["trial"].tolist() == [0, 1, 2, 3] * 2 and np.ptp(rows["correlation"]) > 0
+    for size, items in ((2, 2), (4, None)):
+        found = together(size, lambda ranks, items=items: trained(items, ranks))  # type: ignore[misc]
+        for part in found:
+            assert all(map(np.array_equal, part[0], kept))
+            assert all(np.array_equal(part[1][name], rows[name]) for name in rows)
+        for place, whole in ((2, potentials), (3, bins)):
+            shape = (-1, *whole.shape[1:])
+            mine = np.concatenate([part[place].reshape(shape) for part in found])
+            assert np.array_equal(mine, whole)
+
+
+def test_items_have_the_states_that_they_have_alone() -> None:
+    """Without learning; changes of weights are the sums of those of each item."""
+    net = side_by_side()
+    with Trainer(net, items=4) as sim:
+        found = sim.trial({"Input": UNITS, "Output": UNITS[::-1]}, learn=False)
+        assert found["unit_error"].shape == (4,)
+        sim.set("Hidden", "gi", 1.5)
+        sim.set("Hidden", "Vm", np.arange(16.0).reshape(4, 2, 2) - 80)
+        assert np.array_equal(sim.get("Hidden", "Vm").ravel(), np.arange(16.0) - 80)
+        sim.trial({"Input": UNITS, "Output": UNITS[::-1]})
+        changed = {ends: sim.path(*ends, "DSWt") for ends in PATHS[:1]}
+        states = {name: sim.get("Hidden", name) for name in ("VmDend", "LearnCaP", "ActM", "Gi")}
+    sums = dict.fromkeys(changed, 0.0)
+    for item in range(4):
+        with Trainer(net) as alone:
+            given = {"Input": UNITS[item], "Output": UNITS[3 - item]}
+            alone.trial(given, learn=False)
+            alone.set("Hidden", "gi", 1.5)
+            alone.set("Hidden", "Vm", np.arange(4.0).reshape(2, 2) - 80 + 4 * item)
+            alone.trial(given)
+            for name, values in states.items():
+                assert np.array_equal(alone.get("Hidden", name), values[item])
+            for ends in sums:
+                sums[ends] = sums[ends] + alone.path(*ends, "DSWt")
+    for ends, change in changed.items():
+        assert np.array_equal(sums[ends], change) and np.abs(change).max() > 0  # type: ignore[arg-type]
+
+
+def test_what_items_are_shown() -> None:
+    """An environment may yield all items at once; what does not fit is told."""
+    with Trainer(side_by_side(), items=2) as sim:
+        both = [{"Input": UNITS[:2], "Output": UNITS[2:]}]
+        assert len(sim.test(both, trials=2).rows("trial")) == 2
+        for given, message in (
+            ({"Input": UNITS[0]}, "4 finite numbers are needed for each of 2 items"),
+            ({"Input": UNITS}, "4 finite numbers are needed for each of 2 items"),
+        ):
+            with pytest.raises(nd.NeurodriverError, match=message):
+                sim.begin(given)
+        with pytest.raises(nd.NeurodriverError, match="a multiple of the 2 items is needed"):
+            sim.test(both, trials=3)
+        with pytest.raises(nd.NeurodriverError, match="values of equal layers"):
+            sim.test([shown(0), {"Input": UNITS[0]}], trials=2)
+
+
+def test_sub_pools() -> None:
+    """Each inhibits itself as a layer does; units get the stronger inhibition of both."""
+    net = Network(seed=1)
+    net.layer("a", "input", 8)
+    pools = {"pool_inhibits": True, "pool_gi": 0.8, "pool_fb": 0.6}
+    connected = np.ones((8, 8), bool)
+    connected[:3, 4:] = False  # the second sub-pool hears nothing
+    net.connect("a", net.layer("b", "super", (1, 2, 2, 2), gi=0.7, fb=0.5, **pools), connected)
+    layer, own = [np.zeros(1) for _ in range(3)], [np.zeros(2) for _ in range(3)]
+    stronger: set[bool] = set()
+    with Trainer(net) as sim:
+        assert sorted(sim.get("b", "TrgAvg")[0, 0].ravel()) == [0.5, 1, 1.5, 2]
+        assert sorted(sim.get("b", "TrgAvg")[0, 1].ravel()) == [0.5, 1, 1.5, 2]
+        sim.begin({"a": [1, 1, 1, 0, 0, 0, 0, 0]})
+        for _ in range(120):
+            spikes = sim.get("b", "Spike").reshape(2, 4)
+            sim.cycle()
+            raw = np.asarray(sim.lpu["b_arrivals"].get("raw_e")).reshape(2, 4)
+            outer = inhibition(layer, raw.mean(), spikes.mean(), 0.7, 0.5)
+            inner = inhibition(own, raw.mean(1), spikes.mean(1), 0.8, 0.6)
+            expected = np.maximum(outer[0], inner[0])
+            stronger |= {*(inner[0] > outer[0]).tolist()}
+            got = sim.get("b", "PoolGi").reshape(2, 4)
+            assert np.abs(got - expected[:, None]).max() < 1e-12
+            assert np.abs(sim.get("b", "SSGi").reshape(2, 4) - inner[1][:, None]).max() < 1e-12
+        assert stronger == {True, False} and sim.get("b", "SSGi").max() > 0
+        sim.cycle(80)
+        sim.end()
+        averages = sim.averages["b"]
+        assert averages.difference is not None
+        relative = averages.activity.reshape(2, 4)
+        relative = relative / relative.mean(axis=1, keepdims=True)
+        assert np.abs(averages.difference - (relative.ravel() - averages.target)).max() < 1e-12
+
+
+def inhibition(
+    state: list[Any], excitation: Any, firing: Any, gi: float, fb: float
+) -> tuple[Any, Any]:
+    """Return fast and slow inhibition of pools, and advance FSi, SSi and SSf."""
+    fast, slow, gain = state
+    fast = fast + excitation + fb * firing - fast / 6
+    slow, gain = slow + (gain * firing - slow) / 50, gain + firing * (1 - gain) - gain / 20
+    state[:] = fast, slow, gain
+    return gi * np.maximum(fast - 0.1, 0) + gi * 30 * slow, gi * 30 * slow
+
+
+def test_hebbian_paths() -> None:
+    """Changes follow from the activity of both ends."""
+    net = four_units(nd.AllToAll())
+    net.set("path", var=0.25)
+    net.set("#InputToHidden", hebb=True, lrate=0.1)
+    with Trainer(net) as sim:
+        linear = sim.path("Input", "Hidden", "LWt")
+        sim.trial(shown(0))
+        after, before = (sim.get(n, "LearnCaP").ravel() for n in ("Hidden", "Input"))
+        change = after[:, None] * (0.5 * before * (1 - linear) - (1 - before) * linear)
+        got = sim.path("Input", "Hidden", "LWt")
+        assert np.abs(got - np.clip(linear + 0.1 * change, 0, 1)).max() < 2.0**-40
+        assert (got[:, 0] - linear[:, 0]).max() > 1e-3 > 0 > (got[:, 1] - linear[:, 1]).min()
+
+
+def test_inhibition_follows_activity() -> None:
+    """Where asked for, and by 0.01 at most; a file keeps it."""
+    net = four_units(nd.AllToAll())
+    net.set("layer", gi_adapts=True, nominal=0.01)
+    net.set("#Output", gi_adapts=False)
+    with Trainer(net, inhibition_interval=2) as sim:
+        sim.trial(shown(0))
+        assert sim.get("Hidden", "gi_mult").max() == 1
+        sim.trial(shown(1))
+        off = (sim.averages["Hidden"].mean - 0.01) / 0.01
+        assert off > 0.1  # so the step is the largest
+        assert np.abs(sim.get("Hidden", "gi_mult") - 1.01).max() < 1e-12
+        assert all((sim.get(name, "gi_mult") == 1).all() for name in ("Input", "Output"))
+
+
+def test_full_and_sparse_paths_learn_alike() -> None:
+    """The changes of a sparse path are those of the same synapses of a full one."""
+    rng = np.random.default_rng(0)
+    connected, linear = rng.random((6, 5)) < 0.5, rng.uniform(0.2, 0.8, (5, 6))
+    states = [
+        {
+            "bins": rng.random((n, 20)),
+            "CaD": np.where(np.arange(n) % 2, 0.5, 0.0),
+            "LearnCaP": rng.random(n),
+            "LearnCaD": rng.random(n),
+        }
+        for n in (6, 5)
+    ]
+    found = []
+    for pattern in (np.ones((6, 5), bool), connected):
+        pairs = SynapsePairs(pattern)
+        own = {**PATH, "tau_trace": 3.0, "synapse_threshold": 2.0}
+        values = linear[pairs.post, pairs.pre]
+        changes = np.zeros(len(pairs), np.int64)
+        given = pairs, Weights(values, values.copy(), values), own, False, (20, 5), 2, changes
+        learning = Learning(*given)
+        for _ in range(2):
+            learning.learn(1, *states, np.linspace(0.1, 1, 5))
+        whole = np.zeros((2, 6, 5))
+        whole[:, pairs.pre, pairs.post] = changes, learning.traces[1]
+        assert not learning.traces[0].any()
+        found.append(whole)
+    assert np.array_equal(found[0][:, connected], found[1][:, connected])
+    assert (found[1][0] != 0).sum() > 3 and (found[1][0][:, ::2] == 0).all()
+
+
+def test_patterns_of_sub_pools() -> None:
+    """Against loops over the units, with and without edges that are joined."""
+    low, high = (5, 4, 2, 1), (3, 2, 1, 3)
+    for wrap in (True, False):
+        tile = PoolTile(size=(2, 3), skip=(2, 1), start=(-1, 0), wrap=wrap)
+        got = tile.connected(low, high).reshape(*low, *high)
+        for y, x, b, c in np.ndindex(*low[:2], *high[:2]):
+            rows, columns = range(2 * b - 1, 2 * b + 1), range(c, c + 3)
+            seen = [(r % 5, k % 4) if wrap else (r, k) for r in rows for k in columns]
+            assert (got[y, x, :, :, b, c] == ((y, x) in seen)).all()
+    same = PoolOneToOne().connected((2, 2, 1, 2), (2, 2, 3, 1))
+    assert same.sum() == 4 * 2 * 3 and same[2:4, 3:6].all() and not same[2:4, :3].any()
+    drawn = UniformRandom(0.3, seed=1).connected((5,), (40,))
+    assert (drawn.sum(axis=0) == 2).all() and np.ptp(drawn.sum(axis=1)) > 0
+    net = Network()
+    net.layer("a", "super", low)
+    net.layer("b", "super", high)
+    forward, back = net.connect_both("a", "b", PoolTile((2, 2), (1, 1)))
+    assert len(forward.pairs) == len(back.pairs) == 6 * 4 * 6
+    assert set(zip(forward.pairs.pre, forward.pairs.post, strict=True)) == set(
+        zip(back.pairs.post, back.pairs.pre, strict=True)
+    )
+    net.layer("c", "super", 4)
+    with pytest.raises(nd.CircuitError, match=r"'aToc': the pattern needs layers of shape \(py"):
+        net.connect("a", "c", PoolTile())
+    with pytest.raises(nd.CircuitError, match="as many sub-pools are needed"):
+        net.connect("b", "a", PoolOneToOne(), "inhib")
+    with pytest.raises(nd.CircuitError, match=r"share is in \(0, 1\] \(got 0\)"):
+        net.connect("b", "a", UniformRandom(0), "inhib")
+
+
+def test_figures_of_a_training(tmp_path: Path) -> None:
+    """Curves of several trainings, and weights as images."""
+    pytest.importorskip("matplotlib")
+    logs = []
+    for errors in ([1, 0.5], [1, 0.75, 0.25]):
+        logs.append(Log())
+        for epoch, error in enumerate(errors):
+            logs[-1].add("epoch", {"epoch": epoch, "error": error})
+    made = plot_learning(logs, tmp_path / "curves.svg", ["error"])
+    assert made.read_text(encoding="utf-8").count('<g id="line2d_') > 3
+    fields = plot_receptive_fields(np.eye(6)[:5], (2, 3), tmp_path / "fields.png")
+    assert fields.stat().st_size > 1000
+    with pytest.raises(nd.NeurodriverError, match=r"no column 'errors' \(did you mean 'error'\?\)"):
+        plot_learning(logs, tmp_path / "none.png", ["errors"])
+    with pytest.raises(nd.NeurodriverError, match=r"are needed \(got \(6, 6\) and \(2, 2\)\)"):
+        plot_receptive_fields(np.eye(6), (2, 2), tmp_path / "none.png")
