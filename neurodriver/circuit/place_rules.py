@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -38,6 +38,15 @@ class PlaceRule(Rule):
         """Yield what keeps the rule from connecting cells of two spaces."""
 
 
+def _missing(names: Iterable[str], source: Space, target: Space) -> Iterator[str]:
+    """Yield which axes the spaces do not have."""
+    for name in names:
+        for end, space in (("source", source), ("target", target)):
+            if name not in space.names:
+                among, hint = ", ".join(space.names), near(str(name), space.names)
+                yield f"the {end} has no axis {quoted(name)}{hint}; it has {among}"
+
+
 class _Reach(PlaceRule):
     """Base of `Near` and `Within`: cells along axes, or by distance."""
 
@@ -61,12 +70,8 @@ class _Reach(PlaceRule):
         return f"{type(self).__name__}:{reach!r}:{bool(self.autapses)}:{sorted(axes.items())}"
 
     def misfits(self, source: Space, target: Space) -> Iterator[str]:
+        yield from _missing(self.axes, source, target)
         for name, value in self.axes.items():
-            for end, space in (("source", source), ("target", target)):
-                if name not in space.names:
-                    among = ", ".join(space.names)
-                    hint = near(str(name), space.names)
-                    yield f"the {end} has no axis {quoted(name)}{hint}; it has {among}"
             if value != SAME and (wrong := self._check(value)):
                 yield f"axis {quoted(name)}: {wrong}"
         if self.by_distance is not None and (wrong := self._check(self.by_distance)):
@@ -238,12 +243,7 @@ class Offsets(PlaceRule):
             want = f"a table of finite numbers with a column for each of the axes {along}"
             yield f"'offsets' must be {want} (got shape {table.shape})"
             return
-        for name in names:
-            for end, space in (("source", source), ("target", target)):
-                if name not in space.names:
-                    among = ", ".join(space.names)
-                    hint = near(str(name), space.names)
-                    yield f"the {end} has no axis {quoted(name)}{hint}; it has {among}"
+        yield from _missing(names, source, target)
         if not (isinstance(source, AxisGrid) and isinstance(target, AxisGrid)):
             yield "offsets need populations on axes; give axes=, with a mask= where cells lack"
         try:

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, overload
+from functools import cache
+from inspect import Signature, signature
+from typing import Any, get_overloads, overload
 
 import numpy as np
 
@@ -124,8 +126,14 @@ class Projection:
     ) -> None: ...
 
     def __init__(self, *given: Any, **more: Any) -> None:
-        between = _between_populations(given, more)
-        vars(self).update((_by_receptor if between else _by_access)(*given, **more))
+        form = _forms()[_between_populations(given, more)]
+        try:
+            bound = form.bind(self, *given, **more)
+        except TypeError as error:
+            raise TypeError(f"Projection: {error}") from None
+        bound.apply_defaults()
+        _, *values = bound.arguments.items()
+        vars(self).update(("access", v) if name == "receptor" else (name, v) for name, v in values)
 
     @property
     def label(self) -> str:
@@ -144,58 +152,11 @@ def _between_populations(given: tuple[Any, ...], more: Mapping[str, Any]) -> boo
     return "access" not in more and ("source" not in more or not given)
 
 
-def _by_receptor(
-    source: Components,
-    target: Components,
-    rule: Rule,
-    receptor: str | None = None,
-    weight: Value = 1.0,
-    delay: Value = 0.0,
-    variable: str | None = None,
-    name: str = "",
-    plasticity: Plasticity | None = None,
-    dendritic: float = 0.0,
-    back: float | None = None,
-    largest: float | None = None,
-    stored: bool | str = "auto",
-) -> dict[str, Any]:
-    given = source, target, rule, weight, delay, variable, name
-    learning = plasticity, dendritic, back, largest, stored
-    return {"access": receptor, **_fields_of(*given, *learning)}
-
-
-def _by_access(
-    variable: str,
-    access: str,
-    source: Components,
-    target: Components,
-    rule: Rule,
-    weight: Value = 1.0,
-    delay: Value = 0.0,
-    name: str = "",
-    plasticity: Plasticity | None = None,
-    dendritic: float = 0.0,
-    back: float | None = None,
-    largest: float | None = None,
-    stored: bool | str = "auto",
-) -> dict[str, Any]:
-    given = source, target, rule, weight, delay, variable, name
-    learning = plasticity, dendritic, back, largest, stored
-    return {"access": access, **_fields_of(*given, *learning)}
-
-
-for _form in (_by_receptor, _by_access):
-    _form.__qualname__ = "Projection"  # what Python's own errors call it
-
-
-def _fields_of(*given: Any) -> dict[str, Any]:
-    return dict(zip(_FIELDS, given, strict=True))
-
-
-_FIELDS = (
-    "source", "target", "rule", "weight", "delay", "variable", "name", "plasticity", "dendritic",
-    "back", "largest", "stored",
-)  # fmt: skip
+@cache
+def _forms() -> dict[bool, Signature]:
+    """Return the arguments of both forms; the first one, between populations, is that of True."""
+    first, second = map(signature, get_overloads(Projection.__init__))
+    return {True: first, False: second}
 
 
 def bind(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..circuit.circuit import Circuit, Connections
 from ..circuit.drawn import Drawn
 from ..errors import NeurodriverError, near
+from .live import numbers_of
 
 Now = Callable[[], Circuit]
 
@@ -109,16 +110,10 @@ class LiveConnections:
 
     def checked(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
         """Return values that are given for each connection, (count,)."""
-        try:
-            numbers = np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty((0, 0))
-        if numbers.shape not in ((), (count,)):
-            want = f"a number or {count:,} of them"
-            raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
+        numbers = numbers_of(values, (count,), f"'{self.name}', '{name}'")
         if not np.isfinite(numbers).all():
             raise NeurodriverError(f"'{self.name}', '{name}': values must be finite")
-        return np.broadcast_to(numbers, (count,)).copy()
+        return numbers.copy()
 
 
 class ConnectionsByName(Mapping[str, LiveConnections]):

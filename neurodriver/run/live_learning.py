@@ -16,6 +16,8 @@ from ..circuit.wiring import numbers_of
 from ..errors import Faults, NeurodriverError, RequestError, near, quoted
 from ..model.rule_columns import misfits
 from ..state.synapses import SynapseNames, Synapses
+from . import live
+from .named import likely_names
 from .synapse_summaries import Ends, SynapseSummaries
 
 if TYPE_CHECKING:
@@ -159,7 +161,7 @@ class LearningConnections(SynapseSummaries):
         lost = np.flatnonzero(found < 0)
         if len(lost):
             said = f"no component is called {quoted(uids[lost[0]])}"
-            raise RequestError(f"'{self.name}': {said}{near(uids[lost[0]], _some(circuit))}")
+            raise RequestError(f"'{self.name}': {said}{near(uids[lost[0]], likely_names(circuit))}")
         return found
 
     def set(self, name: str, values: ArrayLike, *, at: Any = None, of: Ends | None = None) -> None:
@@ -244,14 +246,7 @@ class LearningConnections(SynapseSummaries):
         raise NeurodriverError(f"'{self.name}': {want}, got {of!r:.60}")
 
     def _numbers(self, name: str, values: ArrayLike, count: int) -> NDArray[np.float64]:
-        try:
-            numbers = np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            numbers = np.empty((0, 0))
-        if numbers.shape not in ((), (count,)):
-            want = f"a number or {count:,} of them"
-            raise NeurodriverError(f"'{self.name}', '{name}': {want}, got {values!r:.60}")
-        return np.broadcast_to(numbers, (count,))
+        return live.numbers_of(values, (count,), f"'{self.name}', '{name}'")
 
     def _check_name(self, synapses: Synapses, name: str) -> None:
         if name in synapses.names:
@@ -293,8 +288,3 @@ class LearningConnections(SynapseSummaries):
         )
         if faults.count:
             raise NeurodriverError(faults.report())
-
-
-def _some(circuit: Circuit) -> list[str]:
-    names: list[str] = circuit.uids.tolist() if circuit.count <= 2000 else []
-    return names

@@ -55,7 +55,7 @@ def numbered(circuit: Circuit, scope: str | None, own: Circuit, who: Any) -> Num
     if len(lost) or not len(found):
         some = ", ".join(quoted(uids[i]) for i in lost[:3].tolist())
         what = f"no component is called {some}" if some else "no component is named"
-        raise RequestError(what + (near(uids[lost[0]], _some(own)) if some else ""))
+        raise RequestError(what + (near(uids[lost[0]], likely_names(own)) if some else ""))
     return found
 
 
@@ -65,13 +65,14 @@ def _called(own: Circuit, name: str) -> Sequence[str]:
         return own.populations[name].uids.tolist()  # type: ignore[no-any-return]
     groups = [group for group in own.groups if group.name == name]
     if not groups:
-        known = [*own.populations, *(group.name for group in own.groups), *_some(own)]
+        known = [*own.populations, *(group.name for group in own.groups), *likely_names(own)]
         what = "no component, population or model is called"
         raise RequestError(f"{what} '{name}'{near(name, known)}")
     return [uid for group in groups for uid in group.uids.tolist()]
 
 
-def _some(circuit: Circuit) -> list[str]:
+def likely_names(circuit: Circuit) -> list[str]:
+    """Return the uids that a message may suggest: all, of a circuit that is not large."""
     names: list[str] = circuit.uids.tolist() if circuit.count <= 2000 else []
     return names
 

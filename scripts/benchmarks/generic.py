@@ -77,7 +77,7 @@ def _chain(table: Table) -> str:
     """Return how long the sub-steps take that follow one another, if only tanh took time."""
     if table.backend != "cuda":
         return ""
-    from neurodriver.backends.cuda.probe import chain_seconds
+    from .device_limits import chain_seconds
 
     spent = SUBSTEPS * attempt(lambda: chain_seconds("nd_tanh(x)"))
     return f"; {SUBSTEPS} tanh one after the other {spent * 1e6:.2g} us"

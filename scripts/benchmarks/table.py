@@ -168,7 +168,9 @@ def ceilings(backend: str) -> Ceilings:
     if backend != "cuda":
         threads = len(os.sched_getaffinity(0))
         return Ceilings(triad(3 * 64e6, "float64", threads), {"threads": barrier(threads)})
-    from neurodriver.backends.cuda.probe import WIDTHS, copy_bandwidth
+    from neurodriver.backends.cuda.probe import copy_bandwidth
+
+    from .device_limits import WIDTHS
 
     return Ceilings(attempt(copy_bandwidth), {w: attempt(partial(meeting, w)) for w in WIDTHS})
 
@@ -176,7 +178,7 @@ def ceilings(backend: str) -> Ceilings:
 @cache
 def meeting(width: str, blocks: int | None = None, threads: int = 1024) -> float:
     """Return the seconds of a barrier of the device."""
-    from neurodriver.backends.cuda.probe import barrier_seconds
+    from .device_limits import barrier_seconds
 
     return barrier_seconds(width, blocks, threads)
 

@@ -14,7 +14,7 @@ from ...native.addresses import host_array
 from ...plan.arrays import Key, Kind, PopulationOwner
 from ...plan.program import Program
 from ..tables import EventTable, InputTable, Probe
-from .agreement import EventCheck, Tolerance, ValueCheck
+from .agreement import ValueCheck
 
 Both = tuple[Program, Program]
 Numbers = NDArray[np.int64]
@@ -30,13 +30,13 @@ class Pairs:
         Elements of the rows of the first and of the second program.
     number : (n,) int64
         Components in the circuit; -1 - slot for input slots.
-    judge : ValueCheck or EventCheck
+    judge : ValueCheck
     """
 
     mine: Numbers
     theirs: Numbers
     number: Numbers
-    judge: ValueCheck | EventCheck
+    judge: ValueCheck
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Kept:
     events: bool
 
 
-def updated(both: Both, rule: Tolerance) -> dict[str, Pairs]:
+def updated(both: Both, relative: float) -> dict[str, Pairs]:
     """Return the components that update each variable; variables of events come first."""
     out = {}
     circuit = both[0].circuit
@@ -74,11 +74,8 @@ def updated(both: Both, rule: Tolerance) -> dict[str, Pairs]:
             counts = [circuit.groups[g].count for g in groups]
             sides = [np.concatenate([p.layout.elements(g, variable) for g in groups]) for p in both]
             number = np.concatenate([_numbers(circuit, g) for g in groups])
-            judge: ValueCheck | EventCheck = ValueCheck(
-                rule.relative, np.repeat(range(len(groups)), counts)
-            )
-            if circuit.kinds.is_event(variable):
-                judge = EventCheck(rule.late, len(number))
+            allowed = 0.0 if circuit.kinds.is_event(variable) else relative
+            judge = ValueCheck(allowed, np.repeat(range(len(groups)), counts))
             out[variable] = Pairs(sides[0], sides[1], number, judge)
     return out
 
@@ -95,7 +92,7 @@ def injected(both: Both) -> dict[str, Pairs]:
     return out
 
 
-def states(both: Both, rule: Tolerance) -> list[StatePair]:
+def states(both: Both, relative: float) -> list[StatePair]:
     """Return the states that both keep without a row."""
     out = []
     circuit = both[0].circuit
@@ -105,7 +102,7 @@ def states(both: Both, rule: Tolerance) -> list[StatePair]:
             number = _numbers(circuit, owner.number)
             usual = np.arange(len(number))
             sides = [program.layout.positions.get(owner.number, usual) for program in both]
-            pairs = Pairs(sides[0], sides[1], number, ValueCheck(rule.relative, usual * 0))
+            pairs = Pairs(sides[0], sides[1], number, ValueCheck(relative, usual * 0))
             out.append(StatePair(row.key.name, row.key, pairs))
     return out
 

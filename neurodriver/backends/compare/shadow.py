@@ -20,7 +20,7 @@ from ..base import Backend
 from ..cpu.backend import CPUBackend
 from ..live import Unchangeable
 from ..tables import EventTable, InputTable, Probe
-from .agreement import DisagreementError, EventCheck, Tolerance, Verdict, same_bits
+from .agreement import RELATIVE, DisagreementError, Verdict, same_bits
 from .pairs import (
     Pairs,
     counterparts,
@@ -104,6 +104,11 @@ class ShadowBackend:
         Steps compared so far.
     same : bool
         Whether all bits were equal.
+    relative : float
+        Allowed difference of values, as a share of the largest.
+    restarts : bool
+        Whether a step begins with equal states on both sides once bits have differed, so that
+        differences cannot grow. Sub-units and methods of users may hide states.
     """
 
     def __init__(self, tested: Backend, reference: CPUBackend, description: str) -> None:
@@ -121,13 +126,11 @@ class ShadowBackend:
         self._open = True
         circuit, dtype = self.program.circuit, self.program.dtype
         hidden = any(g.model.sub_units or g.model.runtime.methods for g in circuit.groups)
-        rule = Tolerance.of(circuit, dtype)
-        self.rule = replace(rule, restarts=rule.restarts and not hidden)
-        self._shifted = False  # an event came early or late, so values may differ
+        self.relative, self.restarts = RELATIVE[dtype.name], not hidden
         self._both = both = self.program, reference.program
-        self._variables = updated(both, self.rule)
+        self._variables = updated(both, self.relative)
         self._slots = injected(both)
-        self._states = states(both, self.rule)
+        self._states = states(both, self.relative)
         self._ports = [one for one in ports(both) if not circuit.kinds.is_event(one[0])]
         depth = min((r.depth for p in both for r in p.layout.rings.values()), default=ROWS)
         self._most = max(1, depth - 1)
@@ -137,7 +140,7 @@ class ShadowBackend:
     @property
     def longest(self) -> int:
         """Steps of a call at most; one where each step begins with the tested side's states."""
-        if self.rule.restarts and not self.same:
+        if self.restarts and not self.same:
             return 1
         return min(self._tested.longest, self._most)
 
@@ -232,13 +235,12 @@ class ShadowBackend:
         if self.same:
             return f"{head}, all bits equal"
         share, name, number, step = self._largest
-        how = "each step from equal states" if self.rule.restarts else "both running freely"
+        how = "each step from equal states" if self.restarts else "both running freely"
         where = f"{name} of {name_of(self.program.circuit, number)} at step {step:,}"
         return f"{head}, within {self._allowed()}; largest: {share:.2g} of that, {where} ({how})"
 
     def _allowed(self) -> str:
-        late = f", spikes within {self.rule.late} step" if self.rule.late else ""
-        return f"{self.rule.relative:g} of the largest value{late}"
+        return f"{self.relative:g} of the largest value"
 
     def _judge(self, first: int, steps: int) -> None:
         """Compare the rows that a call has written, then states and recordings."""
@@ -248,14 +250,14 @@ class ShadowBackend:
             for variable in self._variables:
                 self._compare(variable, step)
             self.steps += 1
-            if self.rule.restarts and not self.same:
+            if self.restarts and not self.same:
                 break  # what follows in this call has grown out of another row
         if not self.stepwise:  # otherwise Python writes its rows later
             self._check_recordings(first, steps)
         last = first + steps
         if step == last:
             self._compare_states(last)
-        if self.rule.restarts and not self.same:
+        if self.restarts and not self.same:
             self._restart(last)
 
     def _compare(self, variable: str, step: int, pairs: Pairs | None = None) -> None:
@@ -276,12 +278,10 @@ class ShadowBackend:
         verdict = pairs.judge.judge(mine, theirs)
         if verdict.same and verdict.share <= 1:
             return
-        events = isinstance(pairs.judge, EventCheck)
-        if verdict.share > 1 and (events or not self._shifted):
+        if verdict.share > 1:
             raise DisagreementError(self._message(name, step, pairs, mine, theirs, verdict))
         self.same &= verdict.same
-        self._shifted |= events and not verdict.same
-        if verdict.worst >= 0 and self._largest[0] <= verdict.share <= 1:
+        if verdict.worst >= 0 and self._largest[0] <= verdict.share:
             self._largest = verdict.share, name, int(pairs.number[verdict.worst]), step
 
     def _message(
@@ -296,12 +296,10 @@ class ShadowBackend:
         at = verdict.worst
         others = int((~same_bits(mine, theirs)).sum())
         which = name_of(self.program.circuit, int(pairs.number[at]))
-        late = isinstance(pairs.judge, EventCheck) and pairs.judge.late
-        when = f"{step - 1:,} to {step:,}: one event more or less" if late else f"{step:,}"
         bits = "bits were equal before" if self.same else "bits differed before, within the rule"
         return (
             f"{self._description} differs from the CPU: {name} of {which} at step "
-            f"{when} is {mine[at]}, on the CPU {theirs[at]}; allowed is {self._allowed()}; "
+            f"{step:,} is {mine[at]}, on the CPU {theirs[at]}; allowed is {self._allowed()}; "
             f"{others:,} of {len(mine):,} values differ there, {bits}"
         )
 
