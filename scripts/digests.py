@@ -55,7 +55,9 @@ def chosen(words: list[str]) -> list[Case]:
     return [case for case in every if not words or any(word in case.name for word in words)]
 
 
-def taken(some: list[Case], given: dict[str, Any], jobs: int, told: bool) -> dict[str, Any]:
+def taken(
+    some: list[Case], dtypes: Iterable[str], given: dict[str, Any], jobs: int, told: bool
+) -> dict[str, Any]:
     """Return the digests of cases, cases that the backend cannot run, and those that failed.
 
     ``jobs`` processes share the work: much of the time on a GPU is the compiler's.
@@ -65,7 +67,7 @@ def taken(some: list[Case], given: dict[str, Any], jobs: int, told: bool) -> dic
         for case in some
         if case.host and given["backend"] == "cuda"
     }
-    runs = [(case.name, dtype) for case in some if case.name not in skipped for dtype in DTYPES]
+    runs = [(case.name, dtype) for case in some if case.name not in skipped for dtype in dtypes]
     work = [(*one, given) for one in runs]
     found: Digests = {}
     failed: dict[str, str] = {}
@@ -149,6 +151,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only the cases with one of these in their name")
     parser.add_argument("-o", "--output", type=Path, help="file of JSON to write")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE", help="compare two files")
+    parser.add_argument("--dtype", action="append", choices=DTYPES, help="one type alone")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--executor", choices=("resident", "stepwise"), help="on a GPU")
     parser.add_argument("--resume", nargs="+", metavar="WHERE", default=(),
@@ -176,7 +179,7 @@ def main() -> int:
     resumed = [dict(zip(names, w.split(":"), strict=False)) for w in arguments.resume]
     given["resumed"] = resumed
     begin = time.perf_counter()
-    found = taken(some, given, arguments.jobs, arguments.verbose)
+    found = taken(some, arguments.dtype or DTYPES, given, arguments.jobs, arguments.verbose)
     told = {"version": neurodriver.__version__, **given}
     text = json.dumps({"run": told, **found}, indent=1)
     arguments.output.write_text(text + "\n", encoding="utf-8")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from neurodriver import host_array
+from neurodriver import Circuit, host_array
 from neurodriver.compat.components import (
     BaseAxonHillockModel,
     BaseMembraneModel,
@@ -251,3 +253,9 @@ RAW = [RawLeaky, RawAlpha, RawMorrisLecar]
 def host(*models: type[NDComponent]) -> dict[str, Any]:
     """Return the settings that models of this file need: raw ones read memory of the host."""
     return {"backend": "cpu"} if set(models) & set(RAW) else {}
+
+
+def with_models(circuit: Circuit, exchange: Mapping[str, type[NDComponent]]) -> Circuit:
+    """Return a circuit with other models for some groups and the same names of components."""
+    groups = [replace(g, model=exchange.get(g.name, g.model), names=g.uids) for g in circuit.groups]
+    return circuit.with_parts(groups, circuit.connections)

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from support import ALPHA, HH2, IAF, every_feature, graph, node, simulate
+from support import ALPHA, FEATURE_EDGES, HH2, IAF, every_feature, graph, node, simulate
 
 import neurodriver
 from neurodriver import Circuit, MemoryRecorder, NDComponent, Parameter, State, StepInput
@@ -302,14 +302,7 @@ def test_delays_of_the_minimal_circuit() -> None:
     """Rows back and ring lengths are those that the format's smallest full example gives."""
     made = graph(
         {uid: dict(data) for uid, data in _nodes_of(every_feature())},
-        [
-            ("n0", "s", {"delay": 0.0015}),
-            ("s", "n1"),
-            ("pi", "s2"),
-            ("s2", "n1", {"delay": 0.0002}),
-            ("n1", "po"),
-            ("n1", "pv", {"variable": "V"}),
-        ],
+        FEATURE_EDGES,
     )
     lpu = LPU(1e-4, "obj", made, manager=False)
     g = lpu.conn_dict["auto_0"]["g"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from old_style import OldAlpha, OldLeaky, OldMorrisLecar
+from old_style import OldAlpha, OldLeaky, OldMorrisLecar, with_models
 from support import (
     ALPHA,
     AMPA,
@@ -26,7 +25,7 @@ from support import (
     started,
 )
 
-from neurodriver import ArrayInput, Circuit, NDComponent, RampInput, StepInput, host_array
+from neurodriver import ArrayInput, Circuit, RampInput, StepInput, host_array
 from neurodriver.backends.cuda.backend import CUDABackend
 from neurodriver.backends.tables import Probe
 from neurodriver.compat.components import BaseAxonHillockModel, BaseSynapseModel
@@ -144,12 +143,6 @@ class DeviceAlpha(BaseSynapseModel):
 
 
 RAW = {"LeakyIAF": DeviceLeaky, "AlphaSynapse": DeviceAlpha}
-
-
-def with_models(circuit: Circuit, exchange: Mapping[str, type[NDComponent]]) -> Circuit:
-    """Return a circuit with other models for some groups and the same names of components."""
-    groups = [replace(g, model=exchange.get(g.name, g.model), names=g.uids) for g in circuit.groups]
-    return circuit.with_parts(groups, circuit.connections)
 
 
 def network(neurons: int, delay: float | None) -> Circuit:

@@ -18,6 +18,7 @@ from old_style import (
     RawLeaky,
     RawMorrisLecar,
     host,
+    with_models,
 )
 from support import (
     ALPHA,
@@ -26,6 +27,7 @@ from support import (
     IAF,
     ML,
     Recorded,
+    assert_rows,
     assert_same_bits,
     build,
     model,
@@ -51,9 +53,6 @@ from neurodriver.errors import ModelError
 from neurodriver.model.library import shipped
 from neurodriver.model.runtime import Runtime
 
-GOLDEN = 1e-8
-"""Relative; the rows of the old library are told to ten digits."""
-
 WAYS = {
     "LeakyIAF": [OldLeaky, RawLeaky],
     "AlphaSynapse": [OldAlpha, RawAlpha],
@@ -67,20 +66,6 @@ EVERYTHING = [("V", None), ("spike_state", None), ("g", None)]
 def alone(cls: type[NDComponent], given: Mapping[str, Any], **more: Any) -> Circuit:
     """Return a circuit of one component ``n`` of a custom model."""
     return build({"n": node(cls.__name__, given, **more)}, models=[cls])
-
-
-def assert_rows(data: Recorded, variable: str, rows: dict[int, float]) -> None:
-    """Compare single rows with those observed of the old library."""
-    column = data[variable][:, 0]
-    assert len(column) == 1000
-    for row, expected in rows.items():
-        assert column[row] == pytest.approx(expected, rel=GOLDEN, abs=1e-12), f"row {row}"
-
-
-def with_models(circuit: Circuit, exchange: Mapping[str, type[NDComponent]]) -> Circuit:
-    """Return a circuit with other models for some groups and the same names of components."""
-    groups = [replace(g, model=exchange.get(g.name, g.model), names=g.uids) for g in circuit.groups]
-    return circuit.with_parts(groups, circuit.connections)
 
 
 @pytest.mark.parametrize("cls", WAYS["LeakyIAF"])
@@ -178,7 +163,9 @@ def test_a_network_of_templates_has_the_bits_of_shipped_models(delay: float | No
     assert_same_bits(run_network(with_models(network(delay), OLD), plans=False), expected)
 
 
-@pytest.mark.parametrize("exchange", [OLD, MIXED], ids=["templates", "mixed"])
+@pytest.mark.parametrize(
+    ("exchange", "dtype"), [(OLD, "float64"), (MIXED, "float32")], ids=["templates", "mixed"]
+)
 def test_threads_and_chunks_change_no_bits(exchange: Any, dtype: str) -> None:
     """One to three threads, single steps or all at once."""
     circuit = with_models(network(), exchange)

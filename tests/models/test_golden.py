@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from support import (
     ALPHA,
     AMPA,
@@ -11,8 +10,8 @@ from support import (
     IAF,
     ML,
     POWER,
-    Recorded,
     alone,
+    assert_rows,
     build,
     node,
     simulate,
@@ -20,10 +19,6 @@ from support import (
 )
 
 from neurodriver import ArrayInput, Input, RampInput, StepInput
-
-GOLDEN = 1e-8
-"""Relative. The rows are told to ten digits; another exp and another order of operations add a few
-units of the last place, also after seven spikes."""
 
 STEPS = 1000
 
@@ -38,14 +33,6 @@ def spikes(*steps: int) -> Input:
     rows = np.zeros((STEPS, 1))
     rows[list(steps)] = 1.0
     return ArrayInput({"spike_state": (["n"], rows)})
-
-
-def assert_rows(data: Recorded, variable: str, rows: dict[int, float]) -> None:
-    """Compare single rows of the only column."""
-    column = data[variable][:, 0]
-    assert len(column) == STEPS
-    for row, expected in rows.items():
-        assert column[row] == pytest.approx(expected, rel=GOLDEN, abs=1e-12), f"row {row}"
 
 
 def test_leaky_iaf() -> None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import AMPA, HH2, Recorded, alone, assert_same_bits, build, node, simulate, spike_rows
+from support import (
+    AMPA,
+    HH2,
+    alone,
+    assert_rows,
+    assert_same_bits,
+    build,
+    node,
+    simulate,
+    spike_rows,
+)
 
 from neurodriver import ArrayInput, Input, StepInput
-
-GOLDEN = 1e-8
-"""Relative. The rows are told to ten digits; seven spikes magnify a rounding a few times."""
 
 STEPS = 1000
 SPIKES = (0, 40, 41, 400)
@@ -24,14 +31,6 @@ def spikes(uids: list[str], **held: float) -> Input:
     rows[list(SPIKES)] = 1.0
     more = {v: (uids, np.full((STEPS, len(uids)), value)) for v, value in held.items()}
     return ArrayInput({"spike_state": (uids, rows), **more})
-
-
-def assert_rows(data: Recorded, variable: str, rows: dict[int, float]) -> None:
-    """Compare single rows of the only column."""
-    column = data[variable][:, 0]
-    assert len(column) == STEPS
-    for row, expected in rows.items():
-        assert column[row] == pytest.approx(expected, rel=GOLDEN, abs=1e-12), f"row {row}"
 
 
 def test_hodgkin_huxley() -> None:

@@ -183,7 +183,15 @@ def test_files_are_covered() -> None:
     assert left == {*OTHERS, *rates}
 
 
-@pytest.mark.parametrize("name", cases())
+def in_both_types() -> list[Any]:
+    """Return all files in double precision, and one of each rule in single precision."""
+    names = [name for name in cases() if isinstance(name, str)]
+    first = {rule_of(FOLDER / f"{name}.npz"): name for name in reversed(names)}
+    files = [(name, "float64") for name in cases()]
+    return [*files, *((name, "float32") for name in first.values())]
+
+
+@pytest.mark.parametrize(("name", "dtype"), in_both_types())
 def test_what_each_spike_carries(name: str, dtype: str) -> None:
     """In each step of the file, and what the targets get; and the weights between the spikes."""
     f, meta = read(name)

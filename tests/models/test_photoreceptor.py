@@ -154,7 +154,9 @@ def clamped() -> Any:
     return type("Clamped", (parent,), body)
 
 
-@pytest.mark.parametrize(("photons", "held"), [(10.0, -60.0), (300.0, -30.0)])
+@pytest.mark.parametrize(
+    ("photons", "held", "dtype"), [(10.0, -60.0, "float64"), (300.0, -30.0, "float32")]
+)
 def test_clamped_microvilli(photons: float, held: float, dtype: str) -> None:
     """Mean and variance of every species of 10,000 microvilli, at several times.
 

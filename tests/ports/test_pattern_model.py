@@ -56,7 +56,7 @@ class Model:
         return sorted(self.rows, key=lambda pair: (key(pair[0]), key(pair[1])))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(STEPS, st.lists(st.sampled_from(TYPES), min_size=len(PORTS), max_size=len(PORTS)))
 def test_assignments_and_queries(steps: list[Any], types: list[str | None]) -> None:
     """Whatever is assigned, the pattern refuses and answers as the dictionary does."""

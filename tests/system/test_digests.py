@@ -62,13 +62,12 @@ def test_checkpoints_change_no_digest(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("whole.json", "resumed.json")]
     words = ("model ", "weights normal", "delays of 1 to 20 steps", "weighted input Poisson")
     for path, more in zip(files, ((), ("--resume", "cpu", "cpu", "cpu")), strict=True):
-        done = script(*words, "-o", path, "--jobs", "2", *more)
+        done = script(*words, "-o", path, "--jobs", "2", "--dtype", "float64", *more)
         assert done.returncode == 0, done.stdout + done.stderr
     equal = script("--compare", *files)
     assert equal.returncode == 0, equal.stdout
-    assert (
-        " 0 differences" in equal.stdout and len(json.loads(files[0].read_text())["digests"]) > 80
-    )
+    assert " 0 differences" in equal.stdout
+    assert len(json.loads(files[0].read_text())["digests"]) > 40
 
 
 def test_a_case_that_fails_is_told(tmp_path: Path) -> None:

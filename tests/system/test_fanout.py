@@ -93,11 +93,12 @@ def only(program: Program) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("weights", "delays"),
+    ("weights", "delays", "dtype"),
     [
-        *((w, (1, 20)) for w in WEIGHTS),
-        *((w, (1, 260)) for w in ("one", "multiples")),  # places of 4 bytes
-        *[("any", (1, 1)), ("one", (15, 15)), ("multiples", (4, 9))],
+        *((w, (1, 20), dtype) for w in WEIGHTS for dtype in ("float64", "float32")),
+        *[("one", (1, 260), "float64"), ("multiples", (1, 260), "float32")],  # places of 4 bytes
+        *[("any", (1, 1), "float32"), ("one", (15, 15), "float64")],
+        ("multiples", (4, 9), "float64"),
     ],
 )
 def test_bits_of_a_gather(

@@ -143,12 +143,15 @@ def test_monopolar_cells_hyperpolarise_at_light_on(lamina: Circuit, example: Any
     assert -1.2 < (V[100:110].mean(axis=(1, 2)) - rest.mean()).min() < -0.8
 
 
-def test_example(tmp_path: Path, example: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_example(
+    tmp_path: Path, lamina: Circuit, example: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The example writes its recording and its figure; with silent feedback L1 answers as well."""
     output = tmp_path / "lamina.h5"
     words = ["03_lamina.py", FILE, "-o", output, "--duration", 0.2, "--feedback", -50]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [str(word) for word in words])
+        patch.setattr(Circuit, "from_file", lambda path: lamina)  # it has been read before
         patch.setattr(example, "ON", 0.13)
         patch.setattr(example, "OFF", 0.17)
         example.main()

@@ -178,7 +178,7 @@ def alive(data: Recorded) -> Recorded:
     return data
 
 
-@pytest.mark.parametrize("kind", ["random", "all to all"])
+@pytest.mark.parametrize(("kind", "dtype"), [("random", "float64"), ("all to all", "float32")])
 def test_threads_chunks_and_lists_of_spikes_change_no_bit(
     kind: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

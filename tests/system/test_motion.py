@@ -25,41 +25,39 @@ DSI_TOLERANCE, ANGLE_TOLERANCE = 0.05, 10.0
 
 PEAK_TOLERANCE = 2e-3
 """Here one sweep follows the other, so that 2 s of grey start from an earlier state; measured
-1e-4, and ten times that for float32."""
+1e-4."""
 
 
 @cache
-def responses(dtype: str) -> dict[str, dict[str, dict[str, float]]]:
+def responses() -> dict[str, dict[str, dict[str, float]]]:
     """Return the tuning of the central cells: cell -> contrast -> peak, direction, dsi."""
     lobe = expand(EXTENT)
     light = sweeps(lobe, DT)
     inputs = nd.ArrayInput({"I": (lobe.uids[light.cells], light.luminance)})
     recorder = nd.MemoryRecorder([("V", [f"{name}/0/0" for name in CELLS])])
-    with nd.LPU(circuit(EXTENT), DT, [inputs], [recorder], dtype=dtype, threads=2) as lpu:
+    with nd.LPU(circuit(EXTENT), DT, [inputs], [recorder], threads=2) as lpu:
         lpu.run(steps=len(light.luminance))
         assert min(lpu.backend.worked()) > 0
     potential = recorder.get("V")
     return {name: selectivity(potential[:, i], light.spans) for i, name in enumerate(CELLS)}
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", PUBLISHED_CHECK)
-def test_t4_prefers_its_direction(name: str, dtype: str) -> None:
+def test_t4_prefers_its_direction(name: str) -> None:
     """DSI within 0.05 and direction within 10 degrees."""
     dsi, angle = PUBLISHED_CHECK[name]
-    got = responses(dtype)[name]["on"]
+    got = responses()[name]["on"]
     assert got["peak"] > 0.01
     assert abs(got["dsi"] - dsi) < DSI_TOLERANCE
     assert abs((got["direction"] - angle + 180) % 360 - 180) < ANGLE_TOLERANCE
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("contrast", ["on", "off"])
 @pytest.mark.parametrize("name", CELLS)
-def test_peaks_equal_scipy(name: str, contrast: str, dtype: str) -> None:
+def test_peaks_equal_scipy(name: str, contrast: str) -> None:
     """Peaks of T4 and T5 for both contrasts equal those of the SciPy simulation."""
     want = json.loads(DATA.read_text())["responses"][name][contrast]
-    got = responses(dtype)[name][contrast]
+    got = responses()[name][contrast]
     assert got["peak"] == pytest.approx(want["maximum"], abs=PEAK_TOLERANCE)
     assert len(want["peaks"]) == len(DIRECTIONS)
     assert np.ptp(want["peaks"]) > 0.01
@@ -68,5 +66,5 @@ def test_peaks_equal_scipy(name: str, contrast: str, dtype: str) -> None:
 def test_t5_answers_off_edges() -> None:
     """T5 answers dark edges more than bright ones."""
     for name in CELLS[4:]:
-        got = responses("float64")[name]
+        got = responses()[name]
         assert got["off"]["peak"] > got["on"]["peak"]

@@ -94,12 +94,12 @@ def test_a_zoo_in_parts(tmp_path: Path) -> None:
     """No digest depends on the number of parts."""
     files = [tmp_path / name for name in ("whole.json", "parts.json")]
     for path, more in zip(files, ((), ("--parts", "3")), strict=True):
-        done = script(*WORDS, "-o", path, "--jobs", "2", *more)
+        done = script(*WORDS, "-o", path, "--jobs", "2", "--dtype", "float32", *more)
         assert done.returncode == 0, done.stdout + done.stderr
     equal = script("--compare", *files)
     assert equal.returncode == 0, equal.stdout
     found = json.loads(files[1].read_text())
-    assert len(found["digests"]) > 40 and " 0 differences" in equal.stdout
+    assert len(found["digests"]) > 20 and " 0 differences" in equal.stdout
 
 
 @pytest.mark.parametrize("rule", [RULES[0], RULES[-1], Rewarded])

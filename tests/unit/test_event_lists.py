@@ -76,7 +76,7 @@ def test_threads_of_a_block() -> None:
     assert f"ND_LISTING = {THREADS}," in header("codegen/simt/event_lists.cuh")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.lists(st.integers(1, 1500), min_size=1, max_size=2),
     st.lists(st.tuples(st.integers(1, 40), st.sampled_from([0.0, 1e-3, 0.05, 1.0])), min_size=1,
