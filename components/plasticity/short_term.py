@@ -5,7 +5,7 @@ from neurodriver.model.plasticity import Plasticity
 
 
 class ShortTerm(Plasticity):
-    """Synapses that tire and recover: short-term depression and facilitation.
+    """Short-term depression and facilitation of synapses.
 
     A spike releases the share u of what is left, x, and carries ``w u x``. h after the arrival
     before, ``u' = U + u (1 - U) exp(-h / tau_f)`` and ``x' = 1 + (x - x u - 1) exp(-h / tau_d)``.
