@@ -26,6 +26,13 @@ class LiveMemory(Protocol):
         """Return elements of an array; they are valid until anything else is read or written."""
         ...
 
+    def lasting(self, key: Key, at: At) -> NDArray[Any] | None:
+        """Return elements of a state that show its present values as long as the backend lives.
+
+        None where they are not in the memory of the host, or no neighbours.
+        """
+        ...
+
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step; they are valid as those of `read` are."""
         ...
@@ -86,6 +93,7 @@ class Unchangeable:
 
     def __init__(self, memory: LiveMemory, reason: str) -> None:
         self.read, self.read_row, self.number = memory.read, memory.read_row, memory.number
+        self.lasting = memory.lasting
         self._reason = reason
 
     def __getattr__(self, name: str) -> Any:

@@ -134,13 +134,13 @@ class MemoryManager:
 
     def array(self, key: Key) -> NDArray[Any]:
         """Return an array of the table in host memory; it is made at the first call."""
-        if key not in self._arrays:
+        found = self._arrays.get(key)
+        if found is None:
             one, like = self.program.arrays[key], self._like
-            if like is not None and is_shared(one) and like.program.arrays[key] is one:
-                self._arrays[key] = like.array(key)
-            else:
-                self._arrays[key] = _made(one)
-        return self._arrays[key]
+            shared = like is not None and is_shared(one) and like.program.arrays[key] is one
+            found = like.array(key) if like is not None and shared else _made(one)
+            self._arrays[key] = found
+        return found
 
     def own(self, key: Key) -> NDArray[Any]:
         """Return an array of the table that no other copy of the program shares from now on."""

@@ -109,9 +109,9 @@ class SomeSynapses:
 
     def products(self, senders: Reals, receivers: Reals) -> Reals:
         """Return the sum of products of bins, (bins, units) each, one bin after the other."""
-        total: Reals = senders[0, self.pre] * receivers[0, self.post]
-        product = np.empty_like(total)
-        for sent, received in zip(senders[1:], receivers[1:], strict=True):
-            np.multiply(sent[self.pre], received[self.post], out=product)
-            total += product
-        return total
+        if len(self.shape) == 2:
+            pattern, given = "bq,br->rq", (senders, receivers[:, self.which])
+        else:
+            pattern, given = "bs,bs->s", (senders[:, self.pre], receivers[:, self.post])
+        out: Reals = np.einsum(pattern, *given)
+        return out

@@ -157,7 +157,7 @@ class PartedComponents(Components):
     def _is_shared(self, name: str, values: NDArray[np.float64]) -> bool:
         """Whether a program here has one number where there will be several."""
         for here, some in self._local():
-            for part, place in some._placed(name):
+            for part, place, _ in some._placed(name):
                 place.check_settable(some._simulation().program)
                 one = values[here][part.out]
                 if place.one_for_all and not some._whole(part, one):

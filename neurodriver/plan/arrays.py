@@ -40,6 +40,9 @@ class Kind(Enum):
     FIELD = "field"  # of a population, or of several
     POSITION = "position"  # of cells along axes
 
+    __hash__ = object.__hash__
+    """Each member is one object. A hash of its name would cost most of a look-up by `Key`."""
+
 
 class Role(Enum):
     """What happens to an array while a simulation lives."""

@@ -49,6 +49,10 @@ class GroupPart:
     out: Rows
 
 
+PlacedPart = tuple[GroupPart, Place, Values | None]
+"""A part, where it has the values of a name, and these values themselves where they stay there."""
+
+
 def as_slice(rows: NDArray[np.int64]) -> Rows:
     """Return consecutive numbers as a slice, and others as they are."""
     if len(rows) and (len(rows) == 1 or (np.diff(rows) == 1).all()):
@@ -144,7 +148,7 @@ class Components:
     _numbers: NDArray[np.int64]
     _parts: tuple[GroupPart, ...]
     _changed: Changed
-    _found: dict[str, tuple[Program, list[tuple[GroupPart, Place]]]]
+    _found: dict[str, tuple[Program, list[PlacedPart]]]
     _said: str
     _shape: tuple[int, ...]
 
@@ -219,16 +223,14 @@ class Components:
         """
         simulation = self._simulation()
         if own := self._elements(name):
-            return np.stack([np.asarray(self.get(one)) for one in own], -1).view(CopiedValues)
+            columns = np.stack([self._read(one) for one in own], -1)
+            return columns.reshape(*self._shape, len(own)).view(CopiedValues)
         if (field := self._field(name)) is not None:
             return field.read(simulation).view(CopiedValues)
         if len(self._parts) == 1 and name in self._group(self._parts[0]).model.pools:
             self._need_whole(name)
             return pool_values(simulation, self._parts[0].number, name).view(CopiedValues)
-        out = np.empty(len(self), simulation.program.dtype)
-        for part, place in self._placed(name):
-            out[part.out] = place.read(simulation, part.rows)
-        return out.reshape(self._shape).view(CopiedValues)
+        return self._read(name).reshape(self._shape).view(CopiedValues)
 
     def show(self, rows: int = 4) -> None:
         """Print a line about the present step: time, first states, components that fired.
@@ -260,7 +262,7 @@ class Components:
         placed = list(self._placed(name))
         if len(placed) != 1:
             raise NeurodriverError(f"{self._said}: '{name}' lies in {len(placed)} pieces of memory")
-        ((part, place),) = placed
+        ((part, place, _),) = placed
         return place.share(self._simulation(), part.rows, f"{self._said}, '{name}'")
 
     def set(self, name: str, values: ArrayLike, *, at: Mapping[str, Any] | None = None) -> None:
@@ -296,16 +298,12 @@ class Components:
             for element, given in zip(own, parts, strict=True):
                 self.set(element, given)
             return
-        numbers = numbers_of(
-            magnitude(values, self._unit(name), said),
-            self._shape,
-            said,
-        )
+        numbers = numbers_of(magnitude(values, self._unit(name), said), self._shape, said)
         placed = list(self._placed(name))
-        for part, place in placed:
+        for part, place, _ in placed:
             place.check_settable(self._simulation().program)
             self._check(part, name, numbers[part.out])
-        for part, place in placed:
+        for part, place, _ in placed:
             simulation = self._simulation()
             one = numbers[part.out]
             if place.one_for_all and not self._whole(part, one):
@@ -316,6 +314,14 @@ class Components:
                 place.write(simulation, part.rows, one)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _read(self, name: str) -> Values:
+        """Return a copy of the values of all components, (n,)."""
+        simulation = self._simulation()
+        out = np.empty(len(self), simulation.program.dtype)
+        for part, place, view in self._placed(name):
+            out[part.out] = place.read(simulation, part.rows) if view is None else view
+        return out
 
     def _group(self, part: GroupPart) -> Group:
         return self._simulation().program.circuit.groups[part.number]
@@ -349,11 +355,12 @@ class Components:
     def _unknown(self, name: str) -> str:
         return f"{self._said}: nothing is called '{name}'{near(name, self.names)}"
 
-    def _placed(self, name: str) -> list[tuple[GroupPart, Place]]:
+    def _placed(self, name: str) -> list[PlacedPart]:
         """Return where each part has what is called so."""
-        program, kept = self._simulation().program, self._found.get(name)
-        if kept is None or kept[0] is not program:
-            kept = self._found[name] = program, _placed_in(program, self, self._parts, name)
+        simulation, kept = self._simulation(), self._found.get(name)
+        if kept is None or kept[0] is not simulation.program:
+            found = _placed_in(simulation, self, self._parts, name)
+            kept = self._found[name] = simulation.program, found
         return kept[1]
 
     def _elements(self, name: str) -> list[str]:
@@ -363,8 +370,7 @@ class Components:
     def _unit(self, name: str) -> str:
         """Return the unit of what is called so, empty where there is none."""
         model = self._group(self._parts[0]).model
-        tables = (model.states, model.params)
-        return next((table[name].unit for table in tables if name in table), "")
+        return next((t[name].unit for t in (model.states, model.params) if name in t), "")
 
     def _check(self, part: GroupPart, name: str, values: NDArray[np.float64]) -> None:
         group, faults = self._group(part), Faults(self._said)
@@ -385,16 +391,16 @@ class Components:
 
 
 def _placed_in(
-    program: Program, components: Components, parts: Sequence[GroupPart], name: str
-) -> list[tuple[GroupPart, Place]]:
+    simulation: Live, components: Components, parts: Sequence[GroupPart], name: str
+) -> list[PlacedPart]:
     """Return where each part of some components has what is called so in a program."""
-    found, lacking = [], []
+    found, lacking, program = [], [], simulation.program
     for part in parts:
         place = place_of(program, part.number, name)
         if place is None:
             lacking.append(program.circuit.groups[part.number].name)
         else:
-            found.append((part, place))
+            found.append((part, place, place.lasting(simulation, part.rows)))
     if not found:
         raise NeurodriverError(components._unknown(name))
     if lacking:

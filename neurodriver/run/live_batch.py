@@ -97,11 +97,11 @@ class CopiedComponents(Components):
                 f"are needed, such as ({len(copies)}, 1) for one in each copy, got {values!r:.60}"
             ) from None
         placed = list(self._placed(name))
-        for part, place in placed:
+        for part, place, _ in placed:
             place.check_settable(self._simulation().program)
             for row in numbers:
                 self._check(part, name, row[part.out])
-        for part, place in placed:
+        for part, place, _ in placed:
             mine = numbers[:, part.out]
             each = self._copies()
             if place.one_for_all and not all(self._whole(part, row) for row in mine):
@@ -118,7 +118,7 @@ def _change_copy(
 ) -> None:
     """Compile anew with one value of a parameter for each component, others in one copy."""
     part = next(p for p in components._parts if p.number == number)
-    place = next(p for q, p in components._placed(name) if q.number == part.number)
+    place = next(p for q, p, _ in components._placed(name) if q.number == part.number)
     parts = [place.read_all(one) for one in components._copies()]
     columns = np.stack(parts).astype(np.float64)
     columns[copy] = column

@@ -200,10 +200,10 @@ class LearningConnections(SynapseSummaries):
         which = self._which(at, of)
         numbers = self._numbers(name, values, len(which))
         self._check_values(synapses, name, which, numbers)
-        if at is None and of is None:
-            return lambda: synapses.write(name, numbers)
-        whole = synapses.read(name)
-        whole[which] = numbers
+        whole: NDArray[np.floating] = numbers
+        if not (at is None and of is None):
+            whole = synapses.read(name)
+            whole[which] = numbers
         return lambda: synapses.write(name, whole)
 
     def _level(self, name: str, value: ArrayLike, at: Any, of: Ends | None) -> float:

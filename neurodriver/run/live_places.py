@@ -74,6 +74,15 @@ class Place:
             return np.broadcast_to(program.dtype.type(value), (count,))[rows]
         return np.asarray(simulation.backend.live.read(self.array.key, self._places(program, rows)))
 
+    def lasting(self, simulation: Live, rows: Rows) -> Values | None:
+        """Return values that are the present ones until something is compiled; None for others."""
+        if self.array is None or not isinstance(self.array.key.owner, PopulationOwner):
+            return None
+        if self.one_for_all or self.column is not None:
+            return None
+        places = self._places(simulation.program, rows)
+        return simulation.backend.live.lasting(self.array.key, places)
+
     def read_all(self, simulation: Live) -> Values:
         """Return the values of all components of the group."""
         return self.read(simulation, slice(0, simulation.program.circuit.groups[self.number].count))

@@ -152,6 +152,11 @@ class LiveValues(ABC):
         """The components that have a variable in a program, as far as they have been asked for."""
         return {}
 
+    @cached_property
+    def _fields(self) -> dict[str, tuple[Program, FieldPlace | None]]:
+        """The fields of the circuit in a program, as far as they have been asked for."""
+        return {}
+
     def get(self, name: str) -> np.ndarray:
         """Return the values of a variable, a state or a parameter, of all components that have it.
 
@@ -179,7 +184,12 @@ class LiveValues(ABC):
         return self._having(name).uids
 
     def _shared_field(self, name: str) -> FieldPlace | None:
-        return None if self._divided is not None else shared_field(self.program, name)
+        if self._divided is not None:
+            return None
+        kept = self._fields.get(name)
+        if kept is None or kept[0] is not self.program:
+            kept = self._fields[name] = self.program, shared_field(self.program, name)
+        return kept[1]
 
     def _having(self, name: str) -> Components:
         if (divided := self._divided) is not None:

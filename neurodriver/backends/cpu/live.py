@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from ...plan.arrays import Key
+from ...plan.arrays import Key, Role
 from ...plan.layout import Segment
 from ...plan.sums.gather import Gather
 from ..live import ALL, At
@@ -32,6 +32,12 @@ class HostLiveMemory:
         """Return elements of an array."""
         out: NDArray[Any] = self.owner.memory.array(key)[at]
         return out
+
+    def lasting(self, key: Key, at: At) -> NDArray[Any] | None:
+        """Return elements of a state that show its present values as long as the backend lives."""
+        if not isinstance(at, slice) or self.owner.program.arrays[key].role is not Role.STATE:
+            return None
+        return self.read(key, at)
 
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step."""

@@ -34,6 +34,9 @@ class DeviceLiveMemory:
         row, address = self.program.arrays[key], self.binding.address(key)
         return self._read(address, row.size, row.dtype, at)
 
+    def lasting(self, key: Key, at: At) -> None:
+        """Return None: values are in the memory of the device."""
+
     def read_row(self, variable: str, step: int, at: At) -> NDArray[Any]:
         """Return elements of the row of a step; they are valid as those of `read` are."""
         width = self.program.layout.rings[variable].width
