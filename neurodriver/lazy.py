@@ -34,6 +34,7 @@ LATER = {
     "Profile": "profiling.phases",
     "Reduce": "model.pools",
     "Selector": "ports",
+    "SonataInput": "inputs.sonata",
     "Source": "model.fields",
     "SynapseRecorder": "recorders",
     "Trace": "model.traces",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .circuit import Axis, Formula, Near, Offsets, PopulationView, Within
     from .components.plasticity import *  # noqa: F403
     from .experiment import load_experiment
+    from .inputs.sonata import SonataInput
     from .model.page import describe
     from .model.plasticity import Plasticity
     from .model.traces import Doses, Level, Trace
@@ -67,7 +69,7 @@ if TYPE_CHECKING:
     from .sweeps import open_sweep, sweep
 
     __all__ = ["Axis", "BatchRecording", "Doses", "Formula", "Manager", "Movie", "Near", "Offsets"]
-    __all__ += ["Level", "Pattern", "Plasticity", "Within"]
+    __all__ += ["Level", "Pattern", "Plasticity", "SonataInput", "Within"]
     __all__ += [
         "PopulationView",
         "Profile",

@@ -13,8 +13,8 @@ from ..circuit.circuit import Circuit
 from ..circuit.records import Records, from_networkx, no_collection
 from ..errors import CircuitError, NeurodriverError, quoted
 
-GEXF, HDF5 = (".gexf", ".gexf.gz"), (".h5", ".hdf5")
-ENDINGS = "'.h5', '.hdf5', '.gexf' or '.gexf.gz'"
+GEXF, HDF5, SONATA = (".gexf", ".gexf.gz"), (".h5", ".hdf5"), (".json",)
+ENDINGS = "'.h5', '.hdf5', '.json' (SONATA), '.gexf' or '.gexf.gz'"
 
 
 @builds("from_file")
@@ -82,6 +82,11 @@ def save_circuit(circuit: Circuit, path: Path, compress: bool) -> None:
 
         write_hdf5(circuit, path, compress)
         return
+    if path.name.lower().endswith(SONATA):
+        from .sonata_write import write_sonata
+
+        write_sonata(circuit, path, compress)
+        return
     for group in circuit.groups:
         if group.layer is not None:
             say = (
@@ -115,5 +120,5 @@ def _begin(path: Path) -> bytes:
 
 def check_ending(path: Path) -> None:
     """Raise where no format is known by the ending of a name."""
-    if not path.name.lower().endswith((*GEXF, *HDF5)):
+    if not path.name.lower().endswith((*GEXF, *HDF5, *SONATA)):
         raise NeurodriverError(f"{quoted(path)}: the ending of the name must be {ENDINGS}")

@@ -1,5 +1,7 @@
 """SONATA circuits of point neurons -> ``Circuit``.
 
+What `sonata_write` has written is read with its bits.
+
 Dai et al. 2020, PLoS Comput Biol 16:e1007696, doi:10.1371/journal.pcbi.1007696, and the format's
 developer guide. Attributes of a node or edge come before those of its type. ``delay`` is in ms;
 the weight of an edge is ``syn_weight`` times ``nsyns``, in the unit of its target's template.
@@ -16,22 +18,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..circuit.circuit import Circuit, Column, Connections
-from ..circuit.node_columns import POPULATION, joined_columns
+from ..circuit.arrays import check_wiring
+from ..circuit.circuit import Circuit, Column, Connections, Group
+from ..circuit.node_columns import POPULATION, given_columns, joined_columns
+from ..circuit.validate import checked
 from ..circuit.wiring import resolve
 from ..errors import CircuitError, Faults, near, quoted
 from ..model.component import NDComponent
 from ..model.kinds import SPIKES
 from ..model.library import models as known_models
 from .hdf5_files import BROKEN
+from .sonata_edges import edge_numbers, joined, number_of_set, numbers_said, own_access, shared
 from .sonata_files import SonataNetwork, SonataPopulation, places, populations, present, read_config
 from .sonata_models import KNOWN, Template, as_template
+from .sonata_places import NUMBER, OWN, UID
 
 Model = type[NDComponent]
 Rows = NDArray[np.int64]
-
-STATIC = ("", "static_synapse", "nest:static_synapse")
-"""Templates of edges that hold a weight and a delay and nothing else."""
 
 
 def read_sonata(
@@ -90,7 +93,11 @@ def read_sonata(
         said = " ".join(str(error).split())[:200]
         raise CircuitError(f"{path}: one of its files is damaged ({said})") from None
     faults.finish(strict)
-    return Circuit.from_arrays(groups, connections, str(path), strict)
+    circuit = Circuit.from_columns(str(path), groups, connections, source=str(path))
+    wiring = Faults(str(path))
+    check_wiring(circuit, wiring)
+    wiring.finish(strict)
+    return checked(circuit, strict)
 
 
 @dataclass
@@ -103,6 +110,8 @@ class _Block:
     uids: Column
     params: dict[str, Column]
     columns: dict[str, Column]
+    numbers: Rows | None
+    """Component numbers in the circuit that was written, where the file says them."""
 
 
 class _SonataReader:
@@ -123,6 +132,11 @@ class _SonataReader:
         self.ids: dict[str, Rows] = {}
         self.numbers: dict[str, NDArray[np.int32]] = {}
         """Node ids of each population, and their component numbers."""
+        self.template_of: list[Template] = []
+        self.model_of: list[Model] = []
+        """Template and model of each block, in the order of the components."""
+        self.blocks_of: list[Rows] = []
+        """Block of each component, model by model."""
         self.files = ExitStack()
 
     def model(self, template: Template, name: str) -> Model | None:
@@ -160,18 +174,21 @@ class _SonataReader:
             same.setdefault((kinds[k], templates[t]), []).append(number)
         parameters = nodes.parameters(self.network.components.get("point_neuron_models_dir"))
         attributes = nodes.attributes()
+        own = _uids(attributes.pop(UID, None), f"{nodes.where}: {UID}", self.faults)
+        component = _whole(attributes.pop(NUMBER, None), f"{nodes.where}: {NUMBER}", self.faults)
         for (said, text), numbers in same.items():
             rows = np.flatnonzero(np.isin(which.ravel(), numbers))
             found = self._template(said, text, nodes.where, len(rows))
             model = None if found is None else self.model(found, text)
             if found is None or model is None:
                 continue
-            uids = np.strings.add(f"{name}/", ids[rows].astype("U"))
+            uids = np.strings.add(f"{name}/", ids[rows].astype("U")) if own is None else own[rows]
             theirs = {key: column[rows] for key, column in parameters.items()}
             params = self._parameters(found, model, theirs, f"{nodes.where} ({text or said})", rows)
             columns = {key: column[rows] for key, column in attributes.items()}
             columns[POPULATION] = np.broadcast_to(np.array(name), len(rows))
-            block = _Block(name, rows, found, uids, params, columns)
+            mine = None if component is None else component[rows]
+            block = _Block(name, rows, found, uids, params, columns, mine)
             self.blocks.setdefault(model, []).append(block)
 
     def _template(self, kind: str, name: str, where: str, times: int) -> Template | None:
@@ -181,6 +198,8 @@ class _SonataReader:
         point = kind in ("point_neuron", "point_process", "")
         if name in (self.templates if point else self.said):
             return self.templates[name]
+        if point and name.startswith(OWN):
+            return Template(name.removeprefix(OWN))
         if not point:
             say = f"model_type {quoted(kind)}: point neurons and virtual ones can be simulated"
         elif not name:
@@ -208,44 +227,68 @@ class _SonataReader:
                 fix = f"map it, or say ignore=[{key!r}]"
                 self.faults.add(f"{where}: {say}{near(key, known)}; {fix}")
         out = template.translate(full, len(rows))
+        if template.params is None:  # defaults of the model hold where nothing is said
+            needed = [key for key, rule in model.params.items() if rule.default is None]
+            some = {key for key, column in theirs.items() if not np.isnan(column).all()}
+            out = {k: c for k, c in out.items() if k in some.union(needed, template.defaults)}
         for key in {*model.params}.intersection(out):
             lost = int(np.isnan(out[key]).sum())
             if lost:
                 self.faults.add(f"{where}: {quoted(key)} of {model.__name__} is missing", lost)
         return out
 
-    def groups(self) -> list[tuple[Model, int, dict[str, Column], Column, dict[str, Column]]]:
+    def groups(self) -> list[Group]:
         """Return the components, model by model, and number them."""
         out = []
         start = 0
-        for model, blocks in self.blocks.items():
+        for model, blocks in self._in_order():
             params = {}
             for key in dict.fromkeys(k for b in blocks for k in b.params):
                 rule = model.params.get(key)
                 default = np.nan if rule is None or rule.default is None else rule.default
                 parts = [b.params.get(key, np.full(len(b.rows), default)) for b in blocks]
-                params[key] = _shared(np.concatenate(parts))
-            for block in blocks:
-                end = start + len(block.rows)
-                self.numbers[block.population][block.rows] = np.arange(start, end)
-                start = end
+                params[key] = np.concatenate(parts)
             uids = np.concatenate([b.uids for b in blocks])
             columns = joined_columns([b.columns for b in blocks], [len(b.rows) for b in blocks])
-            out.append((model, len(uids), params, uids, columns))
+            order = np.argsort(_numbered(blocks), kind="stable")
+            number = np.empty(len(uids), np.int32)
+            number[order] = np.arange(start, start + len(uids))
+            which = np.repeat(np.arange(len(blocks)), [len(b.rows) for b in blocks])
+            for place, block in enumerate(blocks):
+                self.numbers[block.population][block.rows] = number[which == place]
+                self.template_of.append(block.template)
+                self.model_of.append(model)
+            self.blocks_of.append(which[order] + len(self.template_of) - len(blocks))
+            start += len(uids)
+            params = {key: shared(column[order]) for key, column in params.items()}
+            columns = {key: column[order] for key, column in columns.items()}
+            columns = given_columns(columns, len(uids), model.__name__, self.faults)
+            out.append(Group(model, params, len(uids), uids[order], columns=columns))
         return out
+
+    def _in_order(self) -> list[tuple[Model, list[_Block]]]:
+        """Return models with their blocks in the order of the circuit that was written, if any."""
+        every = list(self.blocks.items())
+        if any(b.numbers is None for _, blocks in every for b in blocks):
+            return every
+        return sorted(every, key=lambda item: min(int(_numbered([b]).min()) for b in item[1]))
 
     def edges(self) -> list[Connections]:
         """Return all edges, one set for each access."""
-        templates = [(m, b.template) for m, blocks in self.blocks.items() for b in blocks]
-        sizes = [len(b.rows) for blocks in self.blocks.values() for b in blocks]
-        which = np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
-        sets: dict[tuple[str, str], list[tuple[Column, ...]]] = {}
+        which = np.concatenate([np.empty(0, np.int64), *self.blocks_of])
+        sets: dict[tuple[str, ...], list[dict[str, Column]]] = {}
+        folder = self.network.components.get("synaptic_models_dir")
         for edges in populations(self.network.edges, "edge", self.faults, self.files):
-            ends = [self._ends(edges, end) for end in ("source", "target")]
-            columns = (*ends, *self._numbers(edges))
-            if not self.faults.count:
-                self._sort(edges, columns, templates, which, sets)
-        return [_joined(key, sets.pop(key)) for key in list(sets)]
+            columns = {end: self._ends(edges, end) for end in ("source", "target")}
+            own = own_access(edges)
+            columns |= edge_numbers(edges, folder, self.ignore, own is not None)
+            if self.faults.count:
+                continue
+            if own is not None:
+                sets.setdefault((*own, number_of_set(edges)), []).append(columns)
+            else:
+                self._sort(edges, columns, which, sets)
+        return [joined(key, sets.pop(key)) for key in list(sets)]
 
     def _ends(self, edges: SonataPopulation, end: str) -> NDArray[np.int32]:
         """Return the component at one end of each edge."""
@@ -264,78 +307,55 @@ class _SonataReader:
         self.faults.add_for(lost, lambda i: f"{edges.where}, edge {i:,}: {name} {ids[i]} {say}")
         return np.where(at < 0, np.int32(-1), self.numbers[said][at])
 
-    def _numbers(self, edges: SonataPopulation) -> tuple[Column, Column]:
-        """Return weight and delay (s) of each edge."""
-        templates, which = edges.texts("model_template")
-        for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
-            if text not in STATIC and text not in self.ignore:
-                say = f"unknown model_template {quoted(text)}: edges have a weight and a delay"
-                self.faults.add(f"{edges.where}: {say}; or say ignore=[{text!r}]")
-        for key, column in edges.parameters(
-            self.network.components.get("synaptic_models_dir")
-        ).items():
-            if key not in self.ignore and not np.isnan(column).all():
-                say = f"the parameter {quoted(key)} has no meaning for a static synapse"
-                self.faults.add(f"{edges.where}: {say}; leave it out with ignore=[{key!r}]")
-        functions = {said.get("weight_function", "wmax") for said in edges.types.values()}
-        for name in sorted(functions.difference(["wmax"])):
-            self.faults.warn(f"{edges.where}: weight_function {quoted(name)} is not applied")
-        columns = {name: edges.numbers(name) for name in ("syn_weight", "delay", "nsyns")}
-        nsyns = columns["nsyns"]
-        nsyns[np.isnan(nsyns)] = 1.0
-        for name, column in columns.items():
-            self._check(edges.where, name, column, -np.inf if name == "syn_weight" else 0.0)
-        return columns["syn_weight"] * nsyns, columns["delay"] * 1e-3
-
-    def _check(self, where: str, name: str, column: Column, least: float) -> None:
-        """Note edges whose number is missing or out of range."""
-
-        def say(i: int) -> str:
-            fault = "is missing" if np.isnan(column[i]) else f"must not be {column[i]:g}"
-            return f"{where}, edge {i:,}: '{name}' {fault}"
-
-        bad = ~(np.isfinite(column) & (column >= least))
-        self.faults.add_for(np.flatnonzero(bad), say)
-
     def _sort(
         self,
         edges: SonataPopulation,
-        columns: tuple[Column, ...],
-        templates: list[tuple[Model, Template]],
-        which: NDArray[np.int16],
-        sets: dict[tuple[str, str], list[tuple[Column, ...]]],
+        columns: dict[str, Column],
+        which: Rows,
+        sets: dict[tuple[str, ...], list[dict[str, Column]]],
     ) -> None:
         """Put the edges of a population to their accesses, by target and sign of the weight."""
-        source, target, weight, _ = columns
-        count = len(templates)
-        kind = (which[source].astype(np.int32) * count + which[target]) * 2 + (weight < 0)
+        source, target, weight = (columns[name] for name in ("source", "target", "weight"))
+        count, known = len(self.template_of), number_of_set(edges)
+        kind = (which[source] * count + which[target]) * 2 + (weight < 0)
         different = present(kind)
         for number in different.tolist():
             (a, b), negative = divmod(number // 2, count), number % 2
-            (sender, _), (receiver, template) = templates[a], templates[b]
+            sender, receiver, template = self.model_of[a], self.model_of[b], self.template_of[b]
             wire = resolve(sender, receiver, SPIKES, template.receptors[negative])
             rows = slice(None) if len(different) == 1 else kind == number
             if wire.fault or not receiver.access(wire.access).weighted:
                 say = wire.fault or f"{receiver.__name__} takes no weights"
                 self.faults.add(f"{edges.where}: edges to {receiver.__name__}: {say}")
                 continue
-            part = [column[rows] for column in columns]
+            part = {name: column[rows] for name, column in columns.items()}
             if template.factors[negative] != 1.0:
-                part[2] = part[2] * template.factors[negative]
-            sets.setdefault((wire.variable, wire.access), []).append(tuple(part))
+                part["weight"] = part["weight"] * template.factors[negative]
+            key = wire.variable, wire.access, known or numbers_said(receiver, wire.access)
+            sets.setdefault(key, []).append(part)
 
 
-def _joined(key: tuple[str, str], parts: list[tuple[Column, ...]]) -> Connections:
-    """Return the connections of one access; numbers that all share are kept once."""
-    columns = []
-    while parts and parts[0]:
-        columns.append(parts[0][0] if len(parts) == 1 else np.concatenate([p[0] for p in parts]))
-        parts = [part[1:] for part in parts]
-    source, target, weight, delay = columns
-    return Connections(*key, source, target, _shared(delay), {"weight": _shared(weight)})
+def _numbered(blocks: list[_Block]) -> Rows:
+    """Return the numbers of the components of blocks; as they stand where a file says none."""
+    given = [b.numbers for b in blocks]
+    if any(numbers is None for numbers in given):
+        return np.arange(sum(len(b.rows) for b in blocks))
+    return np.concatenate([numbers for numbers in given if numbers is not None])
 
 
-def _shared(column: Column) -> Column:
-    """Return one number where a column holds no other."""
-    same = len(column) and (column == column[0]).all()
-    return column[:1].reshape(()) if same else column
+def _uids(column: Column | None, where: str, faults: Faults) -> Column | None:
+    """Return a column of uids, None where there is none."""
+    if column is None or (column.dtype.kind == "U" and (column != "").all()):
+        return column
+    faults.add(f"{where} must be a text of each node")
+    return None
+
+
+def _whole(column: Column | None, where: str, faults: Faults) -> Rows | None:
+    """Return a column of component numbers, None where there is none."""
+    if column is None:
+        return None
+    if column.dtype.kind != "f" or not (np.isfinite(column) & (column >= 0)).all():
+        faults.add(f"{where} must be a whole number of each node")
+        return None
+    return column.astype(np.int64)

@@ -44,6 +44,7 @@ def read_config(path: Path) -> SonataNetwork:
     """
     said = read_json(path)
     faults = Faults(str(path))
+    here = path.absolute().parent
     variables = said.get("manifest", {})
     if not isinstance(variables, dict):
         raise CircuitError(f"{path}: 'manifest' must be an object of variables")
@@ -53,7 +54,7 @@ def read_config(path: Path) -> SonataNetwork:
         if not isinstance(text, str):
             faults.add(f"{where}: must be a path (got {text!r:.60})")
             return path
-        folder = {"configdir": str(path.parent), **values}
+        folder = {"configdir": str(here), **values}
 
         def value(match: re.Match[str]) -> str:
             name = match[1] or match[2]
@@ -64,7 +65,7 @@ def read_config(path: Path) -> SonataNetwork:
             inner = folder[name]
             return inner if name == "configdir" else str(place(inner, where, depth + 1))
 
-        return path.parent / _VARIABLE.sub(value, text)
+        return here / _VARIABLE.sub(value, text)
 
     if "networks" not in said and isinstance(said.get("network"), str):
         inner = place(said["network"], "'network'")
@@ -221,6 +222,7 @@ class SonataPopulation:
             lost = np.setdiff1d(ids, list(self.groups))
             some = ", ".join(map(str, lost[:5]))
             self.faults.add(f"{self.where}: '{names[0]}' names groups that are not there: {some}")
+        rows = rows.astype(np.int64)
         return {number: (mine, rows[mine]) for number, mine in members.items()}
 
     def in_groups(self, name: str) -> list[tuple[Any, Rows, Column]]:

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..circuit.groups import Group
 from ..model.component import NDComponent
+from ..model.library import shipped
+from .sonata_places import OWN
 
 Column = NDArray[np.float64]
 Theirs = Mapping[str, Column]
@@ -33,6 +36,8 @@ class Template:
         Receptors of edges whose weight is not negative, and of the others.
     factors : (float, float)
         Factors of these weights.
+    inverse : mapping of str to str
+        Parameter there -> ours that it is, where ``params`` has a function.
     """
 
     model: type[NDComponent] | str
@@ -40,6 +45,7 @@ class Template:
     defaults: Mapping[str, float] = field(default_factory=dict)
     receptors: tuple[str, str] = ("", "")
     factors: tuple[float, float] = (1.0, 1.0)
+    inverse: Mapping[str, str] = field(default_factory=dict)
 
     def known(self, model: type[NDComponent]) -> dict[str, float]:
         """Return the parameters there, with their defaults."""
@@ -61,6 +67,64 @@ class Template:
                 column = theirs[value] if isinstance(value, str) else np.array(float(value))
             out[name] = np.broadcast_to(column, (count,))
         return out
+
+    def written(self, group: Group) -> dict[str, Column] | None:
+        """Return the parameters there of a group, () or (n,) each; None where they cannot say all.
+
+        They can where reading them gives the bits of each of our parameters. A first value that
+        is not given is written as what it is without.
+        """
+        ours = {value: key for key, value in (self.params or {}).items() if isinstance(value, str)}
+        ours |= self.inverse
+        found = {theirs: _start(group, name) for theirs, name in ours.items()}
+        theirs = {key: column for key, column in found.items() if column is not None}
+        defaults = {key: np.array(value) for key, value in self.defaults.items()}
+        if len(theirs) < len(found):
+            return None
+        back = self.translate({**defaults, **theirs}, group.count)
+        for name, column in group.params.items():
+            given = np.asarray(column, np.float64)
+            if name in back:
+                read = np.where(np.isnan(given), np.nan, back[name])
+            else:
+                rule = group.model.params.get(name)
+                read = np.array(np.nan if rule is None else rule.default, np.float64)
+            wide = [np.broadcast_to(one, (group.count,)) for one in (given, read)]
+            if not _same_bits(*wide):
+                return None
+        return theirs
+
+
+def _start(group: Group, name: str) -> Column | None:
+    """Return a parameter of a group, or a first value; None where there is none."""
+    given = group.params.get(name)
+    state = group.model.initial_names().get(name)
+    rule = group.model.params.get(name)
+    if state is None:
+        default = None if rule is None or rule.default is None else np.array(rule.default)
+        return default if given is None else given
+    start = group.model.states[state].initial
+    own = np.array(start) if isinstance(start, float | int) else _start(group, start)
+    return own if given is None or own is None else np.where(np.isnan(given), own, given)
+
+
+def _same_bits(a: Column, b: Column) -> bool:
+    numbers = np.isnan(a)
+    return bool((numbers == np.isnan(b)).all()) and a[~numbers].tobytes() == b[~numbers].tobytes()
+
+
+def written_as(group: Group) -> tuple[str, dict[str, Column]]:
+    """Return the template by which a group is written, and its parameters, () or (n,) each.
+
+    It is that of another program where it can say all; else one of our own, with our names.
+    """
+    for name, template in KNOWN.items():
+        if template.model == group.name and group.model is shipped().get(group.name):
+            params = template.written(group)
+            if params is not None:
+                return name, params
+    given = {n: c for n, c in group.params.items() if not np.isnan(c).all()}
+    return f"{OWN}{group.name}", given
 
 
 def as_template(given: Any) -> Template:
@@ -110,20 +174,21 @@ _COND |= {"t_ref": 2.0, "I_e": 0.0, "V_m": -70.0, "E_ex": 0.0, "E_in": -85.0}
 _COND |= {"tau_syn_ex": 0.2, "tau_syn_in": 2.0}
 
 _BOTH = ("exc", "inh")
+_REST = {"E_L": "resting_potential"}
 KNOWN: dict[str, Template] = {
     "virtual": Template("SpikeSource", {}),
-    "nest:iaf_psc_delta": Template("LeakyIAFDelta", _CURRENTS, _PSC),
+    "nest:iaf_psc_delta": Template("LeakyIAFDelta", _CURRENTS, _PSC, inverse=_REST),
     "nest:iaf_psc_exp": Template(
-        "LeakyIAFExpCurrent", {**_CURRENTS, **_KINETICS}, _PSC_SLOW, _BOTH
+        "LeakyIAFExpCurrent", {**_CURRENTS, **_KINETICS}, _PSC_SLOW, _BOTH, inverse=_REST
     ),
     "nest:iaf_psc_alpha": Template(
-        "LeakyIAFAlphaCurrent", {**_CURRENTS, **_KINETICS}, _PSC_SLOW, _BOTH
+        "LeakyIAFAlphaCurrent", {**_CURRENTS, **_KINETICS}, _PSC_SLOW, _BOTH, inverse=_REST
     ),
     "nest:iaf_cond_exp": Template(
-        "LeakyIAFExpConductance", _CONDUCTANCES, _COND, _BOTH, (1.0, -1.0)
+        "LeakyIAFExpConductance", _CONDUCTANCES, _COND, _BOTH, (1.0, -1.0), _REST
     ),
     "nest:iaf_cond_alpha": Template(
-        "LeakyIAFAlphaConductance", _CONDUCTANCES, _COND, _BOTH, (1.0, -1.0)
+        "LeakyIAFAlphaConductance", _CONDUCTANCES, _COND, _BOTH, (1.0, -1.0), _REST
     ),
     "nrn:IntFire1": Template(
         "LeakyIAFDelta",

@@ -47,6 +47,19 @@ class RecordingExports:
         written: Path = write(self, path, variables, circuit, overwrite, session)
         return written
 
+    def to_sonata(
+        self: Any,
+        folder: str | os.PathLike[str],
+        variables: str | Sequence[str] | None = None,
+        circuit: Any = None,
+        network: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write SONATA files of spikes and reports; see `neurodriver.results.sonata`."""
+        write = import_module("neurodriver.results.sonata").write_sonata
+        written: Path = write(self, folder, variables, circuit, network, overwrite)
+        return written
+
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the recording; return the figure, which a notebook shows.
 

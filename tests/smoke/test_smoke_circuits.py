@@ -81,7 +81,9 @@ def test_sonata(tmp_path: Path) -> None:
     (tmp_path / "circuit_config.json").write_text(json.dumps({"networks": networks}))
     circuit = nd.Circuit.from_sonata(tmp_path / "circuit_config.json")
     assert circuit.uids.tolist() == ["p/0", "p/1"]
-    spike = nd.ArrayInput({"spike_state": (["p/0"], ([1e-3], [0]))})
+    with h5py.File(tmp_path / "spikes.h5", "w") as file:
+        file["spikes/p/timestamps"], file["spikes/p/node_ids"] = [1.0], [0]
+    spike = nd.SonataInput(tmp_path / "spikes.h5")
     assert simulate(circuit, steps=40, inputs=spike)["V"].max() == pytest.approx(-66.0, abs=0.2)
 
 

@@ -1,0 +1,115 @@
+"""Spikes of a SONATA file as events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from ..errors import InputError, near, quoted
+from ..io.hdf5_files import open_hdf5, reading
+from ..io.sonata_places import places_of
+from ..model.kinds import SPIKES
+from .array import ArrayInput
+
+if TYPE_CHECKING:
+    from ..circuit.circuit import Circuit
+
+PER_SECOND = {"ms": 1e3, "s": 1.0}
+"""Units of times, and how many there are in a second; a file without a unit is in ms."""
+
+
+class SonataInput(ArrayInput):
+    """Injects the spikes of a SONATA file into ``spike_state`` of its nodes.
+
+    Parameters
+    ----------
+    filename : str or Path
+        ``/spikes/<population>/timestamps`` and ``node_ids``.
+    populations : str or sequence of str, optional
+        Those whose spikes are injected; all of the file by default.
+    circuit : Circuit, optional
+        The circuit that was written with ``save("circuit_config.json")``, where its uids are not
+        ``<population>/<node id>``.
+
+    Notes
+    -----
+    Virtual nodes of a circuit that is read are SpikeSources with such uids.
+
+    Examples
+    --------
+    >>> nd.SonataInput("lgn_spikes.h5", "lgn")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        filename: str | Path,
+        populations: str | Sequence[str] | None = None,
+        circuit: Circuit | None = None,
+    ) -> None:
+        self.filename = Path(filename)
+        with (
+            open_hdf5(self.filename, InputError) as file,
+            reading(self.filename, InputError),
+        ):
+            found = self._populations(file, populations)
+            parts = [self._read(name, at) for name, at in found.items()]
+        names = [name for name, _, _ in parts]
+        uids = [_uids(name, node, circuit) for name, _, node in parts]
+        every, index = np.unique(np.concatenate(uids), return_inverse=True)
+        time = np.concatenate([time for _, time, _ in parts])
+        if not len(time):
+            raise InputError(f"{self.filename}: no spikes in {', '.join(map(quoted, names))}")
+        order = np.argsort(time, kind="stable")
+        events = time[order], index.ravel()[order]
+        super().__init__({SPIKES: (every.tolist(), events)}, name=str(self.filename))
+
+    def _populations(self, file: h5py.File, wanted: Any) -> dict[str, Any]:
+        """Return the groups of the populations that are asked for."""
+        root = file.get("spikes")
+        known = {} if root is None else {k: v for k, v in root.items() if isinstance(v, h5py.Group)}
+        if not known:
+            say = "no SONATA file of spikes: it has no group '/spikes/<population>'"
+            raise InputError(f"{self.filename}: {say}")
+        names = list(known) if wanted is None else [wanted] if isinstance(wanted, str) else wanted
+        for name in names:
+            if name not in known:
+                say = f"no spikes of a population {quoted(name)}{near(name, known)}"
+                raise InputError(f"{self.filename}: {say}; there are {', '.join(known)}")
+        return {name: known[name] for name in names}
+
+    def _read(self, name: str, at: Any) -> tuple[str, Any, Any]:
+        """Return name, times in s, and node ids of a population."""
+        columns = []
+        for part, kinds in (("timestamps", "fiu"), ("node_ids", "iu")):
+            found = at.get(part)
+            where = f"{self.filename}: '/spikes/{name}/{part}'"
+            if not isinstance(found, h5py.Dataset) or found.ndim != 1:
+                raise InputError(f"{where} is missing")
+            if found.dtype.kind not in kinds:
+                raise InputError(f"{where} must hold numbers (got {found.dtype})")
+            columns.append(found[()])
+        time, node = columns
+        unit = at["timestamps"].attrs.get("units", "ms")
+        unit = unit.decode(errors="replace") if isinstance(unit, bytes) else str(unit)
+        if unit not in PER_SECOND or len(time) != len(node):
+            say = f"unit {quoted(unit)}" if unit not in PER_SECOND else f"{len(node)} node_ids"
+            want = "ms or s" if unit not in PER_SECOND else f"{len(time)}, one for each time"
+            raise InputError(f"{self.filename}: population {quoted(name)}: {say}, expected {want}")
+        return name, time / PER_SECOND[unit], node.astype(np.int64)
+
+
+def _uids(population: str, node: Any, circuit: Circuit | None) -> Any:
+    """Return the uid of each spike."""
+    if circuit is None:
+        return np.strings.add(f"{population}/", node.astype("U"))
+    places = places_of(circuit)
+    none = np.empty(0, np.int64)
+    members = places.members[places.names.index(population)] if population in places.names else none
+    if node.min(initial=0) < 0 or node.max(initial=-1) >= len(members):
+        say = f"the population {quoted(population)} has {len(members):,} nodes"
+        raise InputError(f"SonataInput: {say}, and a spike is of node {node.max(initial=0)}")
+    return circuit.uids[members][node]

@@ -1,0 +1,121 @@
+"""Numbers of the edges of a SONATA population, and edges -> sets of connections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..circuit.circuit import Column, Connections
+from ..errors import Faults, quoted
+from ..model.component import NDComponent
+from .sonata_files import SonataPopulation, present
+from .sonata_places import OWN_EDGE, ROW, SET
+
+STATIC = ("", "static_synapse", "nest:static_synapse")
+"""Templates of edges that hold a weight and a delay and nothing else."""
+
+
+def own_access(edges: SonataPopulation) -> tuple[str, str] | None:
+    """Return which variable our own edges carry, into which access; None for all others."""
+    templates, which = edges.texts("model_template")
+    if {templates[i] for i in present(which).tolist()} != {OWN_EDGE}:
+        return None
+    said = []
+    for name in ("variable", "access"):
+        texts, codes = edges.texts(name)
+        found = sorted({texts[i] for i in present(codes).tolist()})
+        if len(found) != 1 or not found[0]:
+            got = ", ".join(map(quoted, found))
+            say = f"'{name}' must be one text for all edges of {OWN_EDGE} (got {got})"
+            edges.faults.add(f"{edges.where}: {say}")
+        said.append(found[0] if found else "")
+    return said[0], said[1]
+
+
+def edge_numbers(
+    edges: SonataPopulation, folder: Path | None, ignore: frozenset[str], own: bool
+) -> dict[str, Column]:
+    """Return weight and delay (s) of each edge, its row where it is given, and our own numbers."""
+    faults, where = edges.faults, edges.where
+    out = {}
+    if not own:
+        templates, which = edges.texts("model_template")
+        for text in dict.fromkeys(templates[i] for i in present(which).tolist()):
+            if text not in STATIC and text not in ignore:
+                say = f"unknown model_template {quoted(text)}: edges have a weight and a delay"
+                faults.add(f"{where}: {say}; or say ignore=[{text!r}]")
+        functions = {said.get("weight_function", "wmax") for said in edges.types.values()}
+        for name in sorted(functions.difference(["wmax"])):
+            faults.warn(f"{where}: weight_function {quoted(name)} is not applied")
+    for key, column in edges.parameters(folder).items():
+        if own:
+            out[key] = column
+        elif key not in ignore and not np.isnan(column).all():
+            say = f"the parameter {quoted(key)} has no meaning for a static synapse"
+            faults.add(f"{where}: {say}; leave it out with ignore=[{key!r}]")
+    columns = {name: edges.numbers(name) for name in ("syn_weight", "delay", "nsyns")}
+    exact = edges.numbers("delay_in_seconds")
+    row = edges.numbers(ROW)
+    columns["nsyns"][np.isnan(columns["nsyns"])] = 1.0
+    if own and np.isnan(columns["syn_weight"]).all():
+        del columns["syn_weight"]
+    for name, column in columns.items():
+        if not (own and name == "syn_weight"):  # NaN there: not given
+            _check(where, name, column, -np.inf if name == "syn_weight" else 0.0, faults)
+    if "syn_weight" in columns:
+        out["weight"] = columns["syn_weight"] * columns["nsyns"]
+    out["delay"] = np.where(np.isnan(exact), columns["delay"] * 1e-3, exact)
+    if not np.isnan(row).all():
+        _check(where, ROW, row, 0.0, faults)
+        out[ROW] = row
+    return out
+
+
+def number_of_set(edges: SonataPopulation) -> str:
+    """Return which set of connections our own files say that edges are; "" in others."""
+    texts, codes = edges.texts(SET)
+    found = [texts[i] for i in present(codes).tolist()]
+    return found[0] if len(found) == 1 else ""
+
+
+def numbers_said(model: type[NDComponent], access: str) -> str:
+    """Return which numbers connections into an access carry: those of others are another set."""
+    found = [one for one in model.accesses if one.name == access]
+    return repr([sorted(one.connection.items()) for one in found])
+
+
+def _check(where: str, name: str, column: Column, least: float, faults: Faults) -> None:
+    """Note edges whose number is missing or out of range."""
+
+    def say(i: int) -> str:
+        fault = "is missing" if np.isnan(column[i]) else f"must not be {column[i]:g}"
+        return f"{where}, edge {i:,}: '{name}' {fault}"
+
+    bad = ~(np.isfinite(column) & (column >= least))
+    faults.add_for(np.flatnonzero(bad), say)
+
+
+def joined(key: tuple[str, ...], parts: list[dict[str, Column]]) -> Connections:
+    """Return the connections of one access; numbers that all share are kept once."""
+    begin, counts = 0.0, [len(part["source"]) for part in parts]
+    if any(ROW in part for part in parts):
+        for part in parts:
+            row = part.setdefault(ROW, begin + np.arange(len(part["source"])))
+            begin = max(begin, row.max(initial=-1) + 1)
+    columns = {}
+    for name in dict.fromkeys(name for part in parts for name in part):
+        pieces = [part.pop(name, np.full(n, np.nan)) for part, n in zip(parts, counts, strict=True)]
+        columns[name] = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    if ROW in columns:
+        order = np.argsort(columns.pop(ROW), kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
+    source, target, delay = (columns.pop(name) for name in ("source", "target", "delay"))
+    data = {name: shared(column) for name, column in columns.items()}
+    return Connections(key[0], key[1], source, target, shared(delay), data)
+
+
+def shared(column: Column) -> Column:
+    """Return one number where a column holds no other."""
+    same = len(column) and (column == column[0]).all()
+    return column[:1].reshape(()) if same else column
